@@ -1,0 +1,1 @@
+"""Analytic models: what theory says a simulation should show."""

@@ -1,0 +1,39 @@
+"""Counter-based chance: random numbers that are functions of (key, count), not of the order of events.
+
+Both engines, and every rerun, get the same number at the same place, whatever else happens in the network.
+The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["hash63", "stream_key", "uniform"]
+
+_MASK = 0xFFFFFFFFFFFFFFFF
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIX1 = 0xBF58476D1CE4E5B9
+_MIX2 = 0x94D049BB133111EB
+
+
+def _mix(key: int, count: int) -> int:
+    z = (key + (count + 1) * _GOLDEN) & _MASK
+    z = ((z ^ (z >> 30)) * _MIX1) & _MASK
+    z = ((z ^ (z >> 27)) * _MIX2) & _MASK
+    return z ^ (z >> 31)
+
+
+def hash63(key: int, count: int) -> int:
+    """Return a well-mixed integer in [0, 2**63) of two integers (a hash for ECMP)."""
+    return _mix(key, count) >> 1
+
+
+def uniform(key: int, count: int) -> float:
+    """Return the `count`-th number, uniform in [0, 1), of the stream named by `key`."""
+    return (_mix(key, count) >> 11) * 1.1102230246251565e-16
+
+
+def stream_key(seed: int, purpose: int) -> int:
+    """Return the 63-bit key of one purpose's stream, from the scenario's seed."""
+    words = np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)
+    return int(words[0]) >> 1

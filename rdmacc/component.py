@@ -1,0 +1,212 @@
+"""Components: the parts that a scheme is composed of, and the handlers' interface.
+
+A component is a frozen dataclass of parameters, with the records of its state as nested classes and its handlers
+as static methods. A handler asks for what it needs by the names of its arguments; `HOOKS` lists the handlers
+and what each may ask for. It reads and writes records and returns nothing: it never sees an engine, a queue, a clock
+or a random generator, so both engines run the same function.
+
+===========  ==============================================================================================
+record       one per
+===========  ==============================================================================================
+`Sender`     queue pair, at the sending host. `rate_bps` and `window_bytes` in it limit the queue pair: the
+             engine takes the lowest over the scheme's components
+`Receiver`   queue pair, at the receiving host
+`Transfer`   message (each field belongs to one side; the sender's handlers and the receiver's keep apart)
+`Endpoint`   host
+`Egress`     port
+`Header`     packet: fields that the component adds to every packet of its scheme
+===========  ==============================================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rdmacc import units
+from rdmacc.errors import ConfigError
+from rdmacc.records import Field, Record
+
+__all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
+
+RECORD_KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Header")
+"""Names of the nested record classes, in the order in which engines lay them out."""
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A moment at which handlers are called.
+
+    Attributes
+    ----------
+    name : str
+        The handler's name.
+    place : str
+        The records that are at hand: "sender", "receiver" or "port".
+    offers : tuple of str
+        Argument names that a handler may ask for.
+    doc : str
+        When it is called.
+    """
+
+    name: str
+    place: str
+    offers: tuple[str, ...]
+    doc: str
+
+
+_SENDER = ("params", "qp", "sender", "message", "transfer", "now")
+_RECEIVER = ("params", "host", "endpoint", "qp", "receiver", "message", "transfer", "now")
+_REPLIES = ("packet", "reply", "notice")
+_PORT = ("params", "port", "egress", "packet", "now")
+
+HOOKS: dict[str, Hook] = {
+    hook.name: hook
+    for hook in (
+        Hook("on_open", "sender", ("params", "qp", "sender", "receiver"), "a queue pair is set up"),
+        Hook("on_port", "port", ("params", "port", "egress"), "a port is set up"),
+        Hook("on_start", "sender", _SENDER, "a message starts"),
+        Hook("on_send", "sender", (*_SENDER, "packet"), "a data packet goes to the link"),
+        Hook("on_ack", "sender", (*_SENDER, "packet"), "an ACK or NAK arrives (packet.kind tells)"),
+        Hook("on_cnp", "sender", (*_SENDER, "packet"), "a congestion notification packet arrives"),
+        Hook("on_credit", "sender", (*_SENDER, "packet"), "a credit, grant, pull or token arrives"),
+        Hook("on_advert", "sender", (*_SENDER, "packet"), "an unsolicited message of the receiver arrives"),
+        Hook("on_data", "receiver", (*_RECEIVER, *_REPLIES), "a data packet arrives; fill in reply and notice"),
+        Hook("on_request", "receiver", (*_RECEIVER, *_REPLIES), "a request of the sender arrives"),
+        Hook("on_announce", "receiver", _RECEIVER, "for each message of a group, after host.announce was set"),
+        Hook("on_advertise", "receiver", (*_RECEIVER, "reply"), "for each queue pair to the host, after that"),
+        Hook("on_enqueue", "port", _PORT, "a packet is about to join a port's queue"),
+        Hook("on_dequeue", "port", _PORT, "a packet has left the queue and goes to the link"),
+    )
+}
+
+TIMER_OFFERS = {
+    "Sender": ("params", "qp", "sender", "now"),
+    "Receiver": ("params", "host", "endpoint", "qp", "receiver", "reply", "now"),
+    "Transfer": (*_SENDER, "reply"),
+    "Endpoint": ("params", "host", "endpoint", "reply", "now"),
+    "Egress": ("params", "port", "egress", "now"),
+}
+"""What the handler of a deadline may ask for, by the record that holds the deadline."""
+
+
+def param(
+    default: Any,
+    doc: str,
+    *,
+    unit: str = "",
+    symbol: str = "",
+    source: str = "",
+    low: float | None = None,
+    high: float | None = None,
+) -> Any:
+    """Declare a parameter of a component.
+
+    Parameters
+    ----------
+    default : number or str
+        Default; a quantity with a unit such as ``"55us"`` is converted to the base unit.
+    doc : str
+        What the parameter does.
+    unit : {"", "ps", "bps", "bytes"}
+        Base unit: the parameter then accepts strings such as ``"55us"``.
+    symbol : str
+        Symbol in the paper.
+    source : str
+        Where the default comes from.
+    low, high : float, optional
+        Allowed range, ends included.
+    """
+    if unit:
+        default = _PARSERS[unit](default, field=doc)
+    metadata = {"doc": doc, "unit": unit, "symbol": symbol, "source": source, "low": low, "high": high}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+_PARSERS: dict[str, Callable[..., Any]] = {
+    "ps": units.time_ps,
+    "bps": units.rate_bps,
+    "bytes": units.size_bytes,
+}
+
+
+class Component:
+    """Base of every component. Subclasses are frozen dataclasses with keyword-only fields made by `param`.
+
+    Class attributes
+    ----------------
+    pairwise : bool
+        True if all messages from one host to another share one queue pair (and so one rate).
+    """
+
+    pairwise: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = self._checked(field, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
+
+    def _checked(self, field: dataclasses.Field[Any], value: Any) -> Any:
+        meta = field.metadata
+        name = f"{type(self).__name__}.{field.name}"
+        if meta.get("unit"):
+            value = _PARSERS[meta["unit"]](value, field=name)
+        elif isinstance(field.default, bool):
+            if not isinstance(value, bool):
+                raise ConfigError(name, value, "True or False")
+        elif isinstance(field.default, int | float):
+            number = int if isinstance(field.default, int) else float
+            try:
+                converted = number(value)
+            except (TypeError, ValueError, OverflowError):
+                raise ConfigError(name, value, "a number") from None
+            if isinstance(value, bool | str) or converted != value:
+                allowed = "a whole number" if number is int else "a number"
+                raise ConfigError(name, value, allowed)
+            value = converted
+        low, high = meta.get("low"), meta.get("high")
+        if low is not None and not value >= low or high is not None and not value <= high:
+            bounds = [f"at least {low}"] if low is not None else []
+            bounds += [f"at most {high}"] if high is not None else []
+            raise ConfigError(name, value, " and ".join(bounds))
+        return value
+
+    @classmethod
+    def record(cls, kind: str) -> type[Record] | None:
+        """Return the nested record class of that kind, or None."""
+        return getattr(cls, kind, None)
+
+    def handlers(self) -> dict[str, Callable[..., None]]:
+        """Return the handlers by name; override to leave out those that the parameters make idle."""
+        names = [*HOOKS, *(field.handler_name for _, field in self.deadlines())]
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    @classmethod
+    def deadlines(cls) -> Iterator[tuple[str, Field]]:
+        """Yield (record kind, field) for each deadline of the component's records."""
+        for kind in RECORD_KINDS:
+            record = cls.record(kind)
+            if record is not None:
+                for field in record.deadlines:
+                    yield kind, field
+
+    @classmethod
+    def check_interface(cls) -> None:
+        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer."""
+        offers = {name: hook.offers for name, hook in HOOKS.items()}
+        for kind, field in cls.deadlines():
+            if kind == "Header" or not hasattr(cls, field.handler_name):
+                raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a handler of that name")
+            offers[field.handler_name] = TIMER_OFFERS[kind]
+        for name, function in inspect.getmembers(cls, inspect.isfunction):
+            if not name.startswith("on_"):
+                continue
+            if name not in offers:
+                raise ConfigError(f"{cls.__name__}.{name}", name, f"one of {', '.join(sorted(offers))}")
+            for argument in inspect.signature(function).parameters:
+                missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
+                if argument not in offers[name] or missing_record:
+                    raise ConfigError(f"{cls.__name__}.{name}({argument})", argument, ", ".join(offers[name]))

@@ -1,0 +1,1 @@
+"""The two engines: `reference` on SimPy, `compiled` by Numba. They agree exactly."""

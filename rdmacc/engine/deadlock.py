@@ -1,0 +1,63 @@
+"""The search for PFC deadlocks: ports that wait on each other in a circle.
+
+A paused ingress queue is stuck if it would stay above its resume threshold after everything that can still leave has
+left. The search assumes that all paused queues are stuck and takes back, until nothing changes, those that the rest would
+let resume; what remains can never move again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import networkx as nx
+
+from rdmacc.engine.outcome import PfcState
+from rdmacc.plan import Plan
+from rdmacc.switch.buffer import Pfc
+
+__all__ = ["find_deadlock"]
+
+Queue = tuple[int, int]
+
+
+def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
+    """Return the names of ports that wait on each other, in the order of a cycle; empty if there is no deadlock."""
+    policy, fabric = plan.scheme.buffer, plan.fabric
+    if not isinstance(policy, Pfc):
+        return []
+    stuck = set(state.ingress)  # ingress queues (port of the switch, class) whose neighbour stays paused
+    while True:
+        stays: dict[Queue, int] = defaultdict(int)  # bytes of an ingress queue that cannot leave
+        for (out_port, cls), by_ingress in state.held.items():
+            if (int(fabric.port_reverse[out_port]), cls) in stuck:
+                for in_port, held in by_ingress.items():
+                    stays[in_port, cls] += held
+        used: dict[int, int] = defaultdict(int)  # of each switch's shared pool
+        for (in_port, _), held in stays.items():
+            used[int(fabric.port_node[in_port])] += max(0, held - policy.reserve_bytes)
+        released = set()
+        for queue in stuck:
+            node = int(fabric.port_node[queue[0]])
+            taken = max(0, stays[queue] - policy.reserve_bytes)
+            threshold = policy.alpha * max(0, int(plan.shared_bytes[node]) - used[node])
+            if taken == 0 or taken + policy.xon_offset_bytes <= threshold:
+                released.add(queue)
+        if not released:
+            break
+        stuck -= released
+    return _cycle(plan, state, stuck)
+
+
+def _cycle(plan: Plan, state: PfcState, stuck: set[Queue]) -> list[str]:
+    """Name one cycle: a paused port waits for each port that holds what came from it."""
+    fabric = plan.fabric
+    waits = nx.DiGraph()
+    for (out_port, cls), by_ingress in state.held.items():
+        if (int(fabric.port_reverse[out_port]), cls) in stuck:
+            for in_port in by_ingress:
+                if (in_port, cls) in stuck:
+                    waits.add_edge(int(fabric.port_reverse[in_port]), out_port)
+    try:
+        return [fabric.port_name(edge[0]) for edge in nx.find_cycle(waits)]
+    except nx.NetworkXNoCycle:
+        return []

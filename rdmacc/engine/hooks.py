@@ -1,0 +1,88 @@
+"""What a scheme's handlers need from an engine, worked out once for both: which are called at a hook, with what.
+
+A hook of a scheme is the sequence of its components' handlers. Engines turn it into one function: the reference
+engine by writing Python source (`rdmacc.engine.reference.binding`), the compiled one by writing source for Numba.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rdmacc.component import HOOKS, Component
+from rdmacc.records import Field, Record
+from rdmacc.scheme import Scheme
+
+__all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of"]
+
+_LIMITS = ("rate_bps", "window_bytes")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One handler at a hook: the component's number, the function, and the arguments it asks for."""
+
+    component: int
+    function: Callable[..., None]
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A deadline of a scheme: timers of one record kind are numbered from 0."""
+
+    kind: str
+    number: int
+    component: int
+    field: Field
+
+
+def calls_of(scheme: Scheme, hook: str) -> list[Call]:
+    """Return the handlers that a scheme has for a hook, in the order in which they run."""
+    return [
+        Call(number, function, tuple(inspect.signature(function).parameters))
+        for number, part in enumerate(scheme.components)
+        for name, function in part.handlers().items()
+        if name == hook and hook in HOOKS
+    ]
+
+
+def timer_call(scheme: Scheme, slot: Slot) -> Call:
+    """Return the handler that serves a deadline."""
+    function = scheme.components[slot.component].handlers()[slot.field.handler_name]
+    return Call(slot.component, function, tuple(inspect.signature(function).parameters))
+
+
+def slots_of(scheme: Scheme, kind: str) -> list[Slot]:
+    """Return the deadlines of one record kind over all components."""
+    found = [
+        (number, field)
+        for number, part in enumerate(scheme.components)
+        for record_kind, field in part.deadlines()
+        if record_kind == kind
+    ]
+    return [Slot(kind, i, number, field) for i, (number, field) in enumerate(found)]
+
+
+def records_of(scheme: Scheme, kind: str) -> list[tuple[int, type[Record]]]:
+    """Return (component number, record) for the components that have a record of that kind."""
+    records = ((number, part.record(kind)) for number, part in enumerate(scheme.components))
+    return [(number, record) for number, record in records if record is not None]
+
+
+def limits_of(scheme: Scheme) -> dict[str, list[int]]:
+    """Return, for rate_bps and window_bytes, the components whose Sender record limits it."""
+    return {
+        limit: [
+            number
+            for number, record in records_of(scheme, "Sender")
+            if limit in {field.name for field in record.fields}
+        ]
+        for limit in _LIMITS
+    }
+
+
+def has_hook(component: Component, hook: str) -> bool:
+    """Tell whether a component takes part in a hook."""
+    return hook in component.handlers()

@@ -1,0 +1,103 @@
+"""What an engine hands over when it stops: counters as arrays, the same from both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.plan import Plan
+
+__all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "Engine", "Outcome", "PfcState"]
+
+MESSAGE_COUNTERS = (
+    "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
+)  # fmt: skip
+PORT_COUNTERS = (
+    "tx_bytes", "tx_data_packets", "tx_control_packets", "marked_packets", "dropped_packets", "violations",
+    "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
+)  # fmt: skip
+HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
+
+
+@dataclass
+class Outcome:
+    """Counters of a simulation, so far.
+
+    Attributes
+    ----------
+    messages, ports, hosts : dict of arrays
+        One entry for each message, port or node number; names as in `rdmacc.state`.
+    buffer_peak_bytes : array, by node number
+        Most data bytes that a switch held.
+    totals : dict of int
+        Events, payload bytes by fate, packets by kind.
+    samples : list of (times, values)
+        For each probe.
+    now_ps : int
+        Simulated time.
+    """
+
+    messages: dict[str, npt.NDArray[np.int64]]
+    ports: dict[str, npt.NDArray[np.int64]]
+    hosts: dict[str, npt.NDArray[np.int64]]
+    buffer_peak_bytes: npt.NDArray[np.int64]
+    totals: dict[str, int]
+    samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
+    now_ps: int
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class PfcState:
+    """Who waits on whom at an instant, for the search for deadlocks.
+
+    Attributes
+    ----------
+    ingress : dict (port, class) -> (ingress bytes, headroom bytes)
+        Ingress queues that have paused their neighbour; `port` is the switch's own port to it.
+    held : dict (out port, class) -> {in port: bytes}
+        Data bytes queued at switches, by the port that they came in through.
+    """
+
+    ingress: dict[tuple[int, int], tuple[int, int]]
+    held: dict[tuple[int, int], dict[int, int]]
+
+
+class Engine(Protocol):
+    """What a simulation asks of an engine."""
+
+    name: str
+    plan: Plan
+    unfinished: int
+
+    @property
+    def now(self) -> int:
+        """Simulated time, ps."""
+
+    @property
+    def events(self) -> int:
+        """Events processed."""
+
+    def next_event_ps(self) -> int:
+        """Time of the next event that is not a probe's; NEVER if none is pending."""
+
+    def run(self, until_ps: int) -> None:
+        """Process every event before `until_ps`, or until the last message is finished."""
+
+    def outcome(self) -> Outcome:
+        """Return the counters so far."""
+
+    def longest_pause_ps(self) -> int:
+        """For how long the port that PFC has stopped longest has been stopped."""
+
+    def pfc_state(self) -> PfcState:
+        """Return who waits on whom."""
+
+
+def column(things: Iterable[Any], name: str) -> npt.NDArray[np.int64]:
+    """Return a field of many records as an array."""
+    return np.array([getattr(thing, name) for thing in things], dtype=np.int64)

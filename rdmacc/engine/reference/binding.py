@@ -1,0 +1,141 @@
+"""Turns a scheme's hooks into Python functions, by writing their source.
+
+A hook such as `on_ack` of a scheme with go-back-N and DCQCN becomes ::
+
+    def on_ack(qp, message, packet, now):
+        f0(params0, qp, message, message.transfer0, packet, now)
+        rate = qp.sender1.rate_bps
+        qp.rate_bps = rate
+        if message.transfer0.retransmit_timer_ps < message.transfer0.retransmit_timer_armed:
+            arm(message, transfer_slot0)
+
+that is: the handlers in order, the lowest rate and window, and an event for each deadline that is now earlier than
+the one pending. Set `source` to see what was written for a scheme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rdmacc.component import HOOKS
+from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, records_of, slots_of, timer_call
+from rdmacc.scheme import Scheme
+
+__all__ = ["SIGNATURES", "Binding", "OWNERS"]
+
+SIGNATURES = {
+    "on_open": ("qp",),
+    "on_port": ("port",),
+    "on_start": ("qp", "message", "now"),
+    **dict.fromkeys(("on_send", "on_ack", "on_cnp", "on_credit", "on_advert"), ("qp", "message", "packet", "now")),
+    **dict.fromkeys(
+        ("on_data", "on_request"), ("host", "qp", "message", "packet", "reply", "notice", "now")
+    ),
+    "on_announce": ("host", "qp", "message", "now"),
+    "on_advertise": ("host", "qp", "message", "reply", "now"),
+    **dict.fromkeys(("on_enqueue", "on_dequeue"), ("port", "packet", "now")),
+}
+"""What the engine passes to each hook."""
+
+TIMER_SIGNATURES = {
+    "Sender": ("qp", "now"),
+    "Receiver": ("host", "qp", "reply", "now"),
+    "Transfer": ("qp", "message", "reply", "now"),
+    "Endpoint": ("host", "reply", "now"),
+    "Egress": ("port", "now"),
+}
+
+OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "host", "Egress": "port"}
+"""The engine record that a component's record belongs to."""
+
+
+class Binding:
+    """The hooks of a scheme as functions.
+
+    Attributes
+    ----------
+    hooks : dict
+        Function by hook name, None where no component takes part.
+    timers : dict
+        By record kind: for each deadline (slot, function).
+    source : str
+        The functions' source.
+    """
+
+    def __init__(self, scheme: Scheme, arm: Callable[[Any, Slot], None]) -> None:
+        self.scheme = scheme
+        self._limits = limits_of(scheme)
+        self._namespace: dict[str, Any] = {"arm": arm}
+        for number, part in enumerate(scheme.components):
+            self._namespace[f"params{number}"] = part
+        self._slots = {kind: slots_of(scheme, kind) for kind in OWNERS}
+        for kind, slots in self._slots.items():
+            for slot in slots:
+                self._namespace[f"{kind.lower()}_slot{slot.number}"] = slot
+        self.source = ""
+        self.hooks: dict[str, Any] = {name: self._hook(name) for name in HOOKS}
+        self.timers = {
+            kind: [(slot, self._timer(kind, slot)) for slot in slots] for kind, slots in self._slots.items()
+        }
+
+    def _hook(self, name: str) -> Callable[..., None] | None:
+        calls = calls_of(self.scheme, name)
+        if not calls:
+            return None
+        return self._define(name, SIGNATURES[name], calls, limits_from=HOOKS[name].place == "sender")
+
+    def _timer(self, kind: str, slot: Slot) -> Callable[..., None]:
+        call = timer_call(self.scheme, slot)
+        return self._define(f"{kind}_{slot.number}", TIMER_SIGNATURES[kind], [call], limits_from=kind == "Sender")
+
+    def _define(
+        self, name: str, signature: tuple[str, ...], calls: list[Call], limits_from: bool
+    ) -> Callable[..., None]:
+        lines = []
+        touched: set[tuple[str, int]] = set()
+        for i, call in enumerate(calls):
+            handler = f"{name}_{i}"
+            self._namespace[handler] = call.function
+            arguments = [self._argument(argument, call.component) for argument in call.arguments]
+            lines.append(f"{handler}({', '.join(arguments)})")
+            touched |= {(argument.capitalize(), call.component) for argument in call.arguments}
+        if limits_from:
+            lines += self._lowest(touched)
+        for kind, owner in OWNERS.items():
+            for slot in self._slots[kind]:
+                if owner in signature and (kind, slot.component) in touched:
+                    record = f"{owner}.{kind.lower()}{slot.component}"
+                    lines.append(
+                        f"if {record}.{slot.field.name} < {record}.{slot.field.armed_name}: "
+                        f"arm({owner}, {kind.lower()}_slot{slot.number})"
+                    )
+        source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
+        self.source += source
+        exec(compile(source, f"<{self.scheme.name}: {name}>", "exec"), self._namespace)
+        return self._namespace[name]  # type: ignore[no-any-return]
+
+    def _lowest(self, touched: set[tuple[str, int]]) -> list[str]:
+        """Return the lines that set the queue pair's limits, if a component that has one took part."""
+        lines = []
+        for limit, owners in self._limits.items():
+            if any(("Sender", number) in touched for number in owners):
+                values = [f"qp.sender{number}.{limit}" for number in owners]
+                lines.append(f"qp.{limit} = " + (values[0] if len(values) == 1 else f"min({', '.join(values)})"))
+        return lines
+
+    @staticmethod
+    def _argument(name: str, component: int) -> str:
+        if name == "params":
+            return f"params{component}"
+        kind = name.capitalize()
+        return f"{OWNERS[kind]}.{name}{component}" if kind in OWNERS else name
+
+    def record_slots(self, owner: str) -> list[tuple[str, type]]:
+        """Return (attribute, record class) of the component records that an engine record carries."""
+        return [
+            (f"{kind.lower()}{number}", record)
+            for kind, of in OWNERS.items()
+            if of == owner
+            for number, record in records_of(self.scheme, kind)
+        ]

@@ -1,0 +1,41 @@
+"""Events on a SimPy environment that cost little: an object with callbacks, its place in the order given by a rank.
+
+SimPy orders its queue by (time, priority, number). The priority is the event's rank (`rdmacc.plan`), so simultaneous
+events run in a fixed order whoever scheduled them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappush
+from typing import Any
+
+import simpy
+
+from rdmacc.plan import RANK_CLASSES, RANK_SHIFT
+
+__all__ = ["RANKS", "Wake", "push"]
+
+RANKS = {name: (number + 1) << RANK_SHIFT for number, name in enumerate(RANK_CLASSES)}
+"""First rank of each class; SimPy's own priorities, 0 and 1, come before."""
+
+
+class Wake:
+    """An event that calls one function. It may be scheduled again once it has run."""
+
+    __slots__ = ("_again", "callbacks")
+    _ok = True
+
+    def __init__(self, function: Callable[[Any], None]) -> None:
+        self._again = [function]
+        self.callbacks: list[Callable[[Any], None]] | None = None
+
+    def rearm(self) -> Wake:
+        """Make the event ready to be scheduled."""
+        self.callbacks = self._again
+        return self
+
+
+def push(env: simpy.Environment, time_ps: int, rank: int, function: Callable[[Any], None]) -> None:
+    """Schedule a call of `function` at a time, with a rank."""
+    heappush(env._queue, (time_ps, rank, next(env._eid), Wake(function).rearm()))  # type: ignore[arg-type]

@@ -1,0 +1,451 @@
+"""The reference engine: builds the objects of a plan and runs them on a SimPy environment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import simpy
+
+from rdmacc.component import HOOKS
+from rdmacc.engine.hooks import Slot
+from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState, column
+from rdmacc.engine.reference.binding import Binding
+from rdmacc.engine.reference.events import RANKS, push
+from rdmacc.engine.reference.nodes import Host, Message, QueuePair, Switch
+from rdmacc.engine.reference.ports import NicPort, SwitchPort
+from rdmacc.plan import Plan
+from rdmacc.records import NEVER, record_dtype
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NONE, NUM_CLASSES, Packet
+
+__all__ = ["Network"]
+
+
+class Network:
+    """A scenario as objects. `env` is the SimPy environment: attach processes of your own to it.
+
+    Attributes
+    ----------
+    env : simpy.Environment
+        Time is in ps.
+    ports, qps, messages : list
+        By number, as in the plan.
+    nodes : list
+        Switches and hosts, by node number.
+    binding : Binding
+        The scheme's handlers; `binding.source` shows how they are called.
+    """
+
+    name = "simpy"
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.env = simpy.Environment(initial_time=0)
+        scheme = plan.scheme
+        self.binding = Binding(scheme, self._arm)
+        for name in HOOKS:
+            setattr(self, name, self.binding.hooks[name])
+        self.reply_handlers = [None] * 10
+        for kind, name in ((ACK, "on_ack"), (NAK, "on_ack"), (CNP, "on_cnp"), (CREDIT, "on_credit")):
+            self.reply_handlers[kind] = self.binding.hooks[name]
+        self.reply_handlers[ADVERT] = self.binding.hooks["on_advert"]
+        self._timers = self.binding.timers
+        self.wire_bytes, self.payload_bytes = scheme.wire_bytes, scheme.payload_bytes
+        self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
+        self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
+        self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
+        self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
+        self.marked_arrivals = 0
+        self.reply_counts = [0] * 10
+        self.events = 0
+        self.unfinished = plan.n_messages
+        self.failed = 0
+        self.samples: list[list[tuple[int, float]]] = [[] for _ in plan.watches]
+        self._make_classes()
+        self._make_nodes()
+        self._make_flows()
+        self._watch()
+
+    # Building
+
+    def _make_classes(self) -> None:
+        """Make the scheme's own classes: the engine's records with the components' records attached."""
+        parts = self.plan.scheme.components
+        headers = [record for part in parts if (record := part.record("Header")) is not None]
+        header_fields = record_dtype(*headers).names or () if headers else ()
+        defaults = {field.name: field.default for record in headers for field in record.fields}
+        self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
+        self._packet_class = type("Packet", (Packet,), {"__slots__": (*header_fields, "arrival_ps", "in_port")})
+        self._pool: list[Any] = []
+        self._spare: Any = None
+        self.live_packets = 0
+        self._attached = {
+            owner: self.binding.record_slots(owner) for owner in ("qp", "message", "host", "port")
+        }
+
+    def _with_records(self, base: type, owner: str) -> type:
+        return type(base.__name__, (base,), {"__slots__": tuple(name for name, _ in self._attached[owner])})
+
+    def _attach(self, thing: Any, owner: str) -> Any:
+        for name, record in self._attached[owner]:
+            setattr(thing, name, record())
+        return thing
+
+    def _make_nodes(self) -> None:
+        fabric, plan = self.plan.fabric, self.plan
+        switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(NicPort, "port")
+        host_class = self._with_records(Host, "host")
+        self.nodes: list[Any] = [
+            self._attach(host_class(self, node), "host") if fabric.is_host[node] else Switch(self, node)
+            for node in range(fabric.n_nodes)
+        ]
+        self.ports: list[Any] = []
+        for number in range(fabric.n_ports):
+            node = int(fabric.port_node[number])
+            port = self._attach((nic_port if fabric.is_host[node] else switch_port)(self, number), "port")
+            port.node = self.nodes[node]
+            self.ports.append(port)
+            if fabric.is_host[node]:
+                port.node.nics.append(port)
+        for port in self.ports:
+            port.reverse = self.ports[fabric.port_reverse[port.number]]
+            port.receive = self.nodes[fabric.port_peer[port.number]].receive
+            port.headroom_bytes = int(plan.headroom_bytes[port.reverse.number])
+            if self.binding.hooks["on_port"] is not None:
+                self.binding.hooks["on_port"](port)
+        for node in fabric.hosts:
+            host = self.nodes[node]
+            host.line_bps = host.nics[0].rate_bps
+            host.base_rtt_ps = int(plan.host_base_rtt_ps[node])
+
+    def _make_flows(self) -> None:
+        plan = self.plan
+        qp_class, message_class = self._with_records(QueuePair, "qp"), self._with_records(Message, "message")
+        self.qps: list[Any] = []
+        for number in range(plan.n_qps):
+            qp = self._attach(qp_class(), "qp")
+            qp.number, qp.src, qp.dst = number, int(plan.qp_src[number]), int(plan.qp_dst[number])
+            qp.nic, qp.reply_nic = self.ports[plan.qp_port[number]], self.ports[plan.reply_port[number]]
+            qp.line_bps = qp.rate_bps = qp.nic.rate_bps
+            qp.peer_line_bps = qp.reply_nic.rate_bps
+            qp.base_rtt_ps = int(plan.qp_base_rtt_ps[number])
+            qp.remaining = int(plan.qp_messages[number])
+            if self.binding.hooks["on_open"] is not None:
+                self.binding.hooks["on_open"](qp)
+            self.qps.append(qp)
+        self.messages: list[Any] = []
+        columns = ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps")
+        values = [getattr(plan, name).tolist() for name in columns]
+        for number, row in enumerate(zip(*values, strict=True)):
+            message = self._attach(message_class(), "message")
+            message.number = number
+            for name, value in zip(columns, row, strict=True):
+                setattr(message, name, value)
+            message.payload_bytes = self.payload_bytes
+            message.granted_psn = message.packets
+            message.weight = float(plan.weight[number])
+            message.queue_pair = self.qps[message.qp]
+            message.is_open = False
+            self.messages.append(message)
+        self.first_message = {int(qp): number for number, qp in reversed(list(enumerate(plan.qp)))}
+        self._members: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number in np.flatnonzero(plan.group >= 0).tolist():
+            self._members[int(plan.group[number]), int(plan.dst[number])].append(number)
+        self._qps_to: dict[int, list[int]] = defaultdict(list)
+        for number, dst in enumerate(plan.qp_dst.tolist()):
+            self._qps_to[dst].append(number)
+        self._waits_for = plan.waits_for.tolist()
+        order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
+        self._starts = [number for number in order.tolist() if self._waits_for[number] == 0]
+        self._starts.reverse()
+        self._schedule_next_start()
+
+    # Packets
+
+    def new_packet(self) -> Any:
+        """Return a packet whose reply fields and header are at their defaults."""
+        self.live_packets += 1
+        if self._pool:
+            packet = self._pool.pop()
+            packet.ce = packet.accepted = packet.verdict = packet.kind = NONE
+            packet.wire_bytes = packet.psn = 0
+        else:
+            packet = self._packet_class()
+        packet.priority = self.ack_priority
+        for name, value in self._header_defaults:
+            setattr(packet, name, value)
+        return packet
+
+    def spare_packet(self) -> Any:
+        """Return a packet like `new_packet`'s that need not be given back unless it is taken."""
+        if self._spare is None:
+            self._spare = self.new_packet()
+            self.live_packets -= 1
+        return self._spare
+
+    def take_spare(self) -> Any:
+        """Take the spare packet into use."""
+        packet, self._spare = self._spare, None
+        self.live_packets += 1
+        return packet
+
+    def recycle(self, packet: Any) -> None:
+        """Take back a packet that nothing refers to any more."""
+        self.live_packets -= 1
+        self._pool.append(packet)
+
+    def discard(self, packet: Any) -> None:
+        """Drop a packet."""
+        self.dropped_bytes += packet.payload_bytes
+        self.recycle(packet)
+
+    # Messages
+
+    def _schedule_next_start(self) -> None:
+        if self._starts:
+            number = self._starts.pop()
+            at = int(self.plan.start_ps[number])
+            push(self.env, at, RANKS["start"] + number, lambda _: self._start_listed(number))
+
+    def _start_listed(self, number: int) -> None:
+        self._schedule_next_start()
+        self.start(number)
+
+    def start(self, number: int) -> None:
+        """Start a message at its sender."""
+        now = self.env._now
+        message = self.messages[number]
+        qp = message.queue_pair
+        message.start_ps = now
+        message.is_open = True
+        qp.remaining -= 1
+        qp.active_messages += 1
+        qp.pending.append(message)
+        if self.on_start is not None:  # type: ignore[attr-defined]
+            self.on_start(qp, message, now)  # type: ignore[attr-defined]
+        qp.nic.schedule(qp, now)
+
+    def after_sender(self, qp: Any, message: Any, now: int) -> None:
+        """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
+        if message.is_open:
+            if message.una_psn >= message.packets:
+                message.acked_ps = now
+                self._finish(qp, message, now)
+            elif message.failed:
+                self._finish(qp, message, now)
+        qp.nic.schedule(qp, now)
+
+    def _finish(self, qp: Any, message: Any, now: int) -> None:
+        message.is_open = False
+        qp.pending.remove(message)
+        qp.active_messages -= 1
+        if message.failed:
+            unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
+            qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
+            self._fail_dependents(message.number)
+        self._count_down(message, now, known_at=message.src)
+        for slot, _ in self._timers["Transfer"]:
+            setattr(getattr(message, f"transfer{slot.component}"), slot.field.name, NEVER)
+        if qp.active_messages == 0 and qp.remaining == 0:
+            qp.closed = 1
+            for slot, _ in self._timers["Sender"]:
+                setattr(getattr(qp, f"sender{slot.component}"), slot.field.name, NEVER)
+        self.unfinished -= 1
+
+    def on_delivered(self, message: Any, now: int) -> None:
+        """Release messages whose source is the receiver of this one."""
+        self._count_down(message, now, known_at=None)
+
+    def _count_down(self, message: Any, now: int, known_at: int | None) -> None:
+        """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
+        if self.plan.dependents is None or message.failed:
+            return
+        for number in self.plan.dependents[message.number]:
+            waiting = self.messages[number]
+            if (waiting.src == message.src) == (known_at is not None):
+                self._waits_for[number] -= 1
+                if self._waits_for[number] == 0:
+                    at = max(now, int(self.plan.start_ps[number]))
+                    push(self.env, at, RANKS["start"] + number, lambda _, number=number: self.start(number))
+
+    def _fail_dependents(self, number: int) -> None:
+        if self.plan.dependents is None:
+            return
+        for waiting in self.plan.dependents[number]:
+            if not self.messages[waiting].failed and self._waits_for[waiting] > 0:
+                self.messages[waiting].failed = 1
+                self._waits_for[waiting] = -1
+                self.unfinished -= 1
+                self._fail_dependents(waiting)
+
+    def group_members(self, group: int, dst: int) -> list[int]:
+        """Return the messages of a group that go to a host."""
+        return self._members[group, dst]
+
+    def qps_to(self, dst: int) -> list[int]:
+        """Return the queue pairs that lead to a host."""
+        return self._qps_to[dst]
+
+    # Timers
+
+    def _arm(self, owner: Any, slot: Slot) -> None:
+        """Schedule an event for a deadline that is earlier than the one pending."""
+        record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
+        at = max(getattr(record, slot.field.name), self.env._now)
+        setattr(record, slot.field.armed_name, at)
+        count = len(self._timers[slot.kind])
+        number = owner.node if slot.kind == "Endpoint" else owner.number
+        rank = RANKS[f"{slot.kind.lower()}_timer"] + number * count + slot.number
+        push(self.env, at, rank, lambda _: self._expire(owner, record, slot))
+
+    def _expire(self, owner: Any, record: Any, slot: Slot) -> None:
+        """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
+        now, name = self.env._now, slot.field.name
+        if getattr(record, slot.field.armed_name) != now:
+            return
+        setattr(record, slot.field.armed_name, NEVER)
+        deadline = getattr(record, name)
+        if deadline > now:
+            if deadline < NEVER:
+                self._arm(owner, slot)
+            return
+        setattr(record, name, NEVER)
+        self._call_timer(owner, slot, self._timers[slot.kind][slot.number][1], now)
+
+    def _call_timer(self, owner: Any, slot: Slot, function: Any, now: int) -> None:
+        kind = slot.kind
+        if kind == "Sender":
+            function(owner, now)
+            owner.nic.schedule(owner, now)
+        elif kind == "Egress":
+            function(owner, now)
+        else:
+            reply = self.new_packet()
+            if kind == "Receiver":
+                host, qp, message = self.nodes[owner.dst], owner, self.messages[self.first_message[owner.number]]
+                function(host, qp, reply, now)
+            elif kind == "Transfer":
+                host, qp, message = self.nodes[owner.dst], owner.queue_pair, owner
+                function(qp, owner, reply, now)
+            else:
+                host = owner
+                function(host, reply, now)
+                message = self.messages[reply.message]
+                qp = message.queue_pair
+            host.send(reply, qp, message, now)
+            if kind == "Transfer":
+                self.after_sender(qp, message, now)
+
+    # Probes
+
+    def _watch(self) -> None:
+        self._on_change: list[tuple[Any, str, list[tuple[int, float]]]] = []
+        for number, watch in enumerate(self.plan.watches):
+            things = {
+                "port": self.ports, "egress": self.ports, "host": self.nodes, "endpoint": self.nodes,
+                "message": self.messages, "transfer": self.messages,
+            }.get(watch.record, self.qps)  # fmt: skip
+            record = things[watch.number]
+            if watch.component >= 0:
+                record = getattr(record, f"{watch.record}{watch.component}")
+            if watch.probe.every_ps is None:
+                self._on_change.append((record, watch.field.name, self.samples[number]))
+            else:
+                self._sample(number, record, watch.field.name, watch.probe.every_ps, 0)
+
+    def _sample(self, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
+        def sample(_: Any) -> None:
+            self.samples[number].append((at, float(getattr(record, name))))
+            self._sample(number, record, name, every_ps, at + every_ps)
+
+        push(self.env, at, RANKS["probe"] + number, sample)
+
+    # Running
+
+    @property
+    def now(self) -> int:
+        """Simulated time, ps."""
+        return int(self.env._now)
+
+    def next_event_ps(self) -> int:
+        """Time of the next event that is not a probe's; NEVER if none is pending."""
+        return min((event[0] for event in self.env._queue if event[1] < RANKS["probe"]), default=NEVER)
+
+    def run(self, until_ps: int) -> None:
+        """Process every event before `until_ps`, or until the last message is finished."""
+        env = self.env
+        queue = env._queue
+        step = env.step
+        before = self.events
+        watched = self._on_change
+        count = 0
+        try:
+            while queue and queue[0][0] < until_ps and self.unfinished:
+                step()
+                count += 1
+                for record, name, samples in watched:
+                    value = float(getattr(record, name))
+                    if not samples or samples[-1][1] != value:
+                        samples.append((env._now, value))
+        finally:
+            self.events = before + count
+        if self.unfinished and until_ps < NEVER:
+            env._now = until_ps
+
+    def outcome(self) -> Outcome:
+        """Return the counters so far."""
+        ports = {name: column(self.ports, name) for name in PORT_COUNTERS}
+        is_paused = column(self.ports, "paused") != 0
+        ports["paused_ps"] += np.where(is_paused, self.now - column(self.ports, "paused_since_ps"), 0)
+        is_host = self.plan.fabric.is_host
+        waiting = (packet for port in self.ports for queue in (*port.queues, port.flight) for packet in queue)
+        return Outcome(
+            messages={name: column(self.messages, name) for name in MESSAGE_COUNTERS},
+            ports=ports,
+            hosts={
+                name: np.array(
+                    [getattr(node, name) if host else 0 for node, host in zip(self.nodes, is_host, strict=True)]
+                )
+                for name in HOST_COUNTERS
+            },
+            buffer_peak_bytes=np.array(
+                [0 if host else node.peak_bytes for node, host in zip(self.nodes, is_host, strict=True)]
+            ),
+            totals={
+                "events": self.events,
+                "sent_bytes": self.sent_bytes,
+                "accepted_bytes": self.accepted_bytes,
+                "discarded_bytes": self.discarded_bytes,
+                "dropped_bytes": self.dropped_bytes,
+                "in_flight_bytes": sum(packet.payload_bytes for packet in waiting),
+                "live_packets": self.live_packets,
+                "marked_arrivals": self.marked_arrivals,
+                "acks": self.reply_counts[ACK],
+                "naks": self.reply_counts[NAK],
+                "cnps": self.reply_counts[CNP],
+                "credits": self.reply_counts[CREDIT],
+                "adverts": self.reply_counts[ADVERT],
+            },
+            samples=[
+                (np.array([t for t, _ in pairs], dtype=np.int64), np.array([v for _, v in pairs], dtype=np.float64))
+                for pairs in self.samples
+            ],
+            now_ps=self.now,
+        )
+
+    def longest_pause_ps(self) -> int:
+        """For how long the port that PFC has stopped longest has been stopped."""
+        return max((self.now - port.paused_since_ps for port in self.ports if port.paused), default=0)
+
+    def pfc_state(self) -> PfcState:
+        """Return who waits on whom."""
+        state = PfcState({}, defaultdict(lambda: defaultdict(int)))
+        for port in self.ports:
+            for cls in range(DATA_CLASS, NUM_CLASSES):
+                if port.pause_sent & 1 << cls:
+                    state.ingress[port.number, cls] = port.ingress_bytes[cls], port.headroom_used[cls]
+                if not self.plan.fabric.is_host[self.plan.fabric.port_node[port.number]]:
+                    for packet in port.queues[cls]:
+                        state.held[port.number, cls][packet.in_port.number] += packet.wire_bytes
+        return state

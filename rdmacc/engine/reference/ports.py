@@ -1,0 +1,285 @@
+"""Ports: a switch's output with its queues, and a host's NIC, which takes data from its queue pairs."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappush
+from typing import TYPE_CHECKING, Any
+
+from rdmacc import state
+from rdmacc.chance import uniform
+from rdmacc.engine.reference.events import RANKS, Wake, push
+from rdmacc.records import NEVER
+from rdmacc.state import DATA, DATA_CLASS, MAC, NUM_CLASSES, PAUSE
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.network import Network
+
+__all__ = ["IDLE", "PACING", "READY", "NicPort", "Port", "SwitchPort"]
+
+IDLE, PACING, READY = range(3)
+"""A queue pair: has nothing to send, waits for its pacing time, or waits for its NIC."""
+
+LOWEST = [0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1 << NUM_CLASSES)]
+"""The first class of a set of classes, by the set's bit mask."""
+
+
+class Port(state.Port):
+    """One direction of a link: queues by class, a transmitter, and the packets under way."""
+
+    __slots__ = (
+        "_deliver", "_deliver_rank", "_events", "_net", "_transmission_ps", "_wake", "_wake_rank", "busy_until_ps", "byte_ps", "delay_ps", "flight",
+        "headroom_bytes", "headroom_used", "ingress_bytes", "is_wake_pending", "loss_control", "loss_count",
+        "loss_data", "loss_key", "node", "pause_sent", "paused", "paused_since_ps", "queues", "receive", "reverse",
+        "waiting",
+    )  # fmt: skip
+
+    def __init__(self, net: Network, number: int) -> None:
+        super().__init__()
+        fabric, plan = net.plan.fabric, net.plan
+        self._net = net
+        self.number = number
+        self.link_class = int(fabric.port_class[number])
+        self.rate_bps = float(fabric.port_rate_bps[number])
+        self.byte_ps = float(fabric.port_byte_ps[number])
+        self.delay_ps = int(fabric.port_delay_ps[number])
+        self.chance_key = int(plan.chance_key[number])
+        self.loss_key, self.loss_count = int(plan.loss_key[number]), 0
+        self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
+        self.queues: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
+        self.waiting = 0  # bit mask of the classes that have something to send
+        self.paused = 0  # bit mask of the classes that PFC stopped
+        self.paused_since_ps = 0
+        self.busy_until_ps = 0
+        self.is_wake_pending = False
+        self.flight: deque[Any] = deque()
+        self._transmission_ps: dict[int, int] = {}
+        self._deliver, self._deliver_rank = Wake(self.deliver), RANKS["deliver"] + number
+        self._wake, self._wake_rank = Wake(self.wake), RANKS["wake"] + number
+        self._events = net.env._queue
+        # PFC of the switch that this port belongs to, for what arrives over the link's other direction.
+        self.ingress_bytes = [0] * NUM_CLASSES
+        self.headroom_used = [0] * NUM_CLASSES
+        self.headroom_bytes = 0
+        self.pause_sent = 0
+        self.node: Any = None
+        self.receive: Any = None
+        self.reverse: Any = None
+
+    def enqueue(self, packet: Any, now: int) -> None:
+        """Append a packet to its class's queue and see that it will be sent."""
+        cls = packet.priority
+        self.queues[cls].append(packet)
+        self.waiting |= 1 << cls
+        if cls >= DATA_CLASS:
+            self.queue_bytes += packet.wire_bytes
+            if self.queue_bytes > self.peak_queue_bytes:
+                self.peak_queue_bytes = self.queue_bytes
+        if not self.is_wake_pending:
+            self.kick(now)
+
+    def kick(self, now: int) -> None:
+        """Send now if the transmitter is free, else wake up when it is."""
+        if self.busy_until_ps > now:
+            self.wake_at_end()
+        else:
+            self.send_next(now)
+
+    def wake_at_end(self) -> None:
+        """Wake up when the transmission under way ends."""
+        self.is_wake_pending = True
+        heappush(self._events, (self.busy_until_ps, self._wake_rank, 0, self._wake.rearm()))
+
+    def wake(self, _: Any) -> None:
+        """The transmitter is free and something waits."""
+        self.is_wake_pending = False
+        self.send_next(self._net.env._now)
+
+    def send_next(self, now: int) -> None:
+        """Send the first packet of the highest class that is not paused."""
+        raise NotImplementedError
+
+    def transmit(self, packet: Any, now: int) -> None:
+        """Put a packet on the link."""
+        wire = packet.wire_bytes
+        duration = self._transmission_ps.get(wire)
+        if duration is None:
+            duration = self._transmission_ps[wire] = int(wire * self.byte_ps + 0.5)
+        self.busy_until_ps = end = now + duration
+        self.tx_bytes += wire
+        if packet.kind == DATA:
+            self.tx_data_packets += 1
+        else:
+            self.tx_control_packets += 1
+        packet.arrival_ps = arrival = end + self.delay_ps
+        flight = self.flight
+        if not flight:  # only the head of the packets under way has an event
+            heappush(self._events, (arrival, self._deliver_rank, 0, self._deliver.rearm()))
+        flight.append(packet)
+
+    def deliver(self, event: Wake) -> None:
+        """The head of the packets under way has arrived."""
+        flight = self.flight
+        packet = flight.popleft()
+        if flight:
+            heappush(self._events, (flight[0].arrival_ps, self._deliver_rank, 0, event.rearm()))
+        if self.loss_data or self.loss_control:
+            loss = self.loss_data if packet.kind == DATA else self.loss_control
+            if loss and packet.priority != MAC:
+                self.loss_count += 1
+                if uniform(self.loss_key, self.loss_count) < loss:
+                    self.lost_packets += 1
+                    self._net.discard(packet)
+                    return
+        self.receive(packet, self.reverse, packet.arrival_ps)
+
+    def pause_or_resume(self, packet: Any, now: int) -> None:
+        """Obey a PFC frame that came back over the link."""
+        bit = 1 << packet.psn
+        if packet.kind == PAUSE:
+            self.pauses += 1
+            if not self.paused:
+                self.paused_since_ps = now
+            self.paused |= bit
+        elif self.paused & bit:
+            self.paused ^= bit
+            if not self.paused:
+                self.paused_ps += now - self.paused_since_ps
+            if not self.is_wake_pending:
+                self.kick(now)
+
+
+class SwitchPort(Port):
+    """An output of a switch."""
+
+    __slots__ = ()
+
+    def send_next(self, now: int) -> None:
+        """Send the first packet of the highest class that is not paused."""
+        sendable = self.waiting & ~self.paused
+        if not sendable:
+            return
+        cls = LOWEST[sendable]
+        queue = self.queues[cls]
+        packet = queue.popleft()
+        if not queue:
+            self.waiting ^= 1 << cls
+        if cls >= DATA_CLASS:
+            self.queue_bytes -= packet.wire_bytes
+            net = self._net
+            if net.on_dequeue is not None:
+                was_marked = packet.ce
+                net.on_dequeue(self, packet, now)
+                if packet.ce and not was_marked:
+                    self.marked_packets += 1
+            self.node.release(packet, now)
+        self.transmit(packet, now)
+        if self.waiting & ~self.paused:
+            self.wake_at_end()
+
+
+class NicPort(Port):
+    """A host's port: replies wait in queues, data packets are made when a queue pair's turn comes.
+
+    Queue pairs that may send wait in one line for each class and go round robin.
+    """
+
+    __slots__ = ("ready",)
+
+    def __init__(self, net: Network, number: int) -> None:
+        super().__init__(net, number)
+        self.ready: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
+
+    def send_next(self, now: int) -> None:
+        """Send a waiting packet, or the next one of the queue pair at the head of the line."""
+        while sendable := self.waiting & ~self.paused:
+            cls = LOWEST[sendable]
+            queue, line = self.queues[cls], self.ready[cls]
+            if queue:
+                packet = queue.popleft()
+                if not queue and not line:
+                    self.waiting ^= 1 << cls
+                if cls >= DATA_CLASS:
+                    self.queue_bytes -= packet.wire_bytes
+                self.transmit(packet, now)
+                break
+            qp = line.popleft()
+            if not line:
+                self.waiting ^= 1 << cls
+            self.queue_bytes -= self._net.wire_bytes
+            qp.state = IDLE
+            message = qp.sendable_message()
+            if message is None or qp.next_start_ps(now) > now:  # its rate or window has changed since it queued
+                self.schedule(qp, now)
+                continue
+            self.send_data(qp, message, now)
+            self.schedule(qp, now)
+            break
+        if self.waiting & ~self.paused and not self.is_wake_pending:
+            self.wake_at_end()
+
+    def send_data(self, qp: Any, message: Any, now: int) -> None:
+        """Make the message's next packet and put it on the link."""
+        net = self._net
+        psn = message.next_psn
+        packet = net.new_packet()
+        packet.kind = DATA
+        packet.priority = net.data_priority
+        packet.message = message.number
+        packet.qp = qp.number
+        packet.dst = qp.dst
+        packet.psn = psn
+        payload = net.payload_bytes
+        if psn == message.packets - 1:
+            payload = message.size_bytes - psn * payload
+        packet.payload_bytes = payload
+        packet.wire_bytes = payload + net.header_bytes
+        packet.sent_ps = now
+        message.next_psn = psn + 1
+        if psn < message.highest_psn:
+            message.retransmissions += 1
+        else:
+            message.highest_psn = psn + 1
+        qp.inflight_bytes += payload
+        qp.credits -= 1
+        net.sent_bytes += payload
+        if net.on_send is not None:
+            net.on_send(qp, message, packet, now)
+        if net.marks_at_nic:
+            if net.on_enqueue is not None:
+                net.on_enqueue(self, packet, now)
+            if net.on_dequeue is not None:
+                net.on_dequeue(self, packet, now)
+            if packet.ce:
+                self.marked_packets += 1
+        qp.last_start_ps = now
+        qp.last_wire_bytes = packet.wire_bytes
+        self.transmit(packet, now)
+
+    def schedule(self, qp: Any, now: int) -> None:
+        """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""
+        if qp.state == READY:
+            return
+        start_ps = NEVER if qp.sendable_message() is None else qp.next_start_ps(now)
+        if start_ps >= NEVER:
+            qp.state = IDLE
+            qp.pace_timer_ps = NEVER
+        elif start_ps <= now or start_ps <= self.busy_until_ps:
+            qp.state = READY
+            qp.pace_timer_ps = NEVER
+            cls = self._net.data_priority
+            self.ready[cls].append(qp)
+            self.waiting |= 1 << cls
+            self.queue_bytes += self._net.wire_bytes
+            if self.queue_bytes > self.peak_queue_bytes:
+                self.peak_queue_bytes = self.queue_bytes
+            if not self.is_wake_pending:
+                self.kick(now)
+        else:
+            qp.state = PACING
+            qp.pace_timer_ps = start_ps
+            if start_ps < qp.pace_timer_armed:
+                qp.pace_timer_armed = start_ps
+                push(self._net.env, start_ps, RANKS["pace"] + qp.number, qp.pace)
+
+

@@ -1,0 +1,166 @@
+"""The exceptions that rdmacc raises.
+
+Everything derives from :class:`RdmaccError`. A wrong input is a :class:`ConfigError`, raised before anything
+runs; a run that goes wrong is a :class:`SimulationError`; a handler that cannot be compiled is a
+:class:`CompileError`. All of them survive pickling, so that a sweep over processes reports the original
+trouble.
+"""
+
+from __future__ import annotations
+
+import pickle
+import reprlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = [
+    "CompileError",
+    "ConfigError",
+    "DeadlockError",
+    "RdmaccError",
+    "SimulationError",
+    "StalledError",
+]
+
+_SHOWN = 8
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = 80
+
+
+def _show(value: object) -> str:
+    """Return `value` as a person would write it, shortened."""
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "ndim", None) == 0:
+        value = item()
+    return _repr.repr(value)
+
+
+def _listed(items: Sequence[object]) -> str:
+    """Return the first few of `items`, comma separated, and how many more there are."""
+    text = ", ".join(str(item) for item in items[:_SHOWN])
+    more = len(items) - _SHOWN
+    return f"{text} and {more} more" if more > 0 else text
+
+
+class RdmaccError(Exception):
+    """Base of every exception that rdmacc raises on purpose."""
+
+
+class ConfigError(RdmaccError, ValueError):
+    """A parameter, a topology or a workload is wrong.
+
+    Parameters
+    ----------
+    field : str
+        Name of the wrong field, as the person knows it.
+    value : object
+        The value that it has.
+    allowed : str
+        What is allowed, phrased to follow "field = value: ", such as "must be at least 1 byte".
+    where : str, optional
+        The place, such as "row 3" or "edge h0-s0".
+
+    Examples
+    --------
+    >>> raise ConfigError("size_bytes", -4, "must be at least 1 byte", where="row 3")
+    Traceback (most recent call last):
+    ...
+    rdmacc.errors.ConfigError: size_bytes = -4 (row 3): must be at least 1 byte
+    """
+
+    def __init__(self, field: str, value: object, allowed: str, where: str = "") -> None:
+        super().__init__(field, value, allowed, where)
+        self.field = field
+        self.value = value
+        self.allowed = allowed
+        self.where = where
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        return f"{self.field} = {_show(self.value)}{place}: {self.allowed}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the value itself where it can be pickled, its text where not."""
+        value = self.value
+        try:
+            pickle.dumps(value)
+        except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
+            value = _show(value)
+        notes = getattr(self, "__notes__", None)
+        state = {"__notes__": notes} if notes else None
+        return type(self), (self.field, value, self.allowed, self.where), state
+
+
+class SimulationError(RdmaccError):
+    """A run went wrong: base of the run-time exceptions."""
+
+
+class DeadlockError(SimulationError):
+    """Ports wait on each other in a circle.
+
+    Parameters
+    ----------
+    ports : iterable of str
+        Names of the ports, each waiting on the next one and the last on the first.
+    time_ps : int
+        When it was found, in picoseconds.
+    """
+
+    def __init__(self, ports: Iterable[str], time_ps: int) -> None:
+        self.ports = list(ports)
+        self.time_ps = int(time_ps)
+        super().__init__(self.ports, self.time_ps)
+
+    def __str__(self) -> str:
+        circle = " waits on ".join([*self.ports, *self.ports[:1]])
+        return f"deadlock at {self.time_ps} ps: {circle}"
+
+
+class StalledError(SimulationError):
+    """Nothing is left to happen, and messages are unfinished.
+
+    Parameters
+    ----------
+    messages : iterable of int
+        Ids of the unfinished messages.
+    time_ps : int
+        Time of the last event, in picoseconds.
+    reason : str, optional
+        What is known of the cause.
+    """
+
+    def __init__(self, messages: Iterable[int], time_ps: int, reason: str = "") -> None:
+        self.messages = [int(message) for message in messages]
+        self.time_ps = int(time_ps)
+        self.reason = reason
+        super().__init__(self.messages, self.time_ps, reason)
+
+    def __str__(self) -> str:
+        count = len(self.messages)
+        noun = "message" if count == 1 else "messages"
+        text = f"stalled at {self.time_ps} ps with {count} {noun} unfinished: {_listed(self.messages)}"
+        return f"{text} ({self.reason})" if self.reason else text
+
+
+class CompileError(RdmaccError):
+    """A handler cannot be compiled.
+
+    Parameters
+    ----------
+    handler : str
+        Qualified name of the handler.
+    reason : str
+        What the compiler objects to.
+    line : int, optional
+        Line number in the handler's file, if known.
+    """
+
+    def __init__(self, handler: str, reason: str, line: int | None = None) -> None:
+        super().__init__(handler, reason, line)
+        self.handler = handler
+        self.reason = reason
+        self.line = line
+
+    def __str__(self) -> str:
+        place = "" if self.line is None else f" (line {self.line})"
+        return f"{self.handler}{place} cannot be compiled: {self.reason}"

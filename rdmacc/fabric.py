@@ -1,0 +1,405 @@
+"""The network as arrays: what both engines read.
+
+Nodes are numbered in the order of ``graph.nodes``. A *port* is one direction of a link: the output of one
+node towards one neighbour. The ports of a node are contiguous and ordered by the neighbour's number.
+
+Routing uses every path of fewest hops; a host forwards nothing. Hosts that hang by one link on the same
+switch share that switch's routes: the switch is their *attachment*, and the tables have a column for an
+attachment, not for a host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+from rdmacc.topology import Graph, validate
+
+__all__ = ["HOST_NIC", "IN_NETWORK", "LAST_HOP", "LINK_CLASSES", "Fabric"]
+
+HOST_NIC = 0
+LAST_HOP = 1
+IN_NETWORK = 2
+LINK_CLASSES = ("host_nic", "last_hop", "in_network")
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Int8s: TypeAlias = npt.NDArray[np.int8]
+Int32s: TypeAlias = npt.NDArray[np.int32]
+Int64s: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Choice: TypeAlias = Callable[[int, tuple[int, ...]], int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fabric:
+    """A network of N nodes, H hosts, P ports and A attachments. Treat the arrays as read-only.
+
+    At node v, the ports towards host d are ``last_port[d]`` if v is the attachment of d, else the
+    ``route_count[v, attach[d]]`` entries of `route_ports` from ``route_first[v, attach[d]]`` on; a count of 0
+    means that d cannot be reached from v. See :meth:`candidates`.
+    """
+
+    name: str
+    """The graph's name."""
+    names: list[Any]
+    """Node names, by node number; length N."""
+    index: dict[Any, int]
+    """Node numbers, by node name."""
+    is_host: Bools
+    """Shape N."""
+    hosts: Int32s
+    """Node numbers of the hosts, ascending; shape H."""
+    buffer_bytes: Int64s
+    """Shared buffer of each switch, 0 for a host; shape N."""
+    node_first_port: Int32s
+    """Ports of node v: ``node_first_port[v]`` up to, without, ``node_first_port[v + 1]``; shape N + 1."""
+    port_node: Int32s
+    """Node that a port belongs to; shape P."""
+    port_peer: Int32s
+    """Node that a port leads to; shape P."""
+    port_reverse: Int32s
+    """Port of the link's other direction; shape P."""
+    port_rate_bps: Floats
+    """Shape P, bit/s."""
+    port_delay_ps: Int64s
+    """Propagation delay; shape P, ps."""
+    port_byte_ps: Floats
+    """Time of one byte, ``8e12 / rate``; shape P, ps."""
+    port_class: Int8s
+    """HOST_NIC (leaves a host), LAST_HOP (switch to host) or IN_NETWORK (switch to switch); shape P."""
+    attachments: Int32s
+    """Node number of each attachment; shape A."""
+    attach: Int32s
+    """A host's attachment, as an index into `attachments`; -1 for a switch; shape N."""
+    last_port: Int32s
+    """Port from a host's attachment switch to the host; -1 for a switch or a host without one; shape N."""
+    route_first: Int32s
+    """First candidate towards an attachment, as an index into `route_ports`; shape N x A."""
+    route_count: Int32s
+    """Number of candidates; shape N x A."""
+    route_ports: Int32s
+    """Lists of candidate ports, each ascending; a node's equal lists are stored once."""
+
+    @classmethod
+    def from_graph(cls, graph: Graph) -> Fabric:
+        """Return the arrays of `graph`.
+
+        Raises
+        ------
+        ConfigError
+            If :func:`rdmacc.topology.validate` rejects the graph.
+        """
+        validate(graph)
+        names = list(graph.nodes)
+        index = {name: i for i, name in enumerate(names)}
+        nodes = [node for _, node in graph.nodes(data=True)]
+        is_host = np.array([node["kind"] == "host" for node in nodes], dtype=np.bool_)
+        buffers = [0 if node["kind"] == "host" else int(node["buffer_bytes"]) for node in nodes]
+        ports = _ports(graph, index)
+        node, peer = ports["port_node"], ports["port_peer"]
+        first = np.zeros(len(names) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
+        port_class = np.where(is_host[node], HOST_NIC, np.where(is_host[peer], LAST_HOP, IN_NETWORK))
+        attachments, attach, last_port = _attach(is_host, first, peer, ports["port_reverse"])
+        route_first, route_count, route_ports = _route(is_host, first, node, peer, attachments)
+        return cls(
+            name=str(graph.graph.get("name", "")),
+            names=names,
+            index=index,
+            is_host=is_host,
+            hosts=np.flatnonzero(is_host).astype(np.int32),
+            buffer_bytes=np.array(buffers, dtype=np.int64),
+            node_first_port=first,
+            port_class=port_class.astype(np.int8),
+            attachments=attachments,
+            attach=attach,
+            last_port=last_port,
+            route_first=route_first,
+            route_count=route_count,
+            route_ports=route_ports,
+            **ports,
+        )
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.hosts)} hosts, {self.n_nodes - len(self.hosts)} switches, {self.n_ports} ports"
+        return f"<Fabric {self.name!r}: {counts}>"
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def n_ports(self) -> int:
+        """Number of ports: twice the number of links."""
+        return len(self.port_node)
+
+    def port_name(self, port: int) -> str:
+        """Return a port's name, such as "leaf0->h3"."""
+        return f"{self.names[self.port_node[port]]}->{self.names[self.port_peer[port]]}"
+
+    def port(self, node: Hashable, peer: Hashable) -> int:
+        """Return the port that leads from one node to another, both given by name.
+
+        Raises
+        ------
+        ConfigError
+            If no link joins them.
+        """
+        if node in self.index and peer in self.index:
+            here = self.index[node]
+            low, high = self.node_first_port[here : here + 2]
+            found = low + int(np.searchsorted(self.port_peer[low:high], self.index[peer]))
+            if found < high and self.port_peer[found] == self.index[peer]:
+                return int(found)
+        raise ConfigError("port", f"{node}->{peer}", "must be a link of the network")
+
+    def link_class(self, port: int) -> str:
+        """Return "host_nic", "last_hop" or "in_network"."""
+        return LINK_CLASSES[self.port_class[port]]
+
+    def candidates(self, node: int, dst: int) -> tuple[int, ...]:
+        """Return the ports of `node` that lie on a shortest path to host `dst`, ascending.
+
+        Parameters
+        ----------
+        node, dst : int
+            Node numbers.
+
+        Returns
+        -------
+        tuple of int
+            Empty if `dst` cannot be reached, or is `node` itself.
+        """
+        column = self.attach[dst]
+        if node == self.attachments[column]:
+            return () if node == dst else (int(self.last_port[dst]),)
+        if node == dst:
+            return ()
+        first = self.route_first[node, column]
+        return tuple(self.route_ports[first : first + self.route_count[node, column]].tolist())
+
+    def reachable(self, src: int, dst: int) -> bool:
+        """Tell whether a packet gets from node `src` to host `dst`."""
+        return bool(self.reachable_many(np.array([src]), np.array([dst]))[0])
+
+    def reachable_many(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Bools:
+        """Tell, elementwise, whether a packet gets from node `src` to host `dst`."""
+        sources, targets = np.asarray(src), np.asarray(dst)
+        columns = self.attach[targets]
+        at_end = (sources == self.attachments[columns]) | (sources == targets)
+        return np.asarray(at_end | (self.route_count[sources, columns] > 0))
+
+    def check_path(self, src: int, dst: int) -> None:
+        """Raise a ConfigError unless `src` and `dst` are two different hosts that a path joins."""
+        for field, node in (("src", src), ("dst", dst)):
+            if not 0 <= node < self.n_nodes:
+                raise ConfigError(field, node, f"must be a node number, 0 to {self.n_nodes - 1}")
+            if not self.is_host[node]:
+                raise ConfigError(field, self.names[node], "must be a host, and is a switch")
+        if src == dst:
+            raise ConfigError("dst", self.names[dst], f"must differ from src = {self.names[src]!r}")
+        if not self.reachable(src, dst):
+            raise ConfigError("dst", self.names[dst], f"must be reachable from src = {self.names[src]!r}")
+
+    def path(self, src: int, dst: int, choose: Choice = lambda node, cands: cands[0]) -> list[int]:
+        """Return the ports from host `src` to host `dst`.
+
+        Parameters
+        ----------
+        src, dst : int
+            Node numbers.
+        choose : callable
+            ``choose(node, candidates)`` returns one of the candidates; default the first.
+
+        Returns
+        -------
+        list of int
+
+        Raises
+        ------
+        ConfigError
+            As :meth:`check_path`, or if `choose` returns no candidate.
+        """
+        self.check_path(src, dst)
+        ports: list[int] = []
+        node = src
+        while node != dst:
+            candidates = self.candidates(node, dst)
+            port = choose(node, candidates)
+            if port not in candidates:
+                raise ConfigError("choose", port, f"must return one of {candidates} at {self.names[node]}")
+            ports.append(int(port))
+            node = int(self.port_peer[port])
+        return ports
+
+    def base_fct_ps(self, src: int, dst: int, size_bytes: int, payload_bytes: int, header_bytes: int) -> int:
+        """Return the completion time of one message alone in the network; see :meth:`base_fct_ps_many`."""
+        times = self.base_fct_ps_many([src], [dst], [size_bytes], payload_bytes, header_bytes)
+        return int(times[0])
+
+    def base_fct_ps_many(
+        self,
+        src: npt.ArrayLike,
+        dst: npt.ArrayLike,
+        size_bytes: npt.ArrayLike,
+        payload_bytes: int,
+        header_bytes: int,
+    ) -> Int64s:
+        """Return the completion time of each message, alone in the network, along its first shortest path.
+
+        From the first bit sent to the last byte at the receiver, store-and-forward, at line rate. A message
+        is packets of `payload_bytes` and a header; the last may be shorter. With the transmission time t_j
+        of a full packet and the delay d_j of hop j, the m-th full packet is through hop i at
+
+            F_i(m) = sum_{j<=i} (t_j + d_j) + (m - 1) max_{j<=i} t_j
+
+        and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
+
+        Parameters
+        ----------
+        src, dst : array_like of int
+            Node numbers of the hosts; shape M.
+        size_bytes : array_like of int
+            Message sizes without headers, at least 1; shape M.
+        payload_bytes, header_bytes : int
+            Per packet: payload at least 1, header at least 0.
+
+        Returns
+        -------
+        ndarray of int64
+            Picoseconds; shape M.
+
+        Raises
+        ------
+        ConfigError
+            For a size or payload below 1, a negative header, or a pair that :meth:`check_path` rejects.
+        """
+        sources, targets, sizes = (np.asarray(a, dtype=np.int64) for a in (src, dst, size_bytes))
+        if payload_bytes < 1:
+            raise ConfigError("payload_bytes", payload_bytes, "must be at least 1 byte")
+        if header_bytes < 0:
+            raise ConfigError("header_bytes", header_bytes, "must be at least 0 bytes")
+        if sizes.size and sizes.min() < 1:
+            raise ConfigError("size_bytes", int(sizes.min()), "must be at least 1 byte")
+        self._check_paths(sources, targets)
+
+        full, rest = np.divmod(sizes, payload_bytes)
+        has_full, has_rest = full > 0, rest > 0
+        full_wire, rest_wire = payload_bytes + header_bytes, rest + header_bytes
+        columns = self.attach[targets]
+        ends, lasts = self.attachments[columns], self.last_port[targets]
+        nodes = sources.copy()
+        through = np.zeros(len(sizes), dtype=np.int64)
+        slowest, arrival = np.zeros_like(through), np.zeros_like(through)
+        active = np.arange(len(sizes))
+        while len(active):
+            here, column = nodes[active], columns[active]
+            first = self.route_first[here, column]
+            ports = np.where(here == ends[active], lasts[active], self.route_ports[first])
+            byte_ps, delay = self.port_byte_ps[ports], self.port_delay_ps[ports]
+            time = (full_wire * byte_ps + 0.5).astype(np.int64)
+            through[active] += time + delay
+            slowest[active] = np.maximum(slowest[active], time)
+            ended = through[active] + (full[active] - 1) * slowest[active] - delay
+            start = np.where(has_full[active], np.maximum(ended, arrival[active]), arrival[active])
+            arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
+            nodes[active] = self.port_peer[ports]
+            active = active[nodes[active] != targets[active]]
+        return np.where(has_rest, arrival, through + (full - 1) * slowest)
+
+    def _check_paths(self, src: Int64s, dst: Int64s) -> None:
+        """Raise the ConfigError of :meth:`check_path` for the first pair that has one."""
+        inside = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)
+        good = inside.copy()
+        a, b = src[inside], dst[inside]
+        hosts = self.is_host[a] & self.is_host[b] & (a != b)
+        good[inside] = hosts & self.reachable_many(a, b)
+        if not good.all():
+            worst = int(np.argmin(good))
+            self.check_path(int(src[worst]), int(dst[worst]))
+
+
+def _ports(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
+    """Return the arrays of the ports, sorted by node and peer."""
+    links = [
+        (index[one], index[other], float(link["rate_bps"]), int(link["delay_ps"]))
+        for one, other, link in graph.edges(data=True)
+    ]
+    ends = np.array([link[:2] for link in links], dtype=np.int32).reshape(-1, 2)
+    node, peer = np.concatenate([ends, ends[:, ::-1]]).T
+    order = np.lexsort((peer, node))
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    rate = np.tile(np.array([link[2] for link in links], dtype=np.float64), 2)[order]
+    delay = np.tile(np.array([link[3] for link in links], dtype=np.int64), 2)[order]
+    return {
+        "port_node": np.ascontiguousarray(node[order]),
+        "port_peer": np.ascontiguousarray(peer[order]),
+        "port_reverse": np.roll(place, len(links))[order],
+        "port_rate_bps": rate,
+        "port_delay_ps": delay,
+        "port_byte_ps": 8e12 / rate,
+    }
+
+
+def _attach(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> tuple[Int32s, Int32s, Int32s]:
+    """Return `attachments`, `attach` and `last_port`."""
+    hosts = np.flatnonzero(is_host)
+    nic = first[hosts]
+    hangs = (np.diff(first)[hosts] == 1) & ~is_host[peer[nic]]
+    where = np.where(hangs, peer[nic], hosts)
+    attachments, columns = np.unique(where, return_inverse=True)
+    attach = np.full(len(is_host), -1, dtype=np.int32)
+    attach[hosts] = columns
+    last_port = np.full(len(is_host), -1, dtype=np.int32)
+    last_port[hosts[hangs]] = reverse[nic[hangs]]
+    return attachments.astype(np.int32), attach, last_port
+
+
+def _hops(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> Int32s:
+    """Return the hops from each node to each attachment, -1 if none; shape A x N."""
+    hops = np.full((len(attachments), len(is_host)), -1, dtype=np.int32)
+    hops[np.arange(len(attachments)), attachments] = 0
+    linked = np.flatnonzero(np.diff(first))
+    level = 0
+    frontier = hops == 0
+    while linked.size and frontier.any():
+        level += 1
+        near = np.logical_or.reduceat(frontier[:, peer], first[linked], axis=1)
+        new = np.zeros_like(frontier)
+        new[:, linked] = near & (hops[:, linked] < 0)
+        hops[new] = level
+        frontier = new & ~is_host
+    return hops
+
+
+def _route(
+    is_host: Bools, first: Int32s, node: Int32s, peer: Int32s, attachments: Int32s
+) -> tuple[Int32s, Int32s, Int32s]:
+    """Return `route_first`, `route_count` and `route_ports`."""
+    hops = _hops(is_host, first, peer, attachments)
+    forwards = ~is_host[peer] | (peer == attachments[:, None])
+    nearer = (hops[:, node] > 0) & (hops[:, peer] == hops[:, node] - 1) & forwards
+    shape = (len(is_host), len(attachments))
+    route_first, route_count = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
+    lists: list[Int32s] = []
+    stored = 0
+    for v in range(len(is_host)):
+        low, high = first[v], first[v + 1]
+        packed = np.packbits(nearer[:, low:high], axis=1)
+        seen: dict[bytes, tuple[int, int]] = {}
+        for a in np.flatnonzero(packed.any(axis=1)):
+            key = packed[a].tobytes()
+            if key not in seen:
+                ports = (low + np.flatnonzero(nearer[a, low:high])).astype(np.int32)
+                lists.append(ports)
+                seen[key] = (stored, len(ports))
+                stored += len(ports)
+            route_first[v, a], route_count[v, a] = seen[key]
+    return route_first, route_count, np.concatenate(lists) if lists else np.zeros(1, dtype=np.int32)

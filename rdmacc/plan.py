@@ -1,0 +1,288 @@
+"""The plan of a simulation: the scenario in numbers, from which either engine starts.
+
+Whatever both engines must agree on before the first event is computed here, once: numbering, queue pairs, base RTTs,
+thresholds, keys of the streams of chance, and the order of simultaneous events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import workload as workloads
+from rdmacc.chance import hash63, stream_key
+from rdmacc.component import RECORD_KINDS
+from rdmacc.errors import ConfigError
+from rdmacc.fabric import Fabric
+from rdmacc.faults import Loss
+from rdmacc.probes import Probe
+from rdmacc.records import Field
+from rdmacc.scheme import Scheme
+from rdmacc.state import Host, Message, Port, QueuePair
+from rdmacc.switch.buffer import Pfc, headroom_bytes
+
+__all__ = ["RANK_CLASSES", "RANK_SHIFT", "Plan", "Watch", "make_plan"]
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+RANK_SHIFT = 40
+"""An event's rank is its class shifted by so much, plus the number of what it belongs to."""
+
+RANK_CLASSES = (
+    "start", "deliver", "wake", "pace", "sender_timer", "receiver_timer", "transfer_timer", "endpoint_timer",
+    "egress_timer", "probe",
+)  # fmt: skip
+"""Simultaneous events run in this order, those of one class by number: messages, ports, queue pairs, hosts."""
+
+# Purposes of the streams of chance. Adding one must not renumber the others.
+_ECMP, _PORTS, _LOSS = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A probe resolved: which record of which number, and which field."""
+
+    probe: Probe
+    record: str
+    number: int
+    component: int
+    field: Field
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A scenario in numbers. M messages, Q queue pairs, P ports; times in ps."""
+
+    fabric: Fabric
+    scheme: Scheme
+    workload: pd.DataFrame
+    seed: int
+    src: Ints
+    dst: Ints
+    size_bytes: Ints
+    start_ps: Ints
+    group: Ints
+    group_size: Ints
+    packets: Ints
+    weight: npt.NDArray[np.float64]
+    qp: Ints
+    waits_for: Ints
+    """Number of messages that each message waits for."""
+    dependents: list[tuple[int, ...]] | None
+    """Messages that wait for each message; None if none does."""
+    ideal_fct_ps: Ints
+    qp_src: Ints
+    qp_dst: Ints
+    qp_messages: Ints
+    qp_base_rtt_ps: Ints
+    qp_port: Ints
+    """Port by which the queue pair's data leave its host."""
+    reply_port: Ints
+    """Port by which replies leave the receiving host."""
+    host_base_rtt_ps: Ints
+    """By node number; 0 for hosts that receive nothing."""
+    ecmp_salt: Ints
+    """By node number."""
+    chance_key: Ints
+    loss_key: Ints
+    loss_data: npt.NDArray[np.float64]
+    loss_control: npt.NDArray[np.float64]
+    headroom_bytes: Ints
+    """Headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts."""
+    shared_bytes: Ints
+    """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
+    watches: tuple[Watch, ...]
+
+    @property
+    def n_messages(self) -> int:
+        """Number of messages."""
+        return len(self.src)
+
+    @property
+    def n_qps(self) -> int:
+        """Number of queue pairs."""
+        return len(self.qp_src)
+
+
+def make_plan(
+    topology: nx.Graph,
+    workload: pd.DataFrame,
+    scheme: Scheme,
+    *,
+    seed: int = 0,
+    probes: Sequence[Probe] = (),
+    faults: Sequence[Loss] = (),
+) -> Plan:
+    """Return the plan of a scenario.
+
+    Raises
+    ------
+    ConfigError
+        If the topology, the workload, a probe or a fault is not valid, or a buffer is too small for PFC.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError("seed", seed, "a whole number, at least 0")
+    seed = int(seed)
+    fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
+    frame = workloads.validate(workload, fabric)
+    node_of = pd.Series(fabric.index)
+    src = frame["src"].map(node_of).to_numpy(np.int64)
+    dst = frame["dst"].map(node_of).to_numpy(np.int64)
+    size = frame["size_bytes"].to_numpy(np.int64)
+    packets = -(-size // scheme.payload_bytes)
+    if packets.max() >= 2**31:
+        raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
+    group = frame["group"].fillna(-1).to_numpy(np.int64)
+    sizes_of_groups = pd.Series(group[group >= 0]).value_counts()
+    group_size = np.where(group >= 0, pd.Series(group).map(sizes_of_groups).fillna(1), 1).astype(np.int64)
+    waits_for, dependents = _dependencies(frame)
+    qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
+    payload, header = scheme.payload_bytes, scheme.header_bytes
+    full, ack = np.full(len(qp_src), payload), np.full(len(qp_src), scheme.ack_bytes)
+    there = fabric.base_fct_ps_many(qp_src, qp_dst, full, payload, header)
+    back = fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
+    np.maximum.at(host_base_rtt, qp_dst, there + back)
+    salts = _keys(seed, _ECMP, fabric.n_nodes)
+    loss_data, loss_control = _losses(fabric, faults)
+    headroom, shared = _buffers(fabric, scheme)
+    plan = Plan(
+        fabric=fabric, scheme=scheme, workload=frame, seed=seed,
+        src=src, dst=dst, size_bytes=size, start_ps=frame["start_ps"].to_numpy(np.int64), group=group,
+        group_size=group_size, packets=packets, weight=frame["weight"].to_numpy(np.float64), qp=qp,
+        waits_for=waits_for, dependents=dependents,
+        ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
+        qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
+        qp_base_rtt_ps=there + back,
+        qp_port=_first_ports(fabric, salts, qp_src, qp_dst), reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
+        host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
+        chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
+        loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
+        watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
+    )  # fmt: skip
+    return plan
+
+
+def _dependencies(frame: pd.DataFrame) -> tuple[Ints, list[tuple[int, ...]] | None]:
+    waits_for = frame["after"].map(len).to_numpy(np.int64)
+    if not waits_for.any():
+        return waits_for, None
+    row_of = {label: row for row, label in enumerate(frame.index)}
+    dependents: list[list[int]] = [[] for _ in range(len(frame))]
+    for row, labels in enumerate(frame["after"]):
+        for label in labels:
+            dependents[row_of[label]].append(row)
+    return waits_for, [tuple(rows) for rows in dependents]
+
+
+def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, Ints]:
+    """Return each message's queue pair, and source and destination of each queue pair."""
+    if not is_pairwise:
+        return np.arange(len(src)), src, dst
+    codes, pairs = pd.factorize(pd.MultiIndex.from_arrays([src, dst]))
+    ends = np.array(list(pairs), dtype=np.int64)
+    return codes.astype(np.int64), ends[:, 0], ends[:, 1]
+
+
+def _keys(seed: int, purpose: int, count: int) -> Ints:
+    key = stream_key(seed, purpose)
+    return np.array([hash63(key, number) for number in range(count)], dtype=np.int64)
+
+
+def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
+    """Return the port by which packets of each queue pair leave host `src`; several are shared out by hash."""
+    first = np.asarray(fabric.node_first_port)
+    ports = first[src].astype(np.int64)
+    for number in np.flatnonzero(first[src + 1] - first[src] > 1):
+        choices = fabric.candidates(int(src[number]), int(dst[number]))
+        ports[number] = choices[hash63(int(salts[src[number]]), int(number)) % len(choices)]
+    return ports
+
+
+def _losses(fabric: Fabric, faults: Sequence[Loss]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    survives = np.ones((2, fabric.n_ports))
+    for fault in faults:
+        if not isinstance(fault, Loss):
+            raise ConfigError("faults", fault, "Loss(...)")
+        ports = (
+            list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
+        )
+        survives[0, ports] *= 1.0 - fault.data
+        survives[1, ports] *= 1.0 - fault.control
+    return 1.0 - survives[0], 1.0 - survives[1]
+
+
+def _buffers(fabric: Fabric, scheme: Scheme) -> tuple[Ints, Ints]:
+    headroom = np.zeros(fabric.n_ports, np.int64)
+    shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
+    policy = scheme.buffer
+    if isinstance(policy, Pfc):
+        for port in np.flatnonzero(~fabric.is_host[fabric.port_peer]):
+            rate, delay = float(fabric.port_rate_bps[port]), int(fabric.port_delay_ps[port])
+            room = policy.headroom_bytes or headroom_bytes(rate, delay, scheme.wire_bytes)
+            headroom[port] = room
+            shared[fabric.port_peer[port]] -= room + policy.reserve_bytes
+        for node in np.flatnonzero(~fabric.is_host):
+            if shared[node] <= 0:
+                need = int(fabric.buffer_bytes[node] - shared[node])
+                raise ConfigError(
+                    f"buffer_bytes of {fabric.names[node]}",
+                    int(fabric.buffer_bytes[node]),
+                    f"more than {need} B, the sum of its ports' PFC reserves and headrooms",
+                )
+    return headroom, shared
+
+
+_PLACE_RECORDS = {
+    "port": (("port", Port), (("egress", "Egress"),)),
+    "host": (("host", Host), (("endpoint", "Endpoint"),)),
+    "flow": (("qp", QueuePair), (("sender", "Sender"), ("receiver", "Receiver"), ("transfer", "Transfer"))),
+}
+
+
+def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
+    """Find the record and the field that a probe names."""
+    if not isinstance(probe, Probe):
+        raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")
+    number = _number(probe, fabric, len(qp))
+    (own_name, own_record), extras = _PLACE_RECORDS[probe.place]
+    owner, _, name = probe.field.rpartition(".")
+    options: list[tuple[str, int, int, Field]] = []
+    if not owner:
+        qp_number = int(qp[number]) if probe.place == "flow" else number
+        options += [(own_name, qp_number, -1, field) for field in own_record.fields]
+        if probe.place == "flow":
+            options += [("message", number, -1, field) for field in Message.fields]
+    for i, component in enumerate(scheme.components):
+        if owner in ("", type(component).__name__):
+            for record_name, kind in extras:
+                assert kind in RECORD_KINDS
+                record = component.record(kind)
+                at = int(qp[number]) if record_name in ("sender", "receiver") else number
+                options += [(record_name, at, i, field) for field in (record.fields if record else ())]
+    for record_name, at, i, field in options:
+        if field.name == name:
+            return Watch(probe, record_name, at, i, field)
+    known = sorted({field.name for *_, field in options})
+    raise ConfigError(f"field of probe {probe.name!r}", probe.field, f"one of {', '.join(known)}")
+
+
+def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:
+    if probe.place == "port":
+        if not isinstance(probe.at, tuple) or len(probe.at) != 2:
+            raise ConfigError(f"at of probe {probe.name!r}", probe.at, "a pair (from, to) of node names")
+        return fabric.port(*probe.at)
+    if probe.place == "host":
+        if probe.at not in fabric.index or not fabric.is_host[fabric.index[probe.at]]:
+            raise ConfigError(f"at of probe {probe.name!r}", probe.at, "the name of a host")
+        return fabric.index[probe.at]
+    at: Any = probe.at
+    if isinstance(at, bool) or not isinstance(at, int | np.integer) or not 0 <= at < n_messages:
+        raise ConfigError(f"at of probe {probe.name!r}", probe.at, f"a row of the workload, 0 to {n_messages - 1}")
+    return int(at)

@@ -1,0 +1,82 @@
+"""Probes: what to record while a simulation runs, sampled or at every change.
+
+A probe watches one field of one record: a port's queue, a queue pair's rate, a component's state. The helpers `queue`,
+`throughput` and `rate` name the usual ones; `field` watches any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, time_ps
+
+__all__ = ["PLACES", "Probe", "field", "queue", "rate", "throughput"]
+
+PLACES = ("port", "flow", "host")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A record's field, watched.
+
+    Attributes
+    ----------
+    name : str
+        Name in the result's `probes` frame.
+    place : {"port", "flow", "host"}
+        What the record belongs to; a flow is a message, its queue pair included.
+    at : pair of node names, int or node name
+        The port (from, to), the message (row of the workload) or the host.
+    field : str
+        Field of the port, the message or its queue pair, or the host; or ``"<component>.<field>"`` for a field
+        of a component's record, such as ``"Dcqcn.alpha"``.
+    every_ps : int or None
+        Sampling period; None records each change.
+    is_rate : bool
+        Report the field's increase in bytes per period as bit/s.
+    """
+
+    name: str
+    place: str
+    at: Hashable
+    field: str
+    every_ps: int | None = None
+    is_rate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.place not in PLACES:
+            raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
+        if self.every_ps is not None:
+            every_ps = time_ps(self.every_ps, field="Probe.every_ps")
+            if every_ps < 1:
+                raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None for every change")
+            object.__setattr__(self, "every_ps", every_ps)
+        elif self.is_rate:
+            raise ConfigError("Probe.every_ps", None, "a period, for a probe that measures a rate")
+
+
+def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Probe:
+    """Watch the data bytes queued at the port from `node` to `peer`, in bytes."""
+    period = None if every is None else time_ps(every, field="every")
+    return Probe(name=f"queue {node}->{peer}", place="port", at=(node, peer), field="queue_bytes", every_ps=period)
+
+
+def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
+    """Watch the throughput of the link from `node` to `peer`, all packets, in bit/s averaged over each period."""
+    period = time_ps(every, field="every")
+    name = f"throughput {node}->{peer}"
+    return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_rate=True)
+
+
+def rate(flow: int, every: Quantity | None = None) -> Probe:
+    """Watch the pacing rate of a message's queue pair, in bit/s."""
+    period = None if every is None else time_ps(every, field="every")
+    return Probe(name=f"rate {flow}", place="flow", at=flow, field="rate_bps", every_ps=period)
+
+
+def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -> Probe:
+    """Watch any field: `place` is "port", "flow" or "host", `field` as in `Probe`."""
+    period = None if every is None else time_ps(every, field="every")
+    return Probe(name=f"{field} {at}", place=place, at=at, field=field, every_ps=period)

@@ -1,0 +1,226 @@
+"""DASR: direct apportioning of sending rates, the receiver half of Dart.
+
+Source: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter Networks",
+IEEE/ACM ToN 2020, section III. The receiver counts its active senders and tells each its share of the line; ECN
+marks are suppressed while the receiver's own link is the bottleneck, and left to DCQCN (a component of its own, behind
+this one) where it is not.
+
+Assumptions where the paper is silent:
+
+- One rate per (sender, destination): the sender is counted once, so its messages to a receiver share one queue pair
+  and go first in, first out (III-B).
+- n is advertised in the states "no congestion" and "receiver congestion", and is 1 in "non-receiver congestion":
+  advertising 1 without marks would make the rates bounce each time the queue drains (III-C, figure 5).
+- Receive throughput counts all bytes on the host's link, over a window of half to one base RTT that restarts after
+  an idle period, of 10 packets at least; "equal to the line rate" means at least 0.95 of it.
+- Non-receiver congestion ends after 50 us (DCQCN's CNP interval) without marks, or when the line is full again.
+- A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rdmacc.component import Component, param
+from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Record
+from rdmacc.state import ADVERT
+
+__all__ = ["NO_CONGESTION", "NON_RECEIVER_CONGESTION", "RECEIVER_CONGESTION", "Dasr"]
+
+NO_CONGESTION, RECEIVER_CONGESTION, NON_RECEIVER_CONGESTION = range(3)
+
+_UNSEEN, _OPEN, _ENDED = range(3)
+_LONG_AGO = -NEVER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dasr(Component):
+    """The receiver advertises n in every ACK; each sender sends at line / n."""
+
+    pairwise: ClassVar[bool] = True
+
+    look_ahead: bool = param(True, "the first message of a group announces all its senders", source="III-D")
+    sender_id_bytes: int = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
+    idle_ps: int = param("2s", "a sender idle for so long leaves the set", unit="ps", source="III-B", low=1)
+    announced_idle_ps: int = param("2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1)
+    full_fraction: float = param(0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0)
+    full_packets: int = param(10, "fewer packets in the window give no verdict", low=1)
+    unmarked_ps: int = param("50us", "without marks for so long, non-receiver congestion is over", unit="ps", low=1)
+
+    class Sender(Record):
+        """The share that the receiver granted last."""
+
+        rate_bps = Float(doc="line / n")
+        has_advert = Byte(doc="1 if an advert arrived while nothing was active")
+
+    class Receiver(Record):
+        """A sender's entry in the active unique sender set (AUSS)."""
+
+        open_messages = Int32(doc="messages in flight; the sender is in the set while it is positive")
+        epoch = Int32(doc="evictions so far")
+        weight = Float(doc="the sender's weight while it is in the set")
+        expires_ps = Int(doc="the sender leaves the set if nothing arrives before")
+        idle_timer_ps = Deadline()
+
+    class Transfer(Record):
+        """What the receiver knows of one message."""
+
+        phase = Byte(_UNSEEN)
+        epoch = Int32(doc="the sender's epoch when the message was counted")
+
+    class Endpoint(Record):
+        """A receiver: size of its AUSS, state machine, measurement of its throughput."""
+
+        auss_n = Int32(doc="|AUSS|")
+        auss_weight = Float(doc="sum of the weights")
+        congestion = Byte(NO_CONGESTION, "state of figure 5")
+        marked_ps = Int(_LONG_AGO, doc="when the last marked packet arrived")
+        data_ps = Int(_LONG_AGO, doc="when the last data packet arrived")
+        old_start_ps = Int(doc="throughput is measured from here")
+        old_bytes = Int()
+        old_packets = Int()
+        new_start_ps = Int(doc="and soon from here")
+        new_bytes = Int()
+        new_packets = Int()
+
+    class Header(Record):
+        """In ACKs, NAKs and adverts."""
+
+        auss_n = Int32(doc="n, for the eye; the sender uses share")
+        share = Float(doc="fraction of the receiver's line, w / sum of w")
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_start(qp, sender):
+        if qp.active_messages == 1:
+            if not sender.has_advert:
+                sender.rate_bps = qp.line_bps
+            sender.has_advert = 0
+
+    @staticmethod
+    def on_send(params, message, packet):
+        if params.look_ahead and message.group >= 0 and packet.psn == 0:
+            packet.wire_bytes += message.group_size * params.sender_id_bytes
+
+    @staticmethod
+    def on_ack(qp, sender, packet):
+        sender.rate_bps = min(qp.line_bps, qp.peer_line_bps * packet.share)
+
+    @staticmethod
+    def on_advert(qp, sender, packet):
+        sender.rate_bps = min(qp.line_bps, qp.peer_line_bps * packet.share)
+        if qp.active_messages == 0:
+            sender.has_advert = 1
+
+    @staticmethod
+    def on_data(params, host, endpoint, receiver, message, transfer, packet, reply, now):
+        # A message's start counts before the ACK is built and its end after, so that this ACK still counts it.
+        if transfer.phase != _ENDED:
+            if params.look_ahead and message.group >= 0 and packet.psn == 0 and transfer.phase == _UNSEEN:
+                host.announce = 1
+            open_message(endpoint, receiver, message, transfer)
+            receiver.expires_ps = now + params.idle_ps
+            if receiver.idle_timer_ps == NEVER:
+                receiver.idle_timer_ps = receiver.expires_ps
+        classify(params, host, endpoint, packet, now)
+        if endpoint.congestion == RECEIVER_CONGESTION:
+            packet.ce = 0
+        advertise(endpoint, receiver, reply)
+        if message.received_packets == message.packets and transfer.phase == _OPEN:
+            transfer.phase = _ENDED
+            receiver.open_messages -= 1
+            if receiver.open_messages == 0:
+                leave(endpoint, receiver)
+
+    @staticmethod
+    def on_announce(params, endpoint, receiver, message, transfer, now):
+        if transfer.phase == _UNSEEN:
+            open_message(endpoint, receiver, message, transfer)
+            receiver.expires_ps = max(receiver.expires_ps, now + params.announced_idle_ps)
+            if receiver.idle_timer_ps == NEVER:
+                receiver.idle_timer_ps = receiver.expires_ps
+
+    @staticmethod
+    def on_advertise(endpoint, receiver, reply):
+        if receiver.open_messages > 0:
+            reply.kind = ADVERT
+            advertise(endpoint, receiver, reply)
+
+    @staticmethod
+    def on_idle_timer(endpoint, receiver, now):
+        if receiver.open_messages > 0:
+            if receiver.expires_ps > now:
+                receiver.idle_timer_ps = receiver.expires_ps
+            else:
+                receiver.open_messages = 0
+                receiver.epoch += 1  # a later packet of one of its messages counts as a start
+                leave(endpoint, receiver)
+
+
+def open_message(endpoint, receiver, message, transfer):
+    """Count a message in; its sender joins the set with the first one (figure 4a)."""
+    if transfer.phase != _OPEN or transfer.epoch != receiver.epoch:
+        transfer.phase = _OPEN
+        transfer.epoch = receiver.epoch
+        receiver.open_messages += 1
+        if receiver.open_messages == 1:
+            receiver.weight = message.weight
+            endpoint.auss_n += 1
+            endpoint.auss_weight += message.weight
+
+
+def leave(endpoint, receiver):
+    """Take a sender out of the set (figure 4b)."""
+    endpoint.auss_n -= 1
+    endpoint.auss_weight -= receiver.weight
+    receiver.idle_timer_ps = NEVER
+
+
+def advertise(endpoint, receiver, reply):
+    """Write n and the sender's share into a reply."""
+    reply.auss_n = endpoint.auss_n
+    reply.share = 1.0
+    if endpoint.congestion == NON_RECEIVER_CONGESTION:
+        reply.auss_n = 1
+    elif receiver.open_messages > 0:
+        reply.share = receiver.weight / endpoint.auss_weight
+
+
+def classify(params, host, endpoint, packet, now):
+    """Run the state machine of figure 5 on one data packet."""
+    window_ps = host.base_rtt_ps
+    if now - endpoint.data_ps > window_ps:  # idle before: measure from this packet's first bit on
+        endpoint.new_start_ps = now - int(packet.wire_bytes * 8e12 / host.line_bps + 0.5)
+        endpoint.new_bytes = host.rx_wire_bytes - packet.wire_bytes
+        endpoint.new_packets = host.rx_packets - 1
+        endpoint.old_start_ps = endpoint.new_start_ps
+        endpoint.old_bytes = endpoint.new_bytes
+        endpoint.old_packets = endpoint.new_packets
+    elif now - endpoint.new_start_ps >= window_ps // 2:
+        endpoint.old_start_ps = endpoint.new_start_ps
+        endpoint.old_bytes = endpoint.new_bytes
+        endpoint.old_packets = endpoint.new_packets
+        endpoint.new_start_ps = now
+        endpoint.new_bytes = host.rx_wire_bytes
+        endpoint.new_packets = host.rx_packets
+    endpoint.data_ps = now
+    if packet.ce:
+        endpoint.marked_ps = now
+    unmarked_ps = now - endpoint.marked_ps
+    if endpoint.congestion == NON_RECEIVER_CONGESTION:
+        is_marked = unmarked_ps < params.unmarked_ps
+    else:
+        is_marked = unmarked_ps < window_ps
+    if not is_marked:
+        endpoint.congestion = NO_CONGESTION
+    else:
+        line_bytes = (now - endpoint.old_start_ps) * host.line_bps / 8e12
+        is_full = (
+            host.rx_packets - endpoint.old_packets < params.full_packets
+            or host.rx_wire_bytes - endpoint.old_bytes >= params.full_fraction * line_bytes
+        )
+        endpoint.congestion = RECEIVER_CONGESTION if is_full else NON_RECEIVER_CONGESTION

@@ -1,0 +1,111 @@
+"""DCQCN: rate control by ECN and congestion notification packets.
+
+Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015 (section 3 and figure 7).
+The switch (congestion point) marks by `Red`; the receiver (notification point) and the sender (reaction point)
+are here. The variant of the HPCC simulator is in `dcqcn_hpcc`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
+from rdmacc.state import CNP
+
+__all__ = ["Dcqcn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dcqcn(Component):
+    """DCQCN as its paper describes it."""
+
+    g: float = param(1 / 256, "weight of a new sample in alpha", symbol="g", source="section 5", low=0.0, high=1.0)
+    cnp_interval_ps: int = param("50us", "least time between CNPs of a queue pair", unit="ps", symbol="N", source="section 3.1")
+    alpha_period_ps: int = param("55us", "alpha decays each such period without a CNP", unit="ps", symbol="K", source="section 3.1", low=1)
+    increase_period_ps: int = param("55us", "period of the rate-increase timer", unit="ps", symbol="T", source="section 5", low=1)
+    byte_counter_bytes: int = param("10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", source="section 5", low=1)
+    fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", source="section 3.1", low=1)
+    additive_bps: float = param("40Mbps", "additive increase", unit="bps", symbol="R_AI", source="section 5, at 40 Gb/s")
+    hyper_bps: float = param("400Mbps", "hyper increase", unit="bps", symbol="R_HAI", source="10 R_AI")
+    reference_bps: float = param("40Gbps", "the increases hold at this line rate and scale with it; 0: the same at all", unit="bps")
+    min_rate_bps: float = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
+
+    class Sender(Record):
+        """Reaction point."""
+
+        rate_bps = Float(doc="R_C, current rate")
+        target_bps = Float(doc="R_T, target rate")
+        alpha = Float(1.0, doc="estimate of the marked fraction")
+        additive_bps = Float(doc="R_AI at this line rate")
+        hyper_bps = Float(doc="R_HAI at this line rate")
+        counted_bytes = Int(doc="bytes since the last byte event")
+        timer_events = Int32(doc="T, events of the timer since the last cut")
+        byte_events = Int32(doc="BC, events of the byte counter since the last cut")
+        alpha_timer_ps = Deadline()
+        increase_timer_ps = Deadline()
+
+    class Receiver(Record):
+        """Notification point."""
+
+        cnp_after_ps = Int(doc="no CNP before this time")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        scale = qp.line_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
+        sender.additive_bps = params.additive_bps * scale
+        sender.hyper_bps = params.hyper_bps * scale
+        sender.rate_bps = qp.line_bps
+        sender.target_bps = qp.line_bps
+
+    @staticmethod
+    def on_data(params, receiver, packet, notice, now):
+        if packet.ce and now >= receiver.cnp_after_ps:
+            notice.kind = CNP
+            receiver.cnp_after_ps = now + params.cnp_interval_ps
+
+    @staticmethod
+    def on_cnp(params, sender, now):
+        sender.target_bps = sender.rate_bps
+        sender.rate_bps = max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0))
+        sender.alpha = (1.0 - params.g) * sender.alpha + params.g
+        sender.timer_events = 0
+        sender.byte_events = 0
+        sender.counted_bytes = 0
+        sender.alpha_timer_ps = now + params.alpha_period_ps
+        sender.increase_timer_ps = now + params.increase_period_ps
+
+    @staticmethod
+    def on_alpha_timer(params, sender, now):
+        sender.alpha = (1.0 - params.g) * sender.alpha
+        sender.alpha_timer_ps = now + params.alpha_period_ps
+
+    @staticmethod
+    def on_increase_timer(params, qp, sender, now):
+        sender.timer_events += 1
+        sender.increase_timer_ps = now + params.increase_period_ps
+        increase(params, qp, sender)
+
+    @staticmethod
+    def on_send(params, qp, sender, packet):
+        if sender.increase_timer_ps != NEVER:  # counting starts with the first cut
+            sender.counted_bytes += packet.wire_bytes
+            if sender.counted_bytes >= params.byte_counter_bytes:
+                sender.counted_bytes -= params.byte_counter_bytes
+                sender.byte_events += 1
+                increase(params, qp, sender)
+
+
+def increase(params, qp, sender):
+    """Raise the rate after an event of the timer or of the byte counter (figure 7)."""
+    most = max(sender.timer_events, sender.byte_events)
+    least = min(sender.timer_events, sender.byte_events)
+    if least > params.fast_recovery_steps:
+        sender.target_bps += (least - params.fast_recovery_steps) * sender.hyper_bps
+    elif most >= params.fast_recovery_steps:
+        sender.target_bps += sender.additive_bps
+    sender.target_bps = min(sender.target_bps, qp.line_bps)
+    sender.rate_bps = (sender.target_bps + sender.rate_bps) / 2.0
+    if sender.target_bps == qp.line_bps and sender.rate_bps > 0.9999 * qp.line_bps:
+        sender.rate_bps = qp.line_bps  # unlimited again: nothing left to increase
+        sender.increase_timer_ps = NEVER

@@ -1,0 +1,24 @@
+"""No congestion control: every queue pair sends at the rate of its host's link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component
+from rdmacc.records import Float, Record
+
+__all__ = ["LineRate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineRate(Component):
+    """Send at line rate, whatever happens."""
+
+    class Sender(Record):
+        """The rate, constant."""
+
+        rate_bps = Float()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps

@@ -1,0 +1,153 @@
+"""Records: one declaration of a protocol's state, for both engines.
+
+A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float` and `Deadline`. The reference engine
+makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same field names.
+
+A `Deadline` is a time in picoseconds at which the engine calls a handler: the field `alpha_timer_ps` is served by
+the handler `on_alpha_timer`. A handler arms it by writing a time, cancels it by writing `NEVER`.
+
+>>> class Sender(Record):
+...     rate_bps = Float(1e9)
+...     alpha_timer_ps = Deadline()
+>>> sender = Sender()
+>>> sender.rate_bps, sender.alpha_timer_ps == NEVER
+(1000000000.0, True)
+>>> [field.name for field in Sender.fields]
+['rate_bps', 'alpha_timer_ps']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rdmacc.errors import ConfigError
+
+__all__ = ["NEVER", "Byte", "Deadline", "Field", "Float", "Int", "Int32", "Record", "record_dtype"]
+
+NEVER = 2**62
+"""A time that does not come: later than any event (53 days of simulated time)."""
+
+BANNED_NAMES = frozenset(
+    name for kind in (np.ndarray, np.void, np.record, np.generic) for name in dir(kind) if name[0] != "_"
+)
+"""Names that NumPy's records answer themselves: such a field reads differently interpreted and compiled."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a record: its NumPy type code, default, and whether it is a deadline."""
+
+    code: str
+    default: int | float
+    doc: str = ""
+    is_deadline: bool = False
+    name: str = ""
+
+    @property
+    def armed_name(self) -> str:
+        """The engine's companion of a deadline: the earliest time at which an event is pending for it."""
+        return self.name.removesuffix("_ps") + "_armed"
+
+    @property
+    def handler_name(self) -> str:
+        """The handler that serves a deadline."""
+        return "on_" + self.name.removesuffix("_ps")
+
+
+def Int(default: int = 0, doc: str = "") -> int:
+    """Declare a 64-bit integer field."""
+    return Field("i8", default, doc)  # type: ignore[return-value]
+
+
+def Int32(default: int = 0, doc: str = "") -> int:
+    """Declare a 32-bit integer field (counts and ids that stay below 2**31)."""
+    return Field("i4", default, doc)  # type: ignore[return-value]
+
+
+def Byte(default: int = 0, doc: str = "") -> int:
+    """Declare an 8-bit unsigned field (flags, states, small enumerations)."""
+    return Field("u1", default, doc)  # type: ignore[return-value]
+
+
+def Float(default: float = 0.0, doc: str = "") -> float:
+    """Declare a 64-bit floating-point field."""
+    return Field("f8", float(default), doc)  # type: ignore[return-value]
+
+
+def Deadline(doc: str = "") -> int:
+    """Declare a deadline, in ps; its name must end in `_timer_ps`."""
+    return Field("i8", NEVER, doc, is_deadline=True)  # type: ignore[return-value]
+
+
+class _RecordMeta(type):
+    fields: tuple[Field, ...]
+    deadlines: tuple[Field, ...]
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _RecordMeta:
+        own = []
+        for key, value in list(namespace.items()):
+            if isinstance(value, Field):
+                del namespace[key]
+                own.append(_named(value, key, owner=name))
+        inherited = tuple(field for base in bases for field in getattr(base, "fields", ()))
+        slots = [field.name for field in own] + [field.armed_name for field in own if field.is_deadline]
+        namespace["__slots__"] = (*slots, *namespace.get("__slots__", ()))
+        cls = super().__new__(mcs, name, bases, namespace)
+        cls.fields = inherited + tuple(own)
+        cls.deadlines = tuple(field for field in cls.fields if field.is_deadline)
+        cls.reset = _make_reset(cls.fields)  # type: ignore[attr-defined]
+        return cls
+
+
+def _named(field: Field, name: str, owner: str) -> Field:
+    if name in BANNED_NAMES:
+        raise ConfigError(f"{owner}.{name}", name, "a field name that is not an attribute of NumPy's arrays")
+    if field.is_deadline and not name.endswith("_timer_ps"):
+        raise ConfigError(f"{owner}.{name}", name, "a deadline's name must end in '_timer_ps'")
+    return Field(field.code, field.default, field.doc, field.is_deadline, name)
+
+
+def _make_reset(fields: tuple[Field, ...]) -> Any:
+    lines = [f"    self.{field.name} = {field.default!r}" for field in fields]
+    lines += [f"    self.{field.armed_name} = {NEVER}" for field in fields if field.is_deadline]
+    namespace: dict[str, Any] = {}
+    exec("def reset(self):\n" + "\n".join(lines or ["    pass"]), namespace)
+    return namespace["reset"]
+
+
+class Record(metaclass=_RecordMeta):
+    """A named set of typed fields; subclass it and list the fields."""
+
+    fields: ClassVar[tuple[Field, ...]]
+    deadlines: ClassVar[tuple[Field, ...]]
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Set every field to its default."""
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in self.fields)
+        return f"{type(self).__name__}({values})"
+
+
+def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
+    """Return the aligned structured dtype of the records' fields, one after another.
+
+    A deadline is followed by its `_armed` companion. Raises `ConfigError` if two records share a field name.
+    """
+    columns: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for record in records:
+        for field in record.fields:
+            if field.name in seen:
+                raise ConfigError(field.name, record.__qualname__, "a field name that no other record uses")
+            seen.add(field.name)
+            columns.append((field.name, field.code))
+            if field.is_deadline:
+                columns.append((field.armed_name, "i8"))
+    return np.dtype(columns, align=True)

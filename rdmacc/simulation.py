@@ -1,0 +1,192 @@
+"""The entry point: `simulate` runs a scenario, `Simulation` runs it piece by piece."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+from tqdm.auto import tqdm
+
+from rdmacc.engine.deadlock import find_deadlock
+from rdmacc.engine.outcome import Engine
+from rdmacc.engine.select import make_engine
+from rdmacc.errors import ConfigError, DeadlockError, StalledError
+from rdmacc.faults import Loss
+from rdmacc.plan import make_plan
+from rdmacc.probes import Probe
+from rdmacc.records import NEVER
+from rdmacc.results import Result
+from rdmacc.scheme import Scheme, as_scheme
+from rdmacc.units import Quantity, ms, time_ps
+
+__all__ = ["Simulation", "simulate"]
+
+_SLICE_PS = ms(1)
+"""Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
+
+
+class Simulation:
+    """A scenario that can be run to a time, looked at, and run on.
+
+    Parameters
+    ----------
+    topology : networkx.Graph
+        Network, from a builder of `rdmacc.topology` or a graph of one's own (see `rdmacc.topology.validate`).
+    workload : pandas.DataFrame
+        Messages, one row each (see `rdmacc.workload`).
+    scheme : str or Scheme
+        What runs on hosts and switches.
+    engine : {"auto", "compiled", "simpy"}
+        "auto" takes the compiled engine, and SimPy where it is not available.
+    seed : int
+        Seed of all randomness.
+    probes : sequence of Probe
+        What to record while running.
+    faults : sequence of Loss
+        What goes wrong on links.
+
+    Raises
+    ------
+    ConfigError
+        If any of these is not valid; nothing has run then.
+    """
+
+    def __init__(
+        self,
+        topology: nx.Graph,
+        workload: pd.DataFrame,
+        scheme: str | Scheme,
+        *,
+        engine: str = "auto",
+        seed: int = 0,
+        probes: Sequence[Probe] = (),
+        faults: Sequence[Loss] = (),
+    ) -> None:
+        begin = time.perf_counter()
+        chosen = as_scheme(scheme)
+        self.plan = make_plan(topology, workload, chosen, seed=seed, probes=probes, faults=faults)
+        self.engine: Engine = make_engine(engine, self.plan)
+        self._wall_s = 0.0
+        self._setup_s = time.perf_counter() - begin
+
+    @property
+    def now_ps(self) -> int:
+        """Simulated time."""
+        return self.engine.now
+
+    @property
+    def is_finished(self) -> bool:
+        """True once every message is acknowledged or has failed."""
+        return self.engine.unfinished == 0
+
+    def run(self, until: Quantity | None = None, *, progress: bool | None = None) -> Result:
+        """Run on, and return the result so far.
+
+        Parameters
+        ----------
+        until : quantity of time, optional
+            Stop before the events of this time. Default: run until every message is finished.
+        progress : bool, optional
+            Show a progress bar: simulated time if `until` is given, else finished messages. Default: only when it
+            takes more than a second.
+
+        Raises
+        ------
+        DeadlockError
+            If ports wait on each other for ever.
+        StalledError
+            If messages are unfinished and nothing is left that could finish them.
+        """
+        until_ps = NEVER if until is None else time_ps(until, field="until")
+        if until is not None and until_ps < self.now_ps:
+            raise ConfigError("until", until, f"a time that is not past; the simulation is at {self.now_ps} ps")
+        begin = time.perf_counter()
+        bar = self._progress_bar(until_ps, progress)
+        try:
+            while not self.is_finished and self.now_ps < until_ps:
+                upcoming_ps = self.engine.next_event_ps()
+                if upcoming_ps == NEVER:
+                    self._raise_if_deadlocked()
+                    if until is None:
+                        raise self._stalled()
+                stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
+                self.engine.run(stop_ps)
+                if self.engine.longest_pause_ps() >= _SLICE_PS:
+                    self._raise_if_deadlocked()
+                self._advance(bar, until_ps)
+        finally:
+            self._wall_s += time.perf_counter() - begin
+            bar.close()
+        return self.result()
+
+    def result(self) -> Result:
+        """Return the result so far."""
+        return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
+
+    def _raise_if_deadlocked(self) -> None:
+        ports = find_deadlock(self.plan, self.engine.pfc_state())
+        if ports:
+            error = DeadlockError(ports, self.now_ps)
+            raise self._with_result(error)
+
+    def _stalled(self) -> Exception:
+        outcome = self.engine.outcome()
+        is_open = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
+        return self._with_result(StalledError(self.plan.workload.index[is_open].tolist(), self.now_ps))
+
+    def _with_result(self, error: Any) -> Any:
+        """Attach what has been computed, so that it is not lost with the exception."""
+        error.result = self.result()
+        return error
+
+    def _progress_bar(self, until_ps: int, progress: bool | None) -> tqdm[Any]:
+        timed = until_ps < NEVER
+        return tqdm(
+            total=round(until_ps / 1e6, 3) if timed else self.plan.n_messages,
+            unit="us" if timed else "message",
+            desc=self.plan.scheme.name,
+            delay=1.0 if progress is None else 0.0,
+            disable=progress is False,
+            leave=False,
+        )
+
+    def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
+        done = self.now_ps / 1e6 if until_ps < NEVER else self.plan.n_messages - self.engine.unfinished
+        bar.update(done - bar.n)
+
+
+def simulate(
+    topology: nx.Graph,
+    workload: pd.DataFrame,
+    scheme: str | Scheme,
+    *,
+    engine: str = "auto",
+    seed: int = 0,
+    until: Quantity | None = None,
+    probes: Sequence[Probe] = (),
+    faults: Sequence[Loss] = (),
+    progress: bool | None = None,
+) -> Result:
+    """Simulate a workload on a network under a scheme.
+
+    Parameters are those of `Simulation` and of its `run`.
+
+    Returns
+    -------
+    Result
+        Flows, probes and counters as data frames, with plots beside them.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "64kB"), "dcqcn", engine="simpy")
+    >>> result.flows.slowdown.round(2).tolist()
+    [1.97, 1.98]
+    """
+    simulation = Simulation(
+        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults
+    )
+    return simulation.run(until, progress=progress)

@@ -1,0 +1,130 @@
+"""The records that every protocol shares: packets, messages, queue pairs, hosts and ports.
+
+The engines own these fields. A handler reads them freely; the ones that it may write are marked with *w*.
+"""
+
+from __future__ import annotations
+
+from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
+
+__all__ = [
+    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "DATA", "DATA_CLASS", "DROP", "HOST_NIC", "IN_NETWORK",
+    "KIND_NAMES", "LAST_HOP", "MAC", "NAK", "NONE", "NUM_CLASSES", "PAUSE", "REQUEST", "RESUME", "UNLIMITED",
+    "Host", "Message", "Packet", "Port", "QueuePair",
+]  # fmt: skip
+
+# What a packet is. NONE marks a reply that no handler filled in: nothing is sent.
+NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, PAUSE, RESUME = range(10)
+KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert", "pause", "resume")
+
+# Priority classes, lower first. MAC holds PFC frames only; CONTROL, the highest of the eight 802.1Q classes, holds
+# ACKs, NAKs, CNPs and credits; PFC pauses the classes from DATA_CLASS on.
+MAC, CONTROL, DATA_CLASS = 0, 1, 2
+NUM_CLASSES = 9
+
+# What a switch feature decides about a packet.
+ACCEPT, DROP = range(2)
+
+UNLIMITED = 2**62
+"""A window or a number of credits that never binds."""
+
+
+class Packet(Record):
+    """A packet; the schemes' header fields follow these."""
+
+    message = Int32(doc="index of the message")
+    qp = Int32(doc="index of the queue pair")
+    dst = Int32(doc="node id of the destination host")
+    psn = Int32(doc="data: packet number in its message; ACK, NAK: next packet expected; PAUSE: class (w in replies)")
+    payload_bytes = Int32()
+    wire_bytes = Int32(doc="bytes on the link (w)")
+    kind = Byte(doc="DATA, ACK, ... (w in replies)")
+    priority = Byte(doc="priority class (w in replies)")
+    ce = Byte(doc="1 if congestion experienced: marked by ECN (w)")
+    accepted = Byte(doc="1 if loss recovery takes the packet (w by recovery)")
+    verdict = Byte(doc="ACCEPT or DROP (w by switch features)")
+    sent_ps = Int(doc="when its NIC put the first bit on the link")
+
+
+class Message(Record):
+    """One row of the workload: sender's and receiver's side."""
+
+    number = Int32(doc="row of the workload")
+    qp = Int32()
+    src = Int32()
+    dst = Int32()
+    group = Int32(-1, doc="incast or coflow, -1 for none")
+    group_size = Int32(1, doc="messages of the group")
+    packets = Int32(doc="number of packets")
+    payload_bytes = Int32(doc="payload of every packet but the last")
+    size_bytes = Int()
+    weight = Float(1.0)
+    start_ps = Int()
+    delivered_ps = Int(-1, doc="when the last byte reached the receiver, -1 before")
+    acked_ps = Int(-1, doc="when the last ACK reached the sender, -1 before")
+    next_psn = Int32(doc="sender: next packet to send (w by recovery)")
+    highest_psn = Int32(doc="sender: one past the highest packet ever sent")
+    una_psn = Int32(doc="sender: oldest packet not acknowledged (w by recovery)")
+    granted_psn = Int32(doc="sender: packets below this may be sent (w)")
+    received_packets = Int32(doc="receiver: distinct packets held; in go-back-N the expected PSN (w by recovery)")
+    retransmissions = Int32(doc="packets sent again")
+    timeouts = Int32(doc="expired retransmission timers (w by recovery)")
+    failed = Byte(doc="1 when recovery gave up (w by recovery)")
+
+
+class QueuePair(Record):
+    """A connection from one host to another: what the sending NIC paces and schedules.
+
+    It serves its messages first in, first out. Its rate and window are the lowest that the scheme's sender records
+    (`rate_bps`, `window_bytes`) allow.
+    """
+
+    number = Int32()
+    src = Int32()
+    dst = Int32()
+    active_messages = Int32(doc="messages that have started and are not acknowledged")
+    last_wire_bytes = Int32(doc="bytes on the wire of the packet sent last")
+    line_bps = Float(doc="rate of the sender's link")
+    peer_line_bps = Float(doc="rate of the receiver's link")
+    base_rtt_ps = Int(doc="RTT of a full packet and its ACK in an empty network")
+    rate_bps = Float(doc="pacing rate now")
+    window_bytes = Int(UNLIMITED, doc="limit of inflight_bytes")
+    inflight_bytes = Int(doc="payload sent and not acknowledged (w by recovery)")
+    credits = Int(UNLIMITED, doc="packets that may be sent (w)")
+    last_start_ps = Int(doc="when the last data packet's first bit left")
+    pace_timer_ps = Deadline("when the next data packet may leave")
+    state = Byte(doc="idle, pacing or ready")
+    closed = Byte(doc="1 once every message on it is acknowledged and no more will come")
+
+
+class Host(Record):
+    """A host, as the handlers of its protocols see it."""
+
+    node = Int32()
+    line_bps = Float(doc="rate of its (first) link")
+    base_rtt_ps = Int(doc="largest base RTT from any sender that the workload uses to this host")
+    rx_wire_bytes = Int(doc="bytes received, all kinds of packets")
+    rx_packets = Int()
+    announce = Byte(doc="w: 1 asks the engine to call on_announce for the packet's group, then on_advertise")
+
+
+class Port(Record):
+    """One direction of a link and the queues in front of it."""
+
+    number = Int32()
+    link_class = Byte(doc="HOST_NIC, LAST_HOP or IN_NETWORK")
+    queue_bytes = Int(doc="data bytes waiting; at a NIC: one full packet for each queue pair that is ready")
+    peak_queue_bytes = Int()
+    rate_bps = Float()
+    tx_bytes = Int(doc="bytes sent since the start, all kinds of packets")
+    tx_data_packets = Int()
+    tx_control_packets = Int()
+    marked_packets = Int(doc="data packets marked here")
+    dropped_packets = Int(doc="packets dropped at this queue: buffer full, or a feature's verdict")
+    violations = Int(doc="packets from this link dropped because the headroom behind it was full")
+    lost_packets = Int(doc="packets lost on the link behind this port (faults)")
+    pauses = Int(doc="PAUSE frames that stopped this port")
+    paused_ps = Int(doc="time during which some class was paused")
+    chance_key = Int(doc="key of the port's stream of chance")
+    chance_count = Int(doc="numbers drawn from it (w)")

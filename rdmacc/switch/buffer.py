@@ -1,0 +1,58 @@
+"""How a switch shares its buffer: lossless by priority flow control, or lossy with tail drop.
+
+Both are policies that the engines carry out for every packet; here are their parameters. Threshold of both kinds:
+Choudhury and Hahne's dynamic threshold, alpha times the free part of the shared pool (IEEE/ACM ToN 1998).
+PFC: IEEE 802.1Qbb, with the accounting per ingress port and priority of the HPCC simulator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+
+__all__ = ["PFC_FRAME_BYTES", "DropTail", "Pfc", "headroom_bytes"]
+
+PFC_FRAME_BYTES = 64
+"""A PAUSE or RESUME frame on the wire (802.1Qbb)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pfc(Component):
+    """Lossless: pause the upstream port when an ingress (port, priority) exceeds the dynamic threshold.
+
+    Pause is on or off, without expiry. The packets that arrive after the pause fill the headroom; a packet that does
+    not fit there is dropped and counted as a PFC violation.
+    """
+
+    alpha: float = param(
+        0.125, "share of the free pool that one ingress queue may take", symbol="alpha", source="HPCC simulator", low=0.0
+    )
+    reserve_bytes: int = param("4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator")
+    xon_offset_bytes: int = param(
+        "3072B", "resume this far below the threshold", unit="bytes", source="HPCC simulator"
+    )
+    headroom_bytes: int = param(
+        "0B", "room for packets under way when a pause is sent; 0: computed for each link", unit="bytes"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropTail(Component):
+    """Lossy: drop an arriving data packet when its egress queue exceeds alpha times the free buffer, or the limit."""
+
+    alpha: float = param(
+        1.0, "share of the free buffer that one egress queue may take", symbol="alpha", source="ConWeave's simulator", low=0.0
+    )
+    limit_bytes: int = param("0B", "largest egress queue of a port; 0: no limit of its own", unit="bytes")
+
+
+def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
+    """Return the bytes that can still arrive over a link after the decision to pause it.
+
+    One round trip of the link, a full packet that blocks the PAUSE, the frame itself and a full packet that the
+    upstream port had begun (802.1Q annex N without host delays); at least the HPCC simulator's three one-way delays.
+    """
+    per_ps = rate_bps / 8e12
+    standard = 2 * delay_ps * per_ps + 2 * packet_bytes + PFC_FRAME_BYTES
+    return int(max(standard, 3 * delay_ps * per_ps))

@@ -1,0 +1,81 @@
+"""ECN marking by a step or a RED ramp on the instantaneous queue, without averaging and without drops.
+
+Sources: RED/ECN as in DCQCN (Zhu et al., SIGCOMM 2015, section 3) and in the HPCC simulator (marks at dequeue,
+thresholds scaled with the link's speed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rdmacc.chance import uniform
+from rdmacc.component import Component, param
+from rdmacc.records import Int, Record
+from rdmacc.state import HOST_NIC
+
+__all__ = ["EcnStep", "Red"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Red(Component):
+    """Mark data packets with a probability that rises from 0 at kmin to pmax at kmax, and is 1 above kmax."""
+
+    kmin_bytes: int = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", source="DCQCN, fig. 5")
+    kmax_bytes: int = param("200kB", "always mark above it", unit="bytes", symbol="K_max", source="DCQCN, fig. 5")
+    pmax: float = param(0.01, "marking probability at kmax", symbol="P_max", source="DCQCN, fig. 5", low=0.0, high=1.0)
+    reference_bps: float = param(0.0, "thresholds hold at this speed and scale with it; 0: the same at all", unit="bps")
+    at_dequeue: bool = param(False, "mark when a packet leaves, by the queue behind it; else when it joins")
+    at_nic: bool = param(False, "mark at the sending host's port too (Dart, III-C: source congestion)")
+
+    class Egress(Record):
+        """Thresholds of one port."""
+
+        kmin_bytes = Int()
+        kmax_bytes = Int()
+
+    def handlers(self) -> dict[str, Callable[..., None]]:
+        """Return the handlers, with only one of the two marking places."""
+        handlers = super().handlers()
+        del handlers["on_enqueue" if self.at_dequeue else "on_dequeue"]
+        return handlers
+
+    @staticmethod
+    def on_port(params, port, egress):
+        scale = port.rate_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
+        egress.kmin_bytes = int(params.kmin_bytes * scale)
+        egress.kmax_bytes = int(params.kmax_bytes * scale)
+
+    @staticmethod
+    def on_enqueue(params, port, egress, packet):
+        mark(params, port, egress, packet)
+
+    @staticmethod
+    def on_dequeue(params, port, egress, packet):
+        mark(params, port, egress, packet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EcnStep(Red):
+    """Mark every data packet that finds more than `kmin_bytes` queued (one threshold, as DCTCP and Dart)."""
+
+    kmin_bytes: int = param("22.5kB", "mark above this queue", unit="bytes", symbol="K", source="Dart, VI-A")
+
+    @staticmethod
+    def on_port(params, port, egress):
+        scale = port.rate_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
+        egress.kmin_bytes = int(params.kmin_bytes * scale)
+        egress.kmax_bytes = egress.kmin_bytes
+
+
+def mark(params, port, egress, packet):
+    """Set CE by the queue of the port, the packet itself not counted."""
+    if port.queue_bytes > egress.kmin_bytes and (params.at_nic or port.link_class != HOST_NIC):
+        if port.queue_bytes > egress.kmax_bytes:
+            packet.ce = 1
+        else:
+            span = egress.kmax_bytes - egress.kmin_bytes
+            probability = params.pmax * (port.queue_bytes - egress.kmin_bytes) / span
+            if uniform(port.chance_key, port.chance_count) < probability:
+                packet.ce = 1
+            port.chance_count += 1

@@ -1,0 +1,387 @@
+"""Quantities and their units: times, rates, sizes.
+
+Inside rdmacc a time is an integer number of picoseconds, a rate a float in bit/s, a size an integer number
+of bytes. This module is the only place where units are converted.
+
+=============================  ==========================================================
+converters (a number in)       ``ps ns us ms s``, ``bps kbps mbps gbps``, ``B kB KiB MB MiB GB``
+parsers (a quantity in)        :func:`time_ps`, :func:`rate_bps`, :func:`size_bytes`
+formatters (a text out)        :func:`format_time`, :func:`format_rate`, :func:`format_size`
+transmission time              :func:`transmission_ps`, the one rounding that every part of rdmacc uses
+=============================  ==========================================================
+
+``kB`` and ``KB`` are 1000 bytes, ``KiB`` is 1024. A lower-case ``b`` is a bit, a capital ``B`` a byte.
+
+>>> us(1.5), gbps(100), KiB(64)
+(1500000, 100000000000.0, 65536)
+>>> time_ps("0.1us"), rate_bps("100 Gb/s"), size_bytes("225KB")
+(100000, 100000000000.0, 225000)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, InvalidOperation, Overflow, Underflow
+from numbers import Integral, Real
+from typing import TypeAlias
+
+from rdmacc.errors import ConfigError
+
+__all__ = [
+    "GB",
+    "MB",
+    "B",
+    "KiB",
+    "MiB",
+    "Number",
+    "Quantity",
+    "bps",
+    "format_rate",
+    "format_size",
+    "format_time",
+    "gbps",
+    "kB",
+    "kbps",
+    "mbps",
+    "ms",
+    "ns",
+    "ps",
+    "rate_bps",
+    "s",
+    "size_bytes",
+    "time_ps",
+    "transmission_ps",
+    "us",
+]
+
+Number: TypeAlias = Real | Decimal | int | float
+Quantity: TypeAlias = Number | str
+
+_TIME = {
+    "ps": 1,
+    "ns": 10**3,
+    "us": 10**6,
+    "µs": 10**6,  # U+00B5, the micro sign
+    "μs": 10**6,  # U+03BC, the Greek letter
+    "ms": 10**9,
+    "s": 10**12,
+}
+_RATE = {
+    prefix + unit: 10**power
+    for prefixes, power in (("", 0), ("kK", 3), ("mM", 6), ("gG", 9), ("tT", 12))
+    for prefix in prefixes or ("",)
+    for unit in ("bps", "b/s", "bit/s")
+}
+_SIZE = {
+    "B": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+    "TiB": 2**40,
+}
+_TIME_ALLOWED = "must be a time: picoseconds as a whole number, or a number with ps, ns, us, ms or s"
+_RATE_ALLOWED = "must be a rate: bit/s as a number, or a number with bps, kbps, Mbps, Gbps or Tbps (or b/s)"
+_SIZE_ALLOWED = "must be a size: bytes as a whole number, or a number with B, kB, KiB, MB, MiB, GB or GiB"
+
+_TEXT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9].*?)?\s*")
+_EXACT = Context(prec=80, rounding=ROUND_HALF_UP, traps=[InvalidOperation, Overflow, Underflow])
+_INT64_MAX = 2**63 - 1
+
+
+def _decimal(number: object, field: str, allowed: str) -> Decimal:
+    """Return a finite, non-negative number exactly as it is written in decimal."""
+    if isinstance(number, bool) or not isinstance(number, (Real, Decimal)):
+        raise ConfigError(field, number, allowed)
+    if isinstance(number, Decimal):
+        value = number
+    elif isinstance(number, Integral):
+        value = Decimal(int(number))
+    else:
+        value = Decimal(repr(float(number)))
+    if not value.is_finite():
+        raise ConfigError(field, number, f"{allowed}; must be finite")
+    if value < 0:
+        raise ConfigError(field, number, f"{allowed}; must not be negative")
+    return value
+
+
+def _parse(quantity: object, units: Mapping[str, int], field: str, allowed: str) -> Decimal:
+    """Return `quantity` in the base unit of `units`, exactly."""
+    if not isinstance(quantity, str):
+        return _decimal(quantity, field, allowed)
+    match = _TEXT.fullmatch(quantity)
+    if match is None:
+        raise ConfigError(field, quantity, allowed)
+    digits, unit = match.groups()
+    try:
+        value = Decimal(digits)
+        if unit is None and value == 0:
+            return value
+        if unit not in units:
+            trouble = "a text needs a unit" if unit is None else f"{unit!r} is none of these units"
+            raise ConfigError(field, quantity, f"{allowed}; {trouble}")
+        value = _EXACT.multiply(value, Decimal(units[unit]))
+    except DecimalException:
+        raise ConfigError(field, quantity, f"{allowed}; too large or too small") from None
+    if value < 0:
+        raise ConfigError(field, quantity, f"{allowed}; must not be negative")
+    return value
+
+
+def _int64(value: Decimal, quantity: object, field: str, allowed: str) -> int:
+    """Return `value` rounded to the nearest integer, halves up, if it fits 64 bits."""
+    if value > _INT64_MAX:
+        raise ConfigError(field, quantity, f"{allowed}; must fit a 64-bit integer")
+    return int(value.to_integral_value(rounding=ROUND_HALF_UP))
+
+
+def time_ps(quantity: Quantity, *, field: str = "time") -> int:
+    """Return a time in picoseconds.
+
+    Parameters
+    ----------
+    quantity : number or str
+        A whole number is picoseconds; a text has a unit: "1us", "1 µs", "1e-3 s". A text is read exactly and
+        rounded to the nearest picosecond.
+    field : str
+        The field's name, for the error.
+
+    Returns
+    -------
+    int
+        Picoseconds, at least 0.
+
+    Raises
+    ------
+    ConfigError
+        For a bool, NaN, an infinity, a negative time, a fraction of a picosecond, or any other dimension.
+    """
+    value = _parse(quantity, _TIME, field, _TIME_ALLOWED)
+    rounded = _int64(value, quantity, field, _TIME_ALLOWED)
+    if rounded != value and (rounded == 0 or not isinstance(quantity, str)):
+        raise ConfigError(field, quantity, f"{_TIME_ALLOWED}; a picosecond is not divided")
+    return rounded
+
+
+def rate_bps(quantity: Quantity, *, field: str = "rate") -> float:
+    """Return a rate in bit/s.
+
+    Parameters
+    ----------
+    quantity : number or str
+        A number is bit/s; a text has a unit: "100Gbps", "100 Gb/s", "25 Gbit/s".
+    field : str
+        The field's name, for the error.
+
+    Returns
+    -------
+    float
+        Bit/s, at least 0 and finite.
+
+    Raises
+    ------
+    ConfigError
+        For a bool, NaN, an infinity, a negative rate, or any other dimension (a capital B is a byte: "1 GB/s"
+        is no rate here).
+    """
+    rate = float(_parse(quantity, _RATE, field, _RATE_ALLOWED))
+    if math.isinf(rate):
+        raise ConfigError(field, quantity, f"{_RATE_ALLOWED}; must be finite")
+    return rate
+
+
+def size_bytes(quantity: Quantity, *, field: str = "size") -> int:
+    """Return a size in bytes.
+
+    Parameters
+    ----------
+    quantity : number or str
+        A whole number is bytes; a text has a unit: "225KB" (= 225 kB = 225,000), "64 KiB".
+    field : str
+        The field's name, for the error.
+
+    Returns
+    -------
+    int
+        Bytes, at least 0.
+
+    Raises
+    ------
+    ConfigError
+        For a bool, NaN, an infinity, a negative size, a fraction of a byte, or any other dimension.
+    """
+    value = _parse(quantity, _SIZE, field, _SIZE_ALLOWED)
+    rounded = _int64(value, quantity, field, _SIZE_ALLOWED)
+    if rounded != value:
+        raise ConfigError(field, quantity, f"{_SIZE_ALLOWED}; a byte is not divided")
+    return rounded
+
+
+def _integer(number: Number, factor: int, name: str, allowed: str) -> int:
+    value = _EXACT.multiply(_decimal(number, name, allowed), Decimal(factor))
+    return _int64(value, number, name, allowed)
+
+
+_NUMBER = "must be a number"
+
+
+def ps(number: Number) -> int:
+    """Return `number` picoseconds as an integer, rounded to the nearest."""
+    return _integer(number, 1, "ps", _NUMBER)
+
+
+def ns(number: Number) -> int:
+    """Return `number` nanoseconds in picoseconds, rounded to the nearest."""
+    return _integer(number, 10**3, "ns", _NUMBER)
+
+
+def us(number: Number) -> int:
+    """Return `number` microseconds in picoseconds, rounded to the nearest."""
+    return _integer(number, 10**6, "us", _NUMBER)
+
+
+def ms(number: Number) -> int:
+    """Return `number` milliseconds in picoseconds, rounded to the nearest."""
+    return _integer(number, 10**9, "ms", _NUMBER)
+
+
+def s(number: Number) -> int:
+    """Return `number` seconds in picoseconds, rounded to the nearest."""
+    return _integer(number, 10**12, "s", _NUMBER)
+
+
+def bps(number: Number) -> float:
+    """Return `number` bit/s as a float."""
+    return float(_decimal(number, "bps", _NUMBER))
+
+
+def kbps(number: Number) -> float:
+    """Return `number` kbit/s in bit/s."""
+    return float(_decimal(number, "kbps", _NUMBER) * 10**3)
+
+
+def mbps(number: Number) -> float:
+    """Return `number` Mbit/s in bit/s."""
+    return float(_decimal(number, "mbps", _NUMBER) * 10**6)
+
+
+def gbps(number: Number) -> float:
+    """Return `number` Gbit/s in bit/s."""
+    return float(_decimal(number, "gbps", _NUMBER) * 10**9)
+
+
+def B(number: Number) -> int:
+    """Return `number` bytes as an integer, rounded to the nearest."""
+    return _integer(number, 1, "B", _NUMBER)
+
+
+def kB(number: Number) -> int:
+    """Return `number` kilobytes (of 1000) in bytes, rounded to the nearest."""
+    return _integer(number, 10**3, "kB", _NUMBER)
+
+
+def KiB(number: Number) -> int:
+    """Return `number` kibibytes (of 1024) in bytes, rounded to the nearest."""
+    return _integer(number, 2**10, "KiB", _NUMBER)
+
+
+def MB(number: Number) -> int:
+    """Return `number` megabytes (of 1000**2) in bytes, rounded to the nearest."""
+    return _integer(number, 10**6, "MB", _NUMBER)
+
+
+def MiB(number: Number) -> int:
+    """Return `number` mebibytes (of 1024**2) in bytes, rounded to the nearest."""
+    return _integer(number, 2**20, "MiB", _NUMBER)
+
+
+def GB(number: Number) -> int:
+    """Return `number` gigabytes (of 1000**3) in bytes, rounded to the nearest."""
+    return _integer(number, 10**9, "GB", _NUMBER)
+
+
+def transmission_ps(wire_bytes: int, byte_ps: float) -> int:
+    """Return the time that `wire_bytes` bytes take on a link whose byte takes `byte_ps` picoseconds.
+
+    Rounded to the nearest picosecond, once per packet; `byte_ps` is ``8e12 / rate_bps``.
+    """
+    return int(wire_bytes * byte_ps + 0.5)
+
+
+def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str:
+    """Return `number` in the largest of `units` (ascending) that leaves at least 1."""
+    value = number if isinstance(number, Decimal) else Decimal(str(number))
+    base = next(iter(units))
+    if not value.is_finite():
+        return f"{value} {base}".lower()
+    if digits is not None:
+        value = Context(prec=digits, rounding=ROUND_HALF_UP).plus(value)
+    unit, factor = base, 1
+    for name, size in units.items():
+        if abs(value) >= size:
+            unit, factor = name, size
+    text = format(_EXACT.divide(value, Decimal(factor)), "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} {unit}"
+
+
+def format_time(time: Number, digits: int | None = 4) -> str:
+    """Return a time in picoseconds as a text for a table.
+
+    Parameters
+    ----------
+    time : number
+        Picoseconds.
+    digits : int, optional
+        Significant digits; None for all of them, which :func:`time_ps` reads back unchanged.
+
+    Examples
+    --------
+    >>> format_time(1_250_000)
+    '1.25 us'
+    """
+    return _format(time, {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, digits)
+
+
+def format_rate(rate: Number, digits: int | None = 4) -> str:
+    """Return a rate in bit/s as a text for a table.
+
+    Parameters
+    ----------
+    rate : number
+        Bit/s.
+    digits : int, optional
+        Significant digits; None for all of them, which :func:`rate_bps` reads back unchanged.
+
+    Examples
+    --------
+    >>> format_rate(43e9)
+    '43 Gb/s'
+    """
+    return _format(rate, {"b/s": 1, "kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**12}, digits)
+
+
+def format_size(size: Number, digits: int | None = 4) -> str:
+    """Return a size in bytes as a text for a table, in decimal units.
+
+    Parameters
+    ----------
+    size : number
+        Bytes.
+    digits : int, optional
+        Significant digits; None for all of them, which :func:`size_bytes` reads back unchanged.
+
+    Examples
+    --------
+    >>> format_size(64_000)
+    '64 kB'
+    """
+    return _format(size, {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}, digits)

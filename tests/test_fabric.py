@@ -1,0 +1,290 @@
+"""Fabric: ports, routes against networkx, completion times against packet-by-packet brute force."""
+
+from __future__ import annotations
+
+import pickle
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rdmacc import topology
+from rdmacc.errors import ConfigError
+from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP, Fabric
+from rdmacc.units import us
+
+
+@st.composite
+def networks(draw, max_switches=6, max_hosts=6):
+    """Random networks: switches joined at random, hosts with one to three links to switches or hosts."""
+    n_switches, n_hosts = draw(st.integers(1, max_switches)), draw(st.integers(2, max_hosts))
+    names = draw(st.permutations([f"s{i}" for i in range(n_switches)] + [f"h{i}" for i in range(n_hosts)]))
+    graph = nx.Graph()
+    for name in names:
+        if name[0] == "h":
+            topology.add_host(graph, name)
+        else:
+            topology.add_switch(graph, name, "1MB")
+    rates, delays = st.sampled_from(["10Gbps", "25Gbps", "33Gbps", "100Gbps"]), st.integers(1, 2_000_000)
+    for i in range(n_switches):
+        for j in range(i):
+            if draw(st.booleans()):
+                topology.add_link(graph, f"s{i}", f"s{j}", draw(rates), draw(delays))
+    for i in range(n_hosts):
+        others = [name for name in names if name != f"h{i}" and (name[0] == "s" or name < f"h{i}")]
+        for other in draw(st.lists(st.sampled_from(others), min_size=1, max_size=3, unique=True)):
+            topology.add_link(graph, f"h{i}", other, draw(rates), draw(delays))
+    return graph
+
+
+def allowed_graph(graph, src, dst):
+    """Return the part of a network that packets from src to dst may use: hosts do not forward."""
+    return graph.subgraph([name for name in graph if name[0] == "s" or name in (src, dst)])
+
+
+def pairs(graph):
+    hosts = topology.hosts(graph)
+    return [(src, dst) for src in hosts for dst in hosts if src != dst]
+
+
+def by_packets(hops, size, payload, header):
+    """Return the completion time by following every packet over every hop; hops are (byte_ps, delay_ps)."""
+    packets = [payload] * (size // payload) + ([size % payload] if size % payload else [])
+    arrivals = [0] * len(packets)
+    for byte_ps, delay in hops:
+        free = 0
+        for i, packet in enumerate(packets):
+            free = max(free, arrivals[i]) + int((packet + header) * byte_ps + 0.5)
+            arrivals[i] = free + delay
+    return arrivals[-1]
+
+
+@given(networks())
+def test_ports(graph):
+    fabric = Fabric.from_graph(graph)
+    assert fabric.n_ports == 2 * graph.number_of_edges()
+    assert fabric.names == list(graph.nodes)
+    ports = np.arange(fabric.n_ports)
+    assert (fabric.port_reverse[fabric.port_reverse] == ports).all()
+    assert (fabric.port_node[fabric.port_reverse] == fabric.port_peer).all()
+    assert (fabric.port_byte_ps == 8e12 / fabric.port_rate_bps).all()
+    for v, name in enumerate(fabric.names):
+        own = range(fabric.node_first_port[v], fabric.node_first_port[v + 1])
+        assert [fabric.port_node[p] for p in own] == [v] * len(own)
+        peers = [fabric.port_peer[p] for p in own]
+        assert peers == sorted(fabric.index[peer] for peer in graph[name])
+        for p in own:
+            peer = fabric.names[fabric.port_peer[p]]
+            link = graph.edges[name, peer]
+            assert (fabric.port_rate_bps[p], fabric.port_delay_ps[p]) == (link["rate_bps"], link["delay_ps"])
+            assert fabric.port_name(p) == f"{name}->{peer}"
+            assert fabric.port(name, peer) == p
+            expected = HOST_NIC if name[0] == "h" else LAST_HOP if peer[0] == "h" else IN_NETWORK
+            assert fabric.port_class[p] == expected
+            assert fabric.link_class(p) == ("host_nic", "last_hop", "in_network")[expected]
+
+
+@given(networks())
+def test_routes_are_all_the_shortest_paths(graph):
+    fabric = Fabric.from_graph(graph)
+    for dst in topology.hosts(graph):
+        for name in graph:
+            allowed = allowed_graph(graph, name, dst)
+            found = fabric.candidates(fabric.index[name], fabric.index[dst])
+            if name == dst or not nx.has_path(allowed, name, dst):
+                assert found == ()
+                assert fabric.reachable(fabric.index[name], fabric.index[dst]) == (name == dst)
+                continue
+            hops = nx.shortest_path_length(allowed, name, dst)
+            nearer = {path[1] for path in nx.all_shortest_paths(allowed, name, dst)}
+            assert [fabric.names[fabric.port_peer[p]] for p in found] == sorted(nearer, key=fabric.index.get)
+            assert list(found) == sorted(found)
+            assert fabric.reachable(fabric.index[name], fabric.index[dst])
+            for port in found:
+                peer = fabric.names[fabric.port_peer[port]]
+                assert nx.shortest_path_length(allowed_graph(graph, peer, dst), peer, dst) == hops - 1
+
+
+@given(networks(), st.randoms(use_true_random=False))
+def test_paths_have_the_length_of_networkx(graph, random):
+    fabric = Fabric.from_graph(graph)
+    for src, dst in pairs(graph):
+        allowed = allowed_graph(graph, src, dst)
+        a, b = fabric.index[src], fabric.index[dst]
+        if not nx.has_path(allowed, src, dst):
+            with pytest.raises(ConfigError, match=f"dst = '{dst}': must be reachable from src = '{src}'"):
+                fabric.check_path(a, b)
+            continue
+        for path in (fabric.path(a, b), fabric.path(a, b, lambda node, ports: random.choice(ports))):
+            assert len(path) == nx.shortest_path_length(allowed, src, dst)
+            assert fabric.port_node[path[0]] == a
+            assert fabric.port_peer[path[-1]] == b
+            assert [fabric.port_peer[p] for p in path[:-1]] == [fabric.port_node[p] for p in path[1:]]
+
+
+@settings(max_examples=50)
+@given(networks(), st.data())
+def test_base_fct_is_that_of_every_packet(graph, data):
+    fabric = Fabric.from_graph(graph)
+    joined = [
+        (fabric.index[src], fabric.index[dst])
+        for src, dst in pairs(graph)
+        if fabric.reachable(fabric.index[src], fabric.index[dst])
+    ]
+    payload, header = data.draw(st.integers(1, 1500)), data.draw(st.integers(0, 100))
+    sizes = data.draw(st.lists(st.integers(1, 20_000), min_size=len(joined), max_size=len(joined)))
+    expected = []
+    for (src, dst), size in zip(joined, sizes, strict=True):
+        hops = [(float(fabric.port_byte_ps[p]), int(fabric.port_delay_ps[p])) for p in fabric.path(src, dst)]
+        expected.append(by_packets(hops, size, payload, header))
+        assert fabric.base_fct_ps(src, dst, size, payload, header) == expected[-1]
+    src, dst = np.array(joined, dtype=int).reshape(-1, 2).T
+    many = fabric.base_fct_ps_many(src, dst, sizes, payload, header)
+    assert many.dtype == np.int64
+    assert many.tolist() == expected
+
+
+@settings(max_examples=25, deadline=None)
+@given(networks())
+def test_first_path_is_that_of_base_rtt(graph):
+    fabric = Fabric.from_graph(graph)
+    for src, dst in pairs(graph):
+        a, b = fabric.index[src], fabric.index[dst]
+        if fabric.reachable(a, b):
+            there = fabric.base_fct_ps(a, b, 1000, 1000, 48)
+            path = fabric.path(a, b)
+            back = sum(int(64 * fabric.port_byte_ps[p] + 0.5) + int(fabric.port_delay_ps[p]) for p in path)
+            assert topology.base_rtt_ps(graph, src, dst) == there + back
+
+
+def test_base_fct_closed_form():
+    fabric = Fabric.from_graph(topology.star(2, rate="100Gbps", delay="1us"))
+    assert fabric.base_fct_ps(0, 1, 1, 1000, 48) == 2 * (49 * 80 + us(1))
+    assert fabric.base_fct_ps(0, 1, 1000, 1000, 48) == 2 * (1048 * 80 + us(1))
+    assert fabric.base_fct_ps(0, 1, 10_000, 1000, 48) == 2 * (1048 * 80 + us(1)) + 9 * 1048 * 80
+    huge = 10**12
+    assert fabric.base_fct_ps(0, 1, huge, 1000, 48) == 2 * us(1) + (huge // 1000 + 1) * 1048 * 80
+
+
+def test_a_host_without_an_attachment_switch():
+    graph = topology.star(3)
+    topology.add_switch(graph, "s1", "1MB")
+    topology.add_link(graph, "h0", "s1", "100Gbps", "1us")
+    topology.add_link(graph, "h1", "s1", "100Gbps", "1us")
+    fabric = Fabric.from_graph(graph)
+    assert fabric.last_port[0] == -1
+    assert fabric.attachments[fabric.attach[0]] == 0
+    assert len(fabric.candidates(0, 1)) == 2
+    assert len(fabric.candidates(0, 2)) == 1
+    assert fabric.candidates(2, 0) == (fabric.port("h2", "s0"),)
+
+
+def test_two_hosts_on_one_link():
+    graph = nx.Graph()
+    topology.add_host(graph, "a")
+    topology.add_host(graph, "b")
+    topology.add_link(graph, "a", "b", "100Gbps", "1us")
+    fabric = Fabric.from_graph(graph)
+    assert fabric.path(0, 1) == [fabric.port("a", "b")]
+    assert fabric.link_class(0) == "host_nic"
+    assert fabric.base_fct_ps(0, 1, 1000, 1000, 0) == us(1) + 80_000
+
+
+def test_a_switch_without_links_is_harmless():
+    graph = topology.star(2)
+    topology.add_switch(graph, "s1", "1MB")
+    fabric = Fabric.from_graph(graph)
+    assert fabric.candidates(fabric.index["s1"], 0) == ()
+    assert len(fabric.path(0, 1)) == 2
+
+
+def test_leaf_spine_tables():
+    fabric = Fabric.from_graph(topology.leaf_spine(2, 2, 2))
+    leaf0, h1, h3 = (fabric.index[name] for name in ("leaf0", "h1", "h3"))
+    assert repr(fabric) == "<Fabric 'leaf_spine(2, 2, 2)': 4 hosts, 4 switches, 16 ports>"
+    assert [fabric.port_name(p) for p in fabric.candidates(leaf0, h3)] == ["leaf0->spine0", "leaf0->spine1"]
+    assert fabric.candidates(leaf0, h1) == (fabric.last_port[h1],) == (fabric.port("leaf0", "h1"),)
+    assert [fabric.port_name(p) for p in fabric.candidates(0, h1)] == ["h0->leaf0"]
+    assert fabric.buffer_bytes[leaf0] == topology.default_buffer_bytes("100Gbps")
+    assert fabric.buffer_bytes[h1] == 0
+    assert fabric.route_first.shape == fabric.route_count.shape == (8, 2)
+    assert fabric.hosts.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "text"),
+    [
+        (0, 99, "dst = 99: must be a node number, 0 to 4"),
+        (-1, 0, "src = -1: must be a node number, 0 to 4"),
+        (2, 0, "src = 's0': must be a host, and is a switch"),
+        (0, 2, "dst = 's0': must be a host, and is a switch"),
+        (1, 1, "dst = 'h1': must differ from src = 'h1'"),
+        (0, 3, "dst = 'far': must be reachable from src = 'h0'"),
+    ],
+)
+def test_check_path_refuses(src, dst, text):
+    graph = topology.star(2)
+    topology.add_host(graph, "far")
+    topology.add_host(graph, "further")
+    topology.add_link(graph, "far", "further", "1Gbps", "1us")
+    fabric = Fabric.from_graph(graph)
+    for call in (
+        lambda: fabric.check_path(src, dst),
+        lambda: fabric.path(src, dst),
+        lambda: fabric.base_fct_ps(src, dst, 1, 1000, 48),
+        lambda: fabric.base_fct_ps_many([0, src], [1, dst], [1, 1], 1000, 48),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            call()
+        assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "payload", "header", "text"),
+    [
+        (0, 1000, 48, "size_bytes = 0: must be at least 1 byte"),
+        (1, 0, 48, "payload_bytes = 0: must be at least 1 byte"),
+        (1, 1000, -1, "header_bytes = -1: must be at least 0 bytes"),
+    ],
+)
+def test_base_fct_refuses(size, payload, header, text):
+    fabric = Fabric.from_graph(topology.star(2))
+    with pytest.raises(ConfigError) as caught:
+        fabric.base_fct_ps(0, 1, size, payload, header)
+    assert str(caught.value) == text
+
+
+def test_other_refusals():
+    fabric = Fabric.from_graph(topology.star(3))
+    with pytest.raises(ConfigError, match="port = 'h0->h1': must be a link of the network"):
+        fabric.port("h0", "h1")
+    with pytest.raises(ConfigError, match="port = 'h0->nowhere': must be a link"):
+        fabric.port("h0", "nowhere")
+    with pytest.raises(ConfigError, match="choose = -7: must return one of"):
+        fabric.path(0, 1, lambda node, ports: -7)
+    with pytest.raises(ConfigError, match="must have at least one node"):
+        Fabric.from_graph(nx.Graph())
+
+
+def test_a_fabric_pickles():
+    fabric = Fabric.from_graph(topology.leaf_spine(2, 2, 2))
+    again = pickle.loads(pickle.dumps(fabric))
+    assert again.names == fabric.names
+    assert (again.route_ports == fabric.route_ports).all()
+
+
+@pytest.mark.parametrize(
+    ("build", "up_links"),
+    [(topology.dart_clos, 4), (lambda: topology.fat_tree(16), 8)],
+    ids=["dart_clos", "fat_tree"],
+)
+def test_a_thousand_hosts_within_two_seconds(build, up_links):
+    begin = time.perf_counter()
+    fabric = Fabric.from_graph(build())
+    assert time.perf_counter() - begin < 2
+    assert len(fabric.hosts) == 1024
+    assert len(fabric.candidates(fabric.index["tor0"], fabric.index["h1023"])) == up_links
+    assert len(fabric.path(fabric.index["h0"], fabric.index["h1023"])) == 6

@@ -1,0 +1,269 @@
+"""Topologies: shapes, closed forms, every refusal, and the drawing."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmacc import topology
+from rdmacc.errors import ConfigError
+from rdmacc.units import MiB, gbps, kB, us
+
+mpl.use("Agg")
+
+BUILT = {
+    "star": lambda: topology.star(5),
+    "dumbbell": lambda: topology.dumbbell(2, 3, bottleneck_rate="40Gbps"),
+    "leaf_spine": lambda: topology.leaf_spine(3, 2, 4, spine_rate="400Gbps"),
+    "fat_tree": lambda: topology.fat_tree(4),
+    "clos": lambda: topology.clos(2, 3, 4, 2, 6),
+    "dart_clos": topology.dart_clos,
+}
+
+
+@pytest.mark.parametrize("build", BUILT.values(), ids=BUILT.keys())
+def test_builders_make_valid_networks(build):
+    graph = build()
+    topology.validate(graph)
+    assert nx.is_connected(graph)
+    assert len(topology.hosts(graph)) + len(topology.switches(graph)) == len(graph)
+    assert [name for tier in graph.graph["tiers"] for name in tier] == list(graph.nodes)
+    assert all(graph.degree[host] == 1 for host in topology.hosts(graph))
+
+
+def test_defaults_and_units():
+    graph = topology.star(2, rate="25Gbps", delay="500ns", buffer="12MB")
+    assert graph.edges["h0", "s0"] == {"rate_bps": 25e9, "delay_ps": 500_000}
+    assert graph.nodes["s0"] == {"kind": "switch", "buffer_bytes": 12_000_000}
+    assert graph.nodes["h0"] == {"kind": "host"}
+    assert topology.default_buffer_bytes("100Gbps") == MiB(32)
+    assert topology.default_buffer_bytes(gbps(50)) == MiB(16)
+    fast = topology.leaf_spine(2, 2, 1, rate="100Gbps", spine_rate="400Gbps")
+    assert fast.nodes["leaf0"]["buffer_bytes"] == MiB(128)
+
+
+def test_dumbbell_has_one_bottleneck():
+    graph = topology.dumbbell(2, 1, rate="100Gbps", bottleneck_rate="40Gbps")
+    assert graph.edges["s0", "s1"]["rate_bps"] == 40e9
+    assert sorted(graph["s0"]) == ["h0", "h1", "s1"]
+    assert sorted(graph["s1"]) == ["h2", "s0"]
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))
+def test_leaf_spine_shape(leaves, spines, per_leaf):
+    graph = topology.leaf_spine(leaves, spines, per_leaf)
+    assert graph.number_of_edges() == leaves * (spines + per_leaf)
+    assert all(graph.has_edge(f"h{i}", f"leaf{i // per_leaf}") for i in range(leaves * per_leaf))
+
+
+@pytest.mark.parametrize("k", [2, 4, 6, 8])
+def test_fat_tree_shape(k):
+    graph = topology.fat_tree(k)
+    assert len(topology.hosts(graph)) == k**3 // 4
+    assert len(topology.switches(graph)) == 5 * k**2 // 4
+    assert {graph.degree[name] for name in topology.switches(graph)} == {k}
+    assert graph.number_of_edges() == 3 * k**3 // 4
+
+
+def test_clos_core_groups():
+    graph = topology.clos(pods=2, tors_per_pod=3, hosts_per_tor=4, aggs_per_pod=2, cores=6)
+    assert {name for name in graph["agg1"] if name.startswith("core")} == {"core3", "core4", "core5"}
+    assert {name for name in graph["agg2"] if name.startswith("core")} == {"core0", "core1", "core2"}
+    assert {name for name in graph["tor4"] if name.startswith("agg")} == {"agg2", "agg3"}
+    assert {name for name in graph["tor4"] if name.startswith("h")} == {f"h{i}" for i in range(16, 20)}
+
+
+def test_dart_clos():
+    graph = topology.dart_clos()
+    assert len(topology.hosts(graph)) == 1024
+    assert [len(tier) for tier in graph.graph["tiers"]] == [1024, 64, 64, 16]
+    up = [name for name in graph["tor0"] if name.startswith("agg")]
+    assert len(up) == 4
+    assert graph.degree["tor0"] - len(up) == 16
+    assert {(link["rate_bps"], link["delay_ps"]) for _, _, link in graph.edges(data=True)} == {(10e9, us(5))}
+    for name in topology.switches(graph):
+        assert graph.nodes[name]["buffer_bytes"] == kB(225) * graph.degree[name]
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda: topology.star(0), "hosts = 0: must be a whole number, at least 1"),
+        (lambda: topology.star(2.5), "hosts = 2.5: must be a whole number, at least 1"),
+        (lambda: topology.star(True), "hosts = True: must be a whole number, at least 1"),
+        (lambda: topology.dumbbell(1, -1), "right = -1: must be a whole number, at least 1"),
+        (lambda: topology.star(2, rate=0), "rate = 0: must be more than 0 bit/s"),
+        (lambda: topology.star(2, rate="1us"), "rate = '1us': must be a rate"),
+        (lambda: topology.star(2, delay="0us"), "delay = '0us': must be at least 1 ps"),
+        (lambda: topology.star(2, buffer=0), "buffer = 0: must be at least 1 byte"),
+        (lambda: topology.dumbbell(1, 1, bottleneck_rate=0), "bottleneck_rate = 0: must be more than 0"),
+        (lambda: topology.leaf_spine(1, 1, 1, spine_rate=0), "spine_rate = 0: must be more than 0"),
+        (lambda: topology.fat_tree(3), "k = 3: must be even, at least 2"),
+        (lambda: topology.clos(2, 2, 2, 2, 3), "cores = 3: must be a multiple of aggs_per_pod = 2"),
+        (lambda: topology.clos(2, 2, 2, 2, 4, fabric_rate=0), "fabric_rate = 0: must be more than 0"),
+        (lambda: topology.dart_clos(buffer_per_port=0), "buffer_per_port = 0: must be at least 1 byte"),
+    ],
+)
+def test_builders_refuse(build, text):
+    with pytest.raises(ConfigError) as caught:
+        build()
+    assert str(caught.value).startswith(text)
+
+
+def test_base_rtt_of_a_star():
+    graph = topology.star(2, rate="100Gbps", delay="1us")
+    assert topology.base_rtt_ps(graph, "h0", "h1") == 4 * us(1) + 2 * 80 * (1048 + 64)
+    assert topology.base_rtt_ps(graph, "h0", "h1", data_bytes=0, ack_bytes=0) == us(4)
+    assert topology.bdp_bytes(graph, "h0", "h1") == round(4_177_920 / 80)
+
+
+def test_base_rtt_across_a_bottleneck():
+    graph = topology.dumbbell(1, 1, rate="100Gbps", bottleneck_rate="10Gbps", delay="2us")
+    rtt = 6 * us(2) + 1112 * (80 + 800 + 80)
+    assert topology.base_rtt_ps(graph, "h0", "h1") == topology.base_rtt_ps(graph, "h1", "h0") == rtt
+    assert topology.bdp_bytes(graph, "h0", "h1") == round(rtt / 800)
+
+
+def test_base_rtt_avoids_hosts():
+    graph = nx.Graph()
+    for name in ("a", "b", "c"):
+        topology.add_host(graph, name)
+    topology.add_switch(graph, "s", "1MB")
+    topology.add_switch(graph, "t", "1MB")
+    for one, other in (("a", "b"), ("b", "c"), ("a", "s"), ("s", "t"), ("t", "c")):
+        topology.add_link(graph, one, other, "100Gbps", "1us")
+    topology.validate(graph)
+    assert topology.base_rtt_ps(graph, "a", "c", 0, 0) == 6 * us(1)
+    assert topology.base_rtt_ps(graph, "a", "b", 0, 0) == 2 * us(1)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "text"),
+    [
+        ("h9", "h1", "src = 'h9': must be a host of the network"),
+        ("h0", "s0", "dst = 's0': must be a host of the network"),
+        ("h0", "h0", "dst = 'h0': must differ from src = 'h0'"),
+        ("h0", "lone", "dst = 'lone': must be reachable from src = 'h0'"),
+    ],
+)
+def test_base_rtt_refuses(src, dst, text):
+    graph = topology.star(2)
+    graph.add_node("lone", kind="host")
+    for function in (topology.base_rtt_ps, topology.bdp_bytes):
+        with pytest.raises(ConfigError) as caught:
+            function(graph, src, dst)
+        assert str(caught.value) == text
+
+
+def test_add_link_refuses_an_unknown_node():
+    with pytest.raises(ConfigError, match="node = 'h7': must be a node of the graph"):
+        topology.add_link(topology.star(2), "h0", "h7", "1Gbps", "1us")
+
+
+def _without(attribute, of):
+    def change(graph):
+        del of(graph)[attribute]
+
+    return change
+
+
+def _with(attribute, value, of):
+    def change(graph):
+        of(graph)[attribute] = value
+
+    return change
+
+
+def _edge(graph):
+    return graph.edges["h0", "s0"]
+
+
+def _switch(graph):
+    return graph.nodes["s0"]
+
+
+RATE = "(edge h0-s0): must be a positive, finite number of bit/s"
+DELAY = "(edge h0-s0): must be a whole number of picoseconds, at least 1"
+BUFFER = "(node s0): must be a whole number of bytes, at least 1"
+KIND = "must be 'host' or 'switch'"
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (_without("rate_bps", _edge), f"rate_bps = None {RATE}"),
+        (_with("rate_bps", 0, _edge), f"rate_bps = 0 {RATE}"),
+        (_with("rate_bps", -1e9, _edge), f"rate_bps = -1000000000.0 {RATE}"),
+        (_with("rate_bps", float("nan"), _edge), f"rate_bps = nan {RATE}"),
+        (_with("rate_bps", float("inf"), _edge), f"rate_bps = inf {RATE}"),
+        (_with("rate_bps", "100Gbps", _edge), f"rate_bps = '100Gbps' {RATE}"),
+        (_with("rate_bps", True, _edge), f"rate_bps = True {RATE}"),
+        (_without("delay_ps", _edge), f"delay_ps = None {DELAY}"),
+        (_with("delay_ps", 0, _edge), f"delay_ps = 0 {DELAY}"),
+        (_with("delay_ps", -5, _edge), f"delay_ps = -5 {DELAY}"),
+        (_with("delay_ps", 1.5, _edge), f"delay_ps = 1.5 {DELAY}"),
+        (_without("buffer_bytes", _switch), f"buffer_bytes = None {BUFFER}"),
+        (_with("buffer_bytes", 0, _switch), f"buffer_bytes = 0 {BUFFER}"),
+        (_with("buffer_bytes", 1e6, _switch), f"buffer_bytes = 1000000.0 {BUFFER}"),
+        (_without("kind", _switch), f"kind = None (node s0): {KIND}"),
+        (_with("kind", "router", _switch), f"kind = 'router' (node s0): {KIND}"),
+        (lambda graph: graph.add_node("x", kind="host"), "host = 'x': must have at least one link"),
+        (
+            lambda graph: graph.add_edge("s0", "s0", rate_bps=1e9, delay_ps=1),
+            "edge = ('s0', 's0') (edge s0-s0): must join two different nodes",
+        ),
+    ],
+)
+def test_validate_refuses(change, text):
+    graph = topology.star(3)
+    change(graph)
+    with pytest.raises(ConfigError) as caught:
+        topology.validate(graph)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("graph", "text"),
+    [
+        (nx.Graph(), "graph = 'Graph with 0 nodes and 0 edges': must have at least one node"),
+        (nx.DiGraph([(0, 1)]), "graph = 'DiGraph': must be an undirected networkx.Graph"),
+        (nx.MultiGraph([(0, 1)]), "graph = 'MultiGraph': must be an undirected networkx.Graph"),
+        ({"a": 1}, "graph = {'a': 1}: must be a networkx.Graph"),
+    ],
+)
+def test_validate_refuses_other_graphs(graph, text):
+    with pytest.raises(ConfigError) as caught:
+        topology.validate(graph)
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize("build", BUILT.values(), ids=BUILT.keys())
+def test_draw(build):
+    import matplotlib.pyplot as plt
+
+    graph = build()
+    ax = topology.draw(graph)
+    texts = [text.get_text() for text in ax.texts]
+    assert ax.get_title() == graph.graph["name"]
+    for tier in graph.graph["tiers"]:
+        if len(tier) <= 40:
+            assert set(tier) <= set(texts)
+        else:
+            assert f"{len(tier)} nodes, {tier[0]} to {tier[-1]}" in texts
+    ax.figure.canvas.draw()
+    plt.close(ax.figure)
+
+
+def test_draw_into_given_axes_and_without_tiers():
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    graph = topology.leaf_spine(2, 2, 2)
+    del graph.graph["tiers"]
+    assert topology.draw(graph, ax) is ax
+    height = {text.get_text(): text.xy[1] for text in ax.texts if hasattr(text, "xy")}
+    assert (height["h0"], height["leaf0"], height["spine1"]) == (0, 1, 2)
+    plt.close(figure)

@@ -1,0 +1,269 @@
+"""Units: exact parsing, clear refusals, formatting that reads back; and the errors' texts and pickles."""
+
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmacc import errors, units
+from rdmacc.errors import CompileError, ConfigError, DeadlockError, RdmaccError, SimulationError, StalledError
+
+BAD_NUMBERS = [True, np.True_, float("nan"), float("inf"), -1, -0.5, None, [1], 1j, Decimal("NaN")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1us", 1_000_000),
+        ("1 us", 1_000_000),
+        ("1 µs", 1_000_000),
+        ("1 μs", 1_000_000),
+        ("0.1us", 100_000),
+        ("1e-3 s", 1_000_000_000),
+        (" 5ps ", 5),
+        (".5ns", 500),
+        ("2.ms", 2_000_000_000),
+        ("0.3333333us", 333_333),
+        ("0.0015ns", 2),
+        ("0", 0),
+        (7, 7),
+        (7.0, 7),
+        (np.int32(7), 7),
+        (np.float64(7), 7),
+        (Decimal(7), 7),
+        (Fraction(7), 7),
+    ],
+)
+def test_time_is_exact(text, expected):
+    assert units.time_ps(text) == expected
+    assert type(units.time_ps(text)) is int
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("100Gbps", 1e11),
+        ("100 Gb/s", 1e11),
+        ("25 Gbit/s", 25e9),
+        ("40mbps", 4e7),
+        ("1Tbps", 1e12),
+        ("8bps", 8.0),
+        ("0.1 kb/s", 100.0),
+        (1e9, 1e9),
+        (1, 1.0),
+    ],
+)
+def test_rate(text, expected):
+    assert units.rate_bps(text) == expected
+    assert type(units.rate_bps(text)) is float
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("225KB", 225_000),
+        ("225kB", 225_000),
+        ("64 KiB", 65_536),
+        ("1.5MB", 1_500_000),
+        ("32MiB", 33_554_432),
+        ("1GB", 10**9),
+        ("1 GiB", 2**30),
+        ("12B", 12),
+        (np.int64(9), 9),
+        (9.0, 9),
+    ],
+)
+def test_size(text, expected):
+    assert units.size_bytes(text) == expected
+    assert type(units.size_bytes(text)) is int
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "says"),
+    [
+        (units.time_ps, "100Gbps", "'Gbps' is none of these units"),
+        (units.time_ps, "64KB", "'KB' is none of these units"),
+        (units.time_ps, "100", "a text needs a unit"),
+        (units.time_ps, "-1us", "must not be negative"),
+        (units.time_ps, "0.1ps", "a picosecond is not divided"),
+        (units.time_ps, 0.5, "a picosecond is not divided"),
+        (units.time_ps, "1e999999999s", "too large or too small"),
+        (units.time_ps, "1e99999999999999999999s", "too large or too small"),
+        (units.time_ps, "1e-99999999999s", "too large or too small"),
+        (units.time_ps, 2**63, "must fit a 64-bit integer"),
+        (units.time_ps, "us", "must be a time"),
+        (units.time_ps, "", "must be a time"),
+        (units.time_ps, "1,5us", "is none of these units"),
+        (units.rate_bps, "1us", "'us' is none of these units"),
+        (units.rate_bps, "1 GB/s", "'GB/s' is none of these units"),
+        (units.rate_bps, "1e400bps", "must be finite"),
+        (units.rate_bps, "nan bps", "must be a rate"),
+        (units.size_bytes, "64kb", "'kb' is none of these units"),
+        (units.size_bytes, "1.5B", "a byte is not divided"),
+        (units.size_bytes, 1.5, "a byte is not divided"),
+        (units.size_bytes, "-4kB", "must not be negative"),
+    ],
+)
+def test_refused_texts(parse, text, says):
+    with pytest.raises(ConfigError) as caught:
+        parse(text, field="thing")
+    error = caught.value
+    assert str(error).startswith(f"thing = {text!r}: must be a ")
+    assert says in str(error)
+    assert (error.field, error.value) == ("thing", text)
+    assert says in error.allowed
+
+
+@pytest.mark.parametrize("bad", BAD_NUMBERS, ids=repr)
+@pytest.mark.parametrize(
+    "convert",
+    [units.time_ps, units.rate_bps, units.size_bytes, units.us, units.gbps, units.kB],
+    ids=lambda function: function.__name__,
+)
+def test_refused_numbers(convert, bad):
+    with pytest.raises(ConfigError, match="must be a"):
+        convert(bad)
+
+
+def test_converters():
+    times = [units.ps(1), units.ns(1), units.us(1), units.ms(1), units.s(1)]
+    assert times == [1, 10**3, 10**6, 10**9, 10**12]
+    assert [units.bps(2), units.kbps(2), units.mbps(2), units.gbps(2)] == [2.0, 2e3, 2e6, 2e9]
+    assert [units.B(3), units.kB(3), units.KiB(3), units.MB(3), units.MiB(3), units.GB(3)] == [
+        3,
+        3_000,
+        3_072,
+        3_000_000,
+        3_145_728,
+        3_000_000_000,
+    ]
+    assert units.us(0.1) == 100_000
+    assert units.ps(0.5) == 1
+    assert units.ps(0.4) == 0
+    assert all(type(value) is int for value in (units.ns(np.float32(2)), units.B(np.int8(3)), units.s(1.0)))
+
+
+@pytest.mark.parametrize(("name", "byte_ps"), [("10Gbps", 800), ("100Gbps", 80), ("400Gbps", 20)])
+def test_transmission_time(name, byte_ps):
+    assert units.transmission_ps(1, 8e12 / units.rate_bps(name)) == byte_ps
+    assert units.transmission_ps(3, 0.5) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (units.format_time(1_250_000), "1.25 us"),
+        (units.format_time(0), "0 ps"),
+        (units.format_time(999), "999 ps"),
+        (units.format_time(999_960), "1 us"),
+        (units.format_time(10**15), "1000 s"),
+        (units.format_time(1e9 / 3), "333.3 us"),
+        (units.format_time(1e9 / 3, digits=2), "330 us"),
+        (units.format_time(-1500), "-1.5 ns"),
+        (units.format_time(float("nan")), "nan ps"),
+        (units.format_rate(43e9), "43 Gb/s"),
+        (units.format_rate(np.float64(2.5e12)), "2.5 Tb/s"),
+        (units.format_size(64_000), "64 kB"),
+        (units.format_size(np.int64(33_554_432)), "33.55 MB"),
+        (units.format_size(33_554_432, digits=None), "33.554432 MB"),
+    ],
+)
+def test_format(text, expected):
+    assert text == expected
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_exact_format_reads_back(value):
+    assert units.time_ps(units.format_time(value, digits=None)) == value
+    assert units.size_bytes(units.format_size(value, digits=None)) == value
+
+
+@given(st.floats(0, 1e15))
+def test_exact_rate_format_reads_back(value):
+    assert units.rate_bps(units.format_rate(value, digits=None)) == value
+
+
+@given(st.integers(1, 2**60), st.integers(1, 12))
+def test_short_format_is_near(value, digits):
+    assert abs(units.time_ps(units.format_time(value, digits)) - value) <= value * 10.0 ** (1 - digits)
+
+
+@given(st.decimals(0, 10**6, places=6), st.sampled_from(["ns", "us", "ms", "s"]))
+def test_parsing_is_decimal(number, unit):
+    factor = {"ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}[unit]
+    exact = Fraction(number) * factor
+    if exact and exact < Fraction(1, 2):
+        with pytest.raises(ConfigError, match="not divided"):
+            units.time_ps(f"{number}{unit}")
+    else:
+        assert units.time_ps(f"{number}{unit}") == int(exact + Fraction(1, 2))
+
+
+ERRORS = [
+    (ConfigError("size_bytes", -4, "must be at least 1 byte"), "size_bytes = -4: must be at least 1 byte"),
+    (
+        ConfigError("size_bytes", np.int64(-4), "must be at least 1 byte", where="row 3"),
+        "size_bytes = -4 (row 3): must be at least 1 byte",
+    ),
+    (RdmaccError("plain"), "plain"),
+    (SimulationError("went wrong"), "went wrong"),
+    (
+        DeadlockError(["a->b", "b->c", "c->a"], 5),
+        "deadlock at 5 ps: a->b waits on b->c waits on c->a waits on a->b",
+    ),
+    (StalledError([1], 9), "stalled at 9 ps with 1 message unfinished: 1"),
+    (
+        StalledError(range(10), 9, "lost tail"),
+        "stalled at 9 ps with 10 messages unfinished: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more (lost tail)",
+    ),
+    (CompileError("Dcqcn.on_ack", "no generators"), "Dcqcn.on_ack cannot be compiled: no generators"),
+    (
+        CompileError("Dcqcn.on_ack", "no generators", 7),
+        "Dcqcn.on_ack (line 7) cannot be compiled: no generators",
+    ),
+]
+
+
+@pytest.mark.parametrize(("error", "text"), ERRORS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_errors_read_well_and_pickle(error, text, protocol):
+    assert str(error) == text
+    error.add_note("seen at point 3")
+    again = pickle.loads(pickle.dumps(error, protocol))
+    assert type(again) is type(error)
+    assert str(again) == text
+    assert vars(again) == vars(error)
+
+
+def test_error_with_a_value_that_does_not_pickle():
+    error = ConfigError("choose", lambda: 0, "must be a number")
+    again = pickle.loads(pickle.dumps(error))
+    assert again.field == "choose"
+    assert again.allowed == "must be a number"
+    assert "lambda" in again.value
+
+
+def test_error_shortens_a_long_value():
+    assert len(str(ConfigError("hosts", "h" * 10_000, "must be short"))) < 150
+    assert len(str(ConfigError("hosts", list(range(10_000)), "must be short"))) < 150
+
+
+def test_error_hierarchy():
+    assert issubclass(ConfigError, ValueError)
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), RdmaccError)
+    assert issubclass(DeadlockError, SimulationError)
+    assert issubclass(StalledError, SimulationError)
+
+
+def test_error_attributes():
+    assert DeadlockError(("a", "b"), np.int64(3)).ports == ["a", "b"]
+    assert StalledError(np.array([4]), 3).messages == [4]
+    error = CompileError("f", "why", 2)
+    assert (error.handler, error.reason, error.line) == ("f", "why", 2)

@@ -1,0 +1,398 @@
+"""Workloads: generators, files, every refusal with its text."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmacc import topology, workload
+from rdmacc.errors import ConfigError
+from rdmacc.fabric import Fabric
+from rdmacc.units import kB, us
+
+HOSTS = [f"h{i}" for i in range(8)]
+
+
+@pytest.fixture(scope="module")
+def fabric():
+    graph = topology.star(8)
+    topology.add_host(graph, "far0")
+    topology.add_host(graph, "far1")
+    topology.add_link(graph, "far0", "far1", "1Gbps", "1us")
+    return Fabric.from_graph(graph)
+
+
+def same(one, other):
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_messages_fill_defaults(fabric):
+    frame = workload.messages([("h0", "h1", "64KiB")])
+    assert list(frame.columns) == list(workload.COLUMNS)
+    assert frame.index.name == "message"
+    row = frame.loc[0]
+    assert (row["size_bytes"], row["start_ps"], row["after"], row["weight"]) == (65_536, 0, (), 1.0)
+    assert frame["group"].isna().all()
+    assert frame.dtypes.astype(str).to_dict() == {
+        "src": "object",
+        "dst": "object",
+        "size_bytes": "int64",
+        "start_ps": "int64",
+        "group": "Int64",
+        "after": "object",
+        "weight": "float64",
+    }
+    same(workload.validate(frame, fabric), frame)
+
+
+def test_messages_from_any_rows():
+    tuples = workload.messages([("h0", "h1", 1000), ("h1", "h2", "2kB", "1us", 3, (0,), 2.0)])
+    dicts = workload.messages(
+        [
+            {"src": "h0", "dst": "h1", "size": 1000},
+            {"src": "h1", "dst": "h2", "size": "2kB", "start": "1us", "group": 3, "after": 0, "weight": 2},
+        ]
+    )
+    frame = workload.messages(
+        pd.DataFrame(
+            {
+                "src": ["h0", "h1"],
+                "dst": ["h1", "h2"],
+                "size_bytes": [1000.0, 2000.0],
+                "start_ps": [0, us(1)],
+                "group": [np.nan, 3.0],
+                "after": [None, [0, 0]],
+                "weight": [1, 2],
+            }
+        )
+    )
+    same(tuples, dicts)
+    same(tuples, frame)
+    assert frame["after"].tolist() == [(), (0,)]
+
+
+def test_messages_leave_the_input_alone_and_keep_other_columns():
+    given_frame = pd.DataFrame({"src": ["h0"], "dst": ["h1"], "size": ["1kB"], "kind": ["mouse"]})
+    before = given_frame.copy(deep=True)
+    frame = workload.messages(given_frame)
+    same(given_frame, before)
+    assert frame.loc[0, "kind"] == "mouse"
+    assert "size" not in frame
+
+
+def test_incast_rounds_by_period():
+    frame = workload.incast(
+        ["h1", "h2", "h3"], "h0", "64kB", start="1us", jitter="100ns", rounds=2, period="50us"
+    )
+    assert frame["src"].tolist() == ["h1", "h2", "h3"] * 2
+    assert set(frame["dst"]) == {"h0"}
+    assert frame["group"].tolist() == [0, 0, 0, 1, 1, 1]
+    offset = frame["start_ps"] - us(1) - frame["group"].astype(int) * us(50)
+    assert offset.between(0, 100_000).all()
+    assert offset.nunique() > 1
+    assert frame["after"].tolist() == [()] * 6
+
+
+def test_incast_rounds_in_a_closed_loop(fabric):
+    frame = workload.incast(["h1", "h2"], "h0", "64kB", rounds=3, group=5)
+    assert frame["after"].tolist() == [(), (), (0, 1), (0, 1), (2, 3), (2, 3)]
+    assert frame["group"].tolist() == [5, 5, 6, 6, 7, 7]
+    same(workload.validate(frame, fabric), frame)
+
+
+def test_incast_draws_senders():
+    frame = workload.incast(5, "h0", "64kB", hosts=HOSTS, rounds=2, seed=1)
+    drawn = frame["src"].tolist()
+    assert drawn[:5] == drawn[5:]
+    assert len(set(drawn)) == 5
+    assert "h0" not in drawn
+    assert len({tuple(workload.incast(3, "h0", 1, hosts=HOSTS, seed=seed)["src"]) for seed in range(20)}) > 5
+    assert len(workload.incast(np.int64(7), "h0", 1, hosts=HOSTS)) == 7
+
+
+def test_long_flows():
+    frame = workload.long_flows([("h0", "h1"), ("h2", "h3")])
+    assert frame["size_bytes"].tolist() == [10**9] * 2
+    staggered = workload.long_flows([("h0", "h1"), ("h2", "h3")], "1MB", start=["0us", "5us"])
+    assert staggered["start_ps"].tolist() == [0, us(5)]
+
+
+@given(st.integers(2, 40), st.integers(0, 1000))
+def test_permutation_is_a_derangement(count, seed):
+    names = [f"h{i}" for i in range(count)]
+    frame = workload.permutation(names, "1MB", seed)
+    assert frame["src"].tolist() == names
+    assert sorted(frame["dst"]) == sorted(names)
+    assert (frame["src"] != frame["dst"]).all()
+
+
+def test_permutation_is_uniform():
+    seen = pd.Series([tuple(workload.permutation(HOSTS[:3], 1, seed)["dst"]) for seed in range(200)])
+    assert seen.value_counts().to_dict().keys() == {("h1", "h2", "h0"), ("h2", "h0", "h1")}
+    assert seen.value_counts().min() > 70
+
+
+@given(st.integers(1, 200), st.integers(0, 1000))
+def test_random_pairs(count, seed):
+    frame = workload.random_pairs(HOSTS, count, "64kB", seed, start="1us", window="10us")
+    assert len(frame) == count
+    assert (frame["src"] != frame["dst"]).all()
+    assert set(frame["src"]) | set(frame["dst"]) <= set(HOSTS)
+    assert frame["start_ps"].is_monotonic_increasing
+    assert frame["start_ps"].between(us(1), us(11)).all()
+    same(frame, workload.random_pairs(HOSTS, count, "64kB", seed, start="1us", window="10us"))
+
+
+def test_streams_differ_by_purpose_and_seed():
+    draws = {workload.stream(seed, purpose).integers(2**62) for seed in (0, 1) for purpose in (101, 102, 103)}
+    assert len(draws) == 6
+
+
+def test_combine_renumbers():
+    loop = workload.incast(["h1", "h2"], "h0", 1, rounds=2, group=7)
+    loop.index = pd.Index(["a", "b", "c", "d"], name="message")
+    loop["after"] = pd.Series([(), (), ("a", "b"), ("b",)], loop.index)
+    plain = workload.permutation(HOSTS[:2], 2)
+    whole = workload.combine(loop, plain, loop)
+    assert whole.index.tolist() == list(range(10))
+    assert whole["after"].tolist() == [(), (), (0, 1), (1,), (), (), (), (), (6, 7), (7,)]
+    assert whole["group"].fillna(-1).tolist() == [0, 0, 1, 1, -1, -1, 2, 2, 3, 3]
+    assert whole["size_bytes"].tolist() == [1, 1, 1, 1, 2, 2, 1, 1, 1, 1]
+    same(workload.combine(plain), plain)
+
+
+def test_csv_round_trip(tmp_path, fabric):
+    frame = workload.combine(
+        workload.incast(["h1", "h2"], "h0", "64kB", rounds=2),
+        workload.random_pairs(HOSTS, 5, "1MB", window="3us"),
+    )
+    frame["weight"] = np.arange(1, 10) / 7
+    workload.to_csv(frame, tmp_path / "w.csv")
+    same(workload.from_csv(tmp_path / "w.csv"), frame)
+
+
+def test_csv_by_hand(tmp_path, fabric):
+    path = tmp_path / "w.csv"
+    rows = [
+        "message, src, dst, size, start, after",
+        "ask, h0, h1, 1kB, 1us,",
+        "answer, h1, h0, 64KiB, 2us, ask",
+    ]
+    path.write_text("\n".join(rows))
+    frame = workload.from_csv(path)
+    assert frame.loc["answer", "after"] == ("ask",)
+    checked = workload.validate(frame, fabric)
+    assert checked["after"].tolist() == [(), (0,)]
+    assert checked["id"].tolist() == ["ask", "answer"]
+    path.write_text("src,dst,size\nh0,h1,100\n")
+    assert workload.from_csv(path)["size_bytes"].tolist() == [100]
+
+
+def test_validate_sorts_and_renumbers(fabric):
+    frame = workload.incast(["h1", "h2"], "h0", 1, rounds=2)
+    frame["size_bytes"] = [10, 11, 12, 13]
+    checked = workload.validate(frame, fabric)
+    same(workload.validate(frame.iloc[::-1], fabric), checked)
+    part = workload.validate(frame.iloc[[3, 0, 1]], fabric)
+    assert part.index.tolist() == [0, 1, 2]
+    assert part["id"].tolist() == [3, 0, 1]
+    assert part["after"].tolist() == [(1, 2), (), ()]
+    assert part["size_bytes"].tolist() == [13, 10, 11]
+    same(workload.validate(part.drop(columns="id"), fabric), part.drop(columns="id"))
+
+
+def test_validate_accepts_odd_ids(fabric):
+    frame = workload.messages([("h0", "h1", 1), ("h1", "h0", 1)])
+    frame.index = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False, name="message")
+    frame["after"] = pd.Series([(), (("a", 1),)], frame.index)
+    assert workload.validate(frame, fabric)["after"].tolist() == [(), (0,)]
+
+
+GOOD = {"src": ["h0", "h1", "h2"], "dst": ["h1", "h2", "h3"], "size_bytes": [1, 2, 3], "start_ps": [0, 1, 2]}
+SIZE = "must be a whole number of bytes, at least 1"
+START = "must be a whole number of picoseconds, at least 0: nothing starts in the past"
+WEIGHT = "must be a finite number above 0"
+CIRCLE = "must not make messages wait on each other in a circle"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("src", "h9", "src = 'h9' (row 1): must be a node of the network"),
+        ("src", None, "src = None (row 1): must be a node of the network"),
+        ("src", float("nan"), "src = nan (row 1): must be a node of the network"),
+        ("src", "s0", "src = 's0' (row 1): must be a host, and is a switch"),
+        ("dst", "s0", "dst = 's0' (row 1): must be a host, and is a switch"),
+        ("dst", "h1", "dst = 'h1' (row 1): must differ from src"),
+        ("dst", "far0", "dst = 'far0' (row 1): must be reachable from src = 'h1'"),
+        ("size_bytes", 0, f"size_bytes = 0 (row 1): {SIZE}"),
+        ("size_bytes", -4, f"size_bytes = -4 (row 1): {SIZE}"),
+        ("size_bytes", 1.5, f"size_bytes = 1.5 (row 1): {SIZE}"),
+        ("size_bytes", float("nan"), f"size_bytes = nan (row 1): {SIZE}"),
+        ("size_bytes", float("inf"), f"size_bytes = inf (row 1): {SIZE}"),
+        ("size_bytes", 2.0**63, f"size_bytes = 9.223372036854776e+18 (row 1): {SIZE}"),
+        ("size_bytes", 2**63, f"size_bytes = 9223372036854775808 (row 1): {SIZE}"),
+        ("size_bytes", "0B", f"size_bytes = '0B' (row 1): {SIZE}"),
+        ("size_bytes", "1us", "size_bytes = '1us' (row 1): must be a size"),
+        ("size_bytes", True, "size_bytes = True (row 1): must be a size"),
+        ("size_bytes", None, "size_bytes = nan (row 1): must be a"),
+        ("size_bytes", [5], "size_bytes = [5] (row 1): must be a size"),
+        ("start_ps", -1, f"start_ps = -1 (row 1): {START}"),
+        ("start_ps", 0.5, f"start_ps = 0.5 (row 1): {START}"),
+        ("start_ps", float("nan"), f"start_ps = nan (row 1): {START}"),
+        ("start_ps", "-1us", "start_ps = '-1us' (row 1): must be a time"),
+        ("start_ps", "1kB", "start_ps = '1kB' (row 1): must be a time"),
+        ("weight", 0, f"weight = 0.0 (row 1): {WEIGHT}"),
+        ("weight", -2.5, f"weight = -2.5 (row 1): {WEIGHT}"),
+        ("weight", float("nan"), f"weight = nan (row 1): {WEIGHT}"),
+        ("weight", float("inf"), f"weight = inf (row 1): {WEIGHT}"),
+        ("weight", "heavy", f"weight = 'heavy' (row 1): {WEIGHT}"),
+        ("group", 1.5, "group = 1.5 (row 1): must be a whole number, or missing"),
+        ("group", "a", "group = 'a' (row 1): must be a whole number, or missing"),
+        ("group", True, "group = True (row 1): must be a whole number, or missing"),
+        ("after", (7,), "after = 7 (row 1): must be the id of a message"),
+        ("after", ("a",), "after = 'a' (row 1): must be the id of a message"),
+        ("after", ([0],), "after = [0] (row 1): must be the id of a message"),
+        ("after", 9, "after = 9 (row 1): must be the id of a message"),
+        ("after", (1,), f"after = '1 -> 1': {CIRCLE}"),
+    ],
+)
+def test_validate_names_the_bad_row(fabric, column, value, text):
+    defaults = {"weight": 1, "group": 0, "after": ()}
+    columns = dict(GOOD)
+    values = columns[column] if column in columns else [defaults[column]] * 3
+    changed = [values[0], value, values[2]]
+    mixed = any(isinstance(item, (str, bool, list, tuple)) for item in changed)
+    columns[column] = pd.Series(changed, dtype=object if mixed else None)
+    with pytest.raises(ConfigError) as caught:
+        workload.validate(pd.DataFrame(columns), fabric)
+    assert str(caught.value).startswith(text)
+    assert caught.value.field == column
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (pd.DataFrame(GOOD).iloc[:0], "workload = '0 messages': must have at least one message"),
+        ([("h0", "h1", 1)], "workload = 'list': must be a pandas DataFrame"),
+        (pd.DataFrame(GOOD).drop(columns="dst"), "dst = None: must be a column of the workload; there are"),
+        (
+            pd.DataFrame(GOOD).drop(columns="size_bytes"),
+            "size_bytes = None: must be a column of the workload",
+        ),
+        (
+            pd.DataFrame(GOOD).assign(size=1),
+            "size = 'size_bytes': must not stand beside the column of the same meaning",
+        ),
+        (
+            pd.DataFrame(GOOD, index=[0, 5, 5]),
+            "message = 5: must be unique, and names several rows",
+        ),
+        (
+            pd.DataFrame(GOOD, index=[4, 5, 6]).assign(id=0),
+            "id = 'a column': must have another name",
+        ),
+    ],
+)
+def test_validate_refuses(fabric, frame, text):
+    with pytest.raises(ConfigError) as caught:
+        workload.validate(frame, fabric)
+    assert str(caught.value).startswith(text)
+
+
+def test_validate_reports_the_circle(fabric):
+    frame = workload.messages([("h0", "h1", 1)] * 6)
+    frame["after"] = pd.Series([(), (0, 3), (1,), (2, 0), (3,), (4,)])
+    with pytest.raises(ConfigError) as caught:
+        workload.validate(frame, fabric)
+    assert caught.value.value == "1 -> 3 -> 2 -> 1"
+    frame.index = pd.Index(list("abcdef"), name="message")
+    frame["after"] = pd.Series([(), ("a", "d"), ("b",), ("c", "a"), ("d",), ("e",)], frame.index)
+    with pytest.raises(ConfigError) as caught:
+        workload.validate(frame, fabric)
+    assert str(caught.value) == f"after = 'b -> d -> c -> b': {CIRCLE}"
+
+
+def test_validate_shortens_a_long_circle(fabric):
+    frame = workload.messages([("h0", "h1", 1)] * 100)
+    frame["after"] = pd.Series([((i + 1) % 100,) for i in range(100)])
+    with pytest.raises(ConfigError) as caught:
+        workload.validate(frame, fabric)
+    assert caught.value.value == "0 -> 1 -> 2 -> 3 -> 4 -> 5 -> ... -> 96 -> 97 -> 98 -> 99 -> 0"
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=15))
+def test_validate_finds_circles_as_networkx_does(fabric, edges):
+    frame = workload.messages([("h0", "h1", 1)] * 10)
+    after = [tuple(dict.fromkeys(wanted for waits, wanted in edges if waits == row)) for row in range(10)]
+    frame["after"] = pd.Series(after)
+    graph = nx.DiGraph(edges)
+    if nx.is_directed_acyclic_graph(graph):
+        assert workload.validate(frame, fabric)["after"].tolist() == after
+        return
+    with pytest.raises(ConfigError, match=CIRCLE) as caught:
+        workload.validate(frame, fabric)
+    circle = [int(part) for part in caught.value.value.split(" -> ")]
+    assert circle[0] == circle[-1]
+    assert all(graph.has_edge(*edge) for edge in pairwise(circle))
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: workload.incast([], "h0", 1), "senders = []: must be different hosts"),
+        (lambda: workload.incast(["h0"], "h0", 1), "senders = ['h0']: must be different hosts"),
+        (lambda: workload.incast(["h1", "h1"], "h0", 1), "senders = ['h1', 'h1']: must be different hosts"),
+        (lambda: workload.incast(8, "h0", 1, hosts=HOSTS), "senders = 8: must be at most 7"),
+        (lambda: workload.incast(1, "h0", 1), "senders = 1: must be at most 0"),
+        (lambda: workload.incast(0, "h0", 1, hosts=HOSTS), "senders = 0: must be a whole number, at least 1"),
+        (
+            lambda: workload.incast(["h1"], "h0", 1, rounds=0),
+            "rounds = 0: must be a whole number, at least 1",
+        ),
+        (
+            lambda: workload.incast(["h1"], "h0", 1, rounds=2, jitter="1us"),
+            "jitter = '1us': must be 0 without",
+        ),
+        (lambda: workload.incast(["h1"], "h0", 0), "size = 0: must be at least 1 byte"),
+        (lambda: workload.incast(["h1"], "h0", 1, start="-1us"), "start = '-1us': must be a time"),
+        (lambda: workload.incast(["h1"], "h0", 1, seed=-1), "seed = -1: must be a whole number, at least 0"),
+        (lambda: workload.incast(["h1"], "h0", 1, group=0.5), "group = 0.5: must be a whole number"),
+        (lambda: workload.long_flows([]), "pairs = []: must be at least one pair of hosts"),
+        (lambda: workload.long_flows([("h0", "h1")], start=[1, 2]), "start = [1, 2]: must be one time"),
+        (lambda: workload.permutation(["h0"], 1), "hosts = ['h0']: must be at least two different hosts"),
+        (lambda: workload.random_pairs(["h0", "h0"], 1, 1), "hosts = ['h0', 'h0']: must be at least two"),
+        (lambda: workload.random_pairs(HOSTS, 0, 1), "count = 0: must be a whole number, at least 1"),
+        (lambda: workload.combine(), "workloads = (): must be at least one"),
+        (lambda: workload.messages([("h0", "h1")]), "rows = ('h0', 'h1') (row 0): must be a dict or"),
+        (lambda: workload.messages(["h0h1"]), "rows = 'h0h1' (row 0): must be a dict or"),
+    ],
+)
+def test_generators_refuse(make, text):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert str(caught.value).startswith(text)
+
+
+def test_a_million_rows_within_seconds():
+    graph = topology.dart_clos()
+    fabric = Fabric.from_graph(graph)
+    frame = workload.random_pairs(topology.hosts(graph), 10**6, "64kB", window="1ms")
+    after = [(), *((i,) for i in range(10**6 - 1))]
+    frame["after"] = np.fromiter(after, dtype=object, count=10**6)
+    begin = time.perf_counter()
+    checked = workload.validate(frame, fabric)
+    assert time.perf_counter() - begin < 20
+    node_of = pd.Series(fabric.index)
+    src, dst = (checked[end].map(node_of).to_numpy() for end in ("src", "dst"))
+    begin = time.perf_counter()
+    times = fabric.base_fct_ps_many(src, dst, checked["size_bytes"], 1000, 48)
+    assert time.perf_counter() - begin < 10
+    assert times.min() > kB(64) * 800
