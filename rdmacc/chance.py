@@ -11,15 +11,15 @@ import numpy as np
 __all__ = ["hash63", "stream_key", "uniform"]
 
 _MASK = 0xFFFFFFFFFFFFFFFF
-_GOLDEN = 0x9E3779B97F4A7C15
-_MIX1 = 0xBF58476D1CE4E5B9
-_MIX2 = 0x94D049BB133111EB
+GOLDEN = 0x9E3779B97F4A7C15
+MIX1 = 0xBF58476D1CE4E5B9
+MIX2 = 0x94D049BB133111EB
 
 
 def _mix(key: int, count: int) -> int:
-    z = (key + (count + 1) * _GOLDEN) & _MASK
-    z = ((z ^ (z >> 30)) * _MIX1) & _MASK
-    z = ((z ^ (z >> 27)) * _MIX2) & _MASK
+    z = (key + (count + 1) * GOLDEN) & _MASK
+    z = ((z ^ (z >> 30)) * MIX1) & _MASK
+    z = ((z ^ (z >> 27)) * MIX2) & _MASK
     return z ^ (z >> 31)
 
 

@@ -27,18 +27,9 @@ from rdmacc.scheme import Scheme
 from rdmacc.state import Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 
-__all__ = ["RANK_CLASSES", "RANK_SHIFT", "Plan", "Watch", "make_plan"]
+__all__ = ["Plan", "Watch", "make_plan"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
-
-RANK_SHIFT = 40
-"""An event's rank is its class shifted by so much, plus the number of what it belongs to."""
-
-RANK_CLASSES = (
-    "start", "deliver", "wake", "pace", "sender_timer", "receiver_timer", "transfer_timer", "endpoint_timer",
-    "egress_timer", "probe",
-)  # fmt: skip
-"""Simultaneous events run in this order, those of one class by number: messages, ports, queue pairs, hosts."""
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS = 1, 2, 3

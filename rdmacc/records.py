@@ -68,8 +68,8 @@ def Int32(default: int = 0, doc: str = "") -> int:
 
 
 def Byte(default: int = 0, doc: str = "") -> int:
-    """Declare an 8-bit unsigned field (flags, states, small enumerations)."""
-    return Field("u1", default, doc)  # type: ignore[return-value]
+    """Declare an 8-bit field, -128 to 127 (flags, states, small enumerations)."""
+    return Field("i1", default, doc)  # type: ignore[return-value]
 
 
 def Float(default: float = 0.0, doc: str = "") -> float:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Hashable
 from functools import cached_property
 from importlib import metadata
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.engine.outcome import Outcome
+from rdmacc.errors import ConfigError
 from rdmacc.fabric import LINK_CLASSES
 from rdmacc.plan import Plan
+from rdmacc.plotting import ResultPlots
 from rdmacc.state import HOST_NIC
+from rdmacc.summary import Summary, percentile
+from rdmacc.units import format_time
 
 __all__ = ["Result"]
 
 
 class Result:
     """The outcome of a simulation.
+
+    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`.
 
     Attributes
     ----------
@@ -49,11 +57,13 @@ class Result:
 
     @cached_property
     def flows(self) -> pd.DataFrame:
-        """Messages: `flow, src, dst, size_bytes, group, start_ps, fct_ps, acked_ps, ideal_fct_ps, slowdown, ...`.
+        """Messages: `flow, src, dst, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, goodput_bps, ...`.
 
-        `fct_ps` runs from the start to the last byte delivered, `acked_ps` to the last ACK at the sender; both are
-        missing (<NA>) where that has not happened. `slowdown` is `fct_ps / ideal_fct_ps`, the ideal being the
-        message alone in the network. `status` is finished, delivered (not yet acknowledged), running, waiting or failed.
+        `fct_ps` runs from the start to the last byte delivered, `acked_ps` to the last ACK at the sender;
+        both are missing (<NA>) where that has not happened. `slowdown` is `fct_ps / ideal_fct_ps`, the
+        ideal being the message alone in the network. `goodput_bps` is the payload received over the time
+        since the start, until the last byte is delivered or until now. `status` is finished, delivered (not
+        yet acknowledged), running, waiting or failed.
         """
         plan, counters = self.plan, self.outcome.messages
         start, failed = counters["start_ps"], counters["failed"] != 0
@@ -63,7 +73,7 @@ class Result:
         until_ack = pd.array(np.where(acked >= 0, acked - start, 0), dtype="Int64")
         until_ack[acked < 0] = pd.NA
         status = np.select(
-            [failed, acked >= 0, delivered >= 0, start <= self.now_ps],
+            [failed, acked >= 0, delivered >= 0, self._has_started()],
             ["failed", "finished", "delivered", "running"],
             "waiting",
         )
@@ -85,6 +95,7 @@ class Result:
         )
         slowdown = np.where(delivered >= 0, (delivered - start) / plan.ideal_fct_ps, np.nan)
         frame.insert(9, "slowdown", slowdown)
+        frame.insert(10, "goodput_bps", self._goodputs_bps())
         return frame
 
     @cached_property
@@ -97,7 +108,9 @@ class Result:
                 times, values = times[1:], np.diff(values) * 8e12 / probe.every_ps
             frames.append(pd.DataFrame({"probe": probe.name, "time_ps": times, "value": values}))
         if not frames:
-            return pd.DataFrame({"probe": pd.Series(dtype=str), "time_ps": np.int64([]), "value": np.float64([])})
+            return pd.DataFrame(
+                {"probe": pd.Series(dtype=str), "time_ps": np.empty(0, np.int64), "value": np.empty(0)}
+            )
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
@@ -128,7 +141,7 @@ class Result:
 
     @cached_property
     def counters(self) -> pd.Series[Any]:
-        """Totals: marks by link class, CNPs, PFC pauses and paused time, drops, timeouts, packets and bytes."""
+        """Totals: marks by link class, CNPs, PFC pauses and their time, drops, timeouts, packets, bytes."""
         ports, totals = self.outcome.ports, self.outcome.totals
         classes = self.plan.fabric.port_class
         counters: dict[str, int] = {
@@ -165,6 +178,114 @@ class Result:
             "setup_s": self.setup_s,
         }
 
-    def summary(self) -> pd.DataFrame:
-        """Return flows by number, median and p99 FCT and slowdown, goodput, and the main counters."""
-        raise NotImplementedError
+    @property
+    def plot(self) -> ResultPlots:
+        """Plots of the result; each takes `ax` and returns the Axes."""
+        return ResultPlots(self)
+
+    def goodput(self, flow: Hashable) -> float:
+        """Return the goodput of a message in bit/s: payload received over the time since its start.
+
+        Parameters
+        ----------
+        flow : hashable
+            The message, by its label in the workload.
+
+        Returns
+        -------
+        float
+            Until the last byte is delivered, or until now; NaN if the message has not started.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such message.
+        """
+        labels = self.plan.workload.index
+        if flow not in labels:
+            raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
+        return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
+
+    def trace(self, name: str) -> pd.Series:
+        """Return the samples of one probe, indexed by `time_ps`.
+
+        Raises
+        ------
+        ConfigError
+            If there is no probe of that name.
+        """
+        known = [watch.probe.name for watch in self.plan.watches]
+        if name not in known:
+            allowed = f"one of {', '.join(known)}" if known else "none was recorded; pass probes=[...]"
+            raise ConfigError("probe", name, allowed)
+        samples = self.probes[self.probes["probe"] == name]
+        return samples.set_index("time_ps")["value"].rename(name)
+
+    def summary(self) -> Summary:
+        """Return the numbers that say how the run went; `print` them."""
+        counters, flows = self.counters, self.flows
+        delivered = flows[flows["fct_ps"].notna()]
+        fct_ps, slowdown = delivered["fct_ps"].to_numpy(np.float64), delivered["slowdown"]
+        return Summary(
+            scheme=self.plan.scheme.name,
+            network=self.plan.fabric.name,
+            engine=self.engine,
+            seed=self.plan.seed,
+            simulated_ps=self.now_ps,
+            wall_s=self.wall_s,
+            flows=len(flows),
+            finished=int((flows["status"] == "finished").sum()),
+            failed=int((flows["status"] == "failed").sum()),
+            fct_median_ps=percentile(fct_ps, 50),
+            fct_p99_ps=percentile(fct_ps, 99),
+            slowdown_median=percentile(slowdown, 50),
+            slowdown_p99=percentile(slowdown, 99),
+            goodput_bps=self._aggregate_goodput_bps(),
+            peak_queue_bytes=int(counters["peak_queue_bytes"]),
+            pfc_pauses=int(counters["pfc_pauses"]),
+            cnps=int(counters["cnps"]),
+            marked_packets=int(sum(counters[f"marks_{name}"] for name in LINK_CLASSES)),
+            drops=int(counters["dropped_packets"] + counters["pfc_violations"] + counters["lost_packets"]),
+            retransmissions=int(counters["retransmissions"]),
+            timeouts=int(counters["timeouts"]),
+        )
+
+    def _has_started(self) -> npt.NDArray[np.bool_]:
+        """Tell which messages have started: their time has come, and so has all that they wait for."""
+        messages, plan = self.outcome.messages, self.plan
+        started = messages["start_ps"] <= self.now_ps
+        for row, dependents in enumerate(plan.dependents or ()):
+            for number in dependents:
+                known = "acked_ps" if plan.src[number] == plan.src[row] else "delivered_ps"
+                started[number] &= messages[known][row] >= 0
+        return started
+
+    def _received_bytes(self) -> npt.NDArray[np.int64]:
+        """Return the payload of each message that its receiver holds."""
+        packets = self.outcome.messages["received_packets"]
+        return np.minimum(packets * self.plan.scheme.payload_bytes, self.plan.size_bytes)
+
+    def _goodputs_bps(self) -> npt.NDArray[np.float64]:
+        messages = self.outcome.messages
+        end = np.where(messages["delivered_ps"] >= 0, messages["delivered_ps"], self.now_ps)
+        spent = np.maximum(end - messages["start_ps"], 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            goodput = self._received_bytes() * 8e12 / spent
+        return np.where(self._has_started() & (spent > 0), goodput, np.nan)
+
+    def _aggregate_goodput_bps(self) -> float:
+        messages = self.outcome.messages
+        delivered = messages["delivered_ps"]
+        end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
+        spent = end - int(messages["start_ps"].min())
+        return float(self._received_bytes().sum()) * 8e12 / spent if spent > 0 else float("nan")
+
+    def __repr__(self) -> str:
+        finished = int((self.flows["status"] == "finished").sum())
+        return (
+            f"<Result {self.plan.scheme.name} on {self.plan.fabric.name or 'a network'}: {finished} of "
+            f"{len(self.flows)} flows finished, {format_time(self.now_ps)} simulated>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()

@@ -9,8 +9,9 @@ from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 __all__ = [
-    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "DATA", "DATA_CLASS", "DROP", "HOST_NIC", "IN_NETWORK",
-    "KIND_NAMES", "LAST_HOP", "MAC", "NAK", "NONE", "NUM_CLASSES", "PAUSE", "REQUEST", "RESUME", "UNLIMITED",
+    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "DATA", "DATA_CLASS", "DROP", "HOST_NIC", "IDLE",
+    "IN_NETWORK",
+    "KIND_NAMES", "LAST_HOP", "MAC", "NAK", "NONE", "NUM_CLASSES", "PACING", "PAUSE", "READY", "REQUEST", "RESUME", "UNLIMITED",
     "Host", "Message", "Packet", "Port", "QueuePair",
 ]  # fmt: skip
 
@@ -22,6 +23,9 @@ KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert"
 # ACKs, NAKs, CNPs and credits; PFC pauses the classes from DATA_CLASS on.
 MAC, CONTROL, DATA_CLASS = 0, 1, 2
 NUM_CLASSES = 9
+
+# A queue pair: has nothing to send, waits for its pacing time, or waits in line for its NIC.
+IDLE, PACING, READY = range(3)
 
 # What a switch feature decides about a packet.
 ACCEPT, DROP = range(2)

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 from rdmacc.engine.outcome import Engine
-from rdmacc.engine.reference.network import Network
 from rdmacc.errors import ConfigError
 from rdmacc.plan import Plan
 
-__all__ = ["ENGINES", "make_engine"]
+__all__ = ["ENGINES", "make_engine", "why_not_compiled"]
 
 ENGINES = ("auto", "compiled", "simpy")
 
 _log = logging.getLogger(__name__)
+
+_LEAST_NUMBA = (0, 61)
+
+
+@cache
+def why_not_compiled() -> str:
+    """Return why the compiled engine is not available here; empty if it is."""
+    try:
+        import numba
+    except ImportError as error:
+        return f"Numba cannot be imported: {error}"
+    version = tuple(int(part) for part in numba.__version__.split(".")[:2])
+    if version < _LEAST_NUMBA:
+        return f"Numba {numba.__version__} is too old, {'.'.join(map(str, _LEAST_NUMBA))} is needed"
+    if numba.config.DISABLE_JIT:
+        return "Numba's compiler is switched off (NUMBA_DISABLE_JIT)"
+    return ""
 
 
 def make_engine(name: str, plan: Plan) -> Engine:
@@ -26,4 +43,15 @@ def make_engine(name: str, plan: Plan) -> Engine:
     """
     if name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
+    if name != "simpy":
+        reason = why_not_compiled()
+        if not reason:
+            from rdmacc.engine.compiled.engine import CompiledEngine
+
+            return CompiledEngine(plan)
+        if name == "compiled":
+            raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
+        _log.warning("rdmacc: the SimPy engine runs this: %s", reason)
+    from rdmacc.engine.reference.network import Network
+
     return Network(plan)

@@ -372,6 +372,15 @@ class Network:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
         return min((event[0] for event in self.env._queue if event[1] < RANKS["probe"]), default=NEVER)
 
+    def peek(self) -> tuple[int, int] | None:
+        """Return time and rank of the next event, None if there is none."""
+        return (int(self.env._queue[0][0]), int(self.env._queue[0][1])) if self.env._queue else None
+
+    def step(self) -> None:
+        """Process one event."""
+        self.events += 1
+        self.env.step()
+
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
         env = self.env

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rdmacc import state
 from rdmacc.chance import hash63
-from rdmacc.engine.reference.ports import IDLE, NicPort, Port
+from rdmacc.engine.reference.ports import NicPort, Port
 from rdmacc.records import NEVER
-from rdmacc.state import (
-    ACK, ADVERT, CNP, CREDIT, DATA, DATA_CLASS, DROP, MAC, NAK, NONE, PAUSE, REQUEST, RESUME,
-)  # fmt: skip
+from rdmacc.state import CNP, DATA, DATA_CLASS, DROP, IDLE, MAC, NONE, PAUSE, REQUEST, RESUME
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, Pfc
 
 if TYPE_CHECKING:

@@ -10,15 +10,12 @@ from rdmacc import state
 from rdmacc.chance import uniform
 from rdmacc.engine.reference.events import RANKS, Wake, push
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, DATA_CLASS, MAC, NUM_CLASSES, PAUSE
+from rdmacc.state import DATA, DATA_CLASS, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.network import Network
 
-__all__ = ["IDLE", "PACING", "READY", "NicPort", "Port", "SwitchPort"]
-
-IDLE, PACING, READY = range(3)
-"""A queue pair: has nothing to send, waits for its pacing time, or waits for its NIC."""
+__all__ = ["NicPort", "Port", "SwitchPort"]
 
 LOWEST = [0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1 << NUM_CLASSES)]
 """The first class of a set of classes, by the set's bit mask."""

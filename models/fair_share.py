@@ -1,0 +1,177 @@
+"""Fair shares of one receiver's link: an incast, with or without a long flow, by processor sharing.
+
+The ideal that receiver-driven schemes aim at: every sender that is active gets 1/n of the receiver's link
+at once. It is the rate that Dart's receiver advertises (Xue et al., IEEE/ACM ToN 2020, III-A and III-B).
+
+Assumptions: a fluid model. All messages of the incast start together and are of one size, so that they end
+together. Shares follow n without delay, so the link is never idle nor queued at; what a real scheme adds to
+the FCT is the time it takes to learn n, what it loses is the bytes that do not fit while it learns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.plotting import COLOURS, draw_trace, new_axes, style, time_unit
+from rdmacc.units import rate_bps, size_bytes, time_ps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FairShare"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairShare:
+    """k messages of one size, and perhaps a long flow, into one link.
+
+    Sizes count payload; the link carries payload and headers. A quantity may be given with its unit ("64kB").
+
+    Attributes
+    ----------
+    senders : int
+        k, senders of the incast; each has one message.
+    message_bytes : int
+        Payload of a message.
+    has_long_flow : bool
+        One more sender, which sends without end.
+    line_bps : float
+        Rate of the receiver's link, on the wire.
+    delay_ps : int
+        Time from a message's start to the first of its bits at the receiver's end of the link, in an empty
+        network.
+    payload_bytes, header_bytes : int
+        Of a full packet; the last packet of a message has a header too.
+    """
+
+    senders: int
+    message_bytes: int
+    has_long_flow: bool = True
+    line_bps: float = 100e9
+    delay_ps: int = 0
+    payload_bytes: int = 1000
+    header_bytes: int = 48
+
+    def __post_init__(self) -> None:
+        parsers = {"_bytes": size_bytes, "_bps": rate_bps, "_ps": time_ps}
+        for field in fields(self):
+            for suffix, parse in parsers.items():
+                if field.name.endswith(suffix):
+                    object.__setattr__(self, field.name, parse(getattr(self, field.name), field=field.name))
+        if isinstance(self.senders, bool) or not isinstance(self.senders, int) or self.senders < 1:
+            raise ConfigError("senders", self.senders, "must be a whole number, at least 1")
+        for name in ("message_bytes", "payload_bytes", "line_bps"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(name, getattr(self, name), "must be more than 0")
+
+    @property
+    def n(self) -> int:
+        """Active senders during the incast."""
+        return self.senders + self.has_long_flow
+
+    @property
+    def share_bps(self) -> float:
+        """Rate of each sender during the incast, on the wire: line / n."""
+        return self.line_bps / self.n
+
+    @property
+    def efficiency(self) -> float:
+        """Payload of a full packet over its bytes on the wire."""
+        return self.payload_bytes / (self.payload_bytes + self.header_bytes)
+
+    @property
+    def message_wire_bytes(self) -> int:
+        """Bytes on the wire of one message: its payload, and a header for each packet."""
+        return self.message_bytes + -(-self.message_bytes // self.payload_bytes) * self.header_bytes
+
+    @property
+    def incast_ps(self) -> float:
+        """For how long the incast's bytes occupy their shares: wire bytes over line / n."""
+        return self.message_wire_bytes * 8e12 / self.share_bps
+
+    @property
+    def fct_ps(self) -> float:
+        """FCT of each message of the incast."""
+        return self.delay_ps + self.incast_ps
+
+    @property
+    def ideal_fct_ps(self) -> float:
+        """FCT of a message alone on the link."""
+        return self.delay_ps + self.message_wire_bytes * 8e12 / self.line_bps
+
+    def evaluate(self) -> pd.DataFrame:
+        """Return what each kind of sender gets during the incast.
+
+        Returns
+        -------
+        DataFrame
+            One row for `kind` incast and, if there is one, long: `count`, `share_bps` (on the wire),
+            `goodput_bps` (payload only), `size_bytes`, `wire_bytes`, `fct_ps`, `ideal_fct_ps`, `slowdown`.
+            The last five are missing for the long flow, which does not end.
+        """
+        shares: dict[str, Any] = {
+            "share_bps": self.share_bps,
+            "goodput_bps": self.share_bps * self.efficiency,
+        }
+        incast: dict[str, Any] = {"kind": "incast", "count": self.senders} | shares
+        # A message's last packet may be short: its own bytes, not a full packet's, tell its goodput.
+        incast["goodput_bps"] = self.share_bps * self.message_bytes / self.message_wire_bytes
+        incast |= {
+            "size_bytes": self.message_bytes,
+            "wire_bytes": self.message_wire_bytes,
+            "fct_ps": self.fct_ps,
+            "ideal_fct_ps": self.ideal_fct_ps,
+            "slowdown": self.fct_ps / self.ideal_fct_ps,
+        }
+        long = {"kind": "long", "count": 1} | shares
+        return pd.DataFrame([incast, long] if self.has_long_flow else [incast], columns=list(incast))
+
+    def curves(self, lead_ps: float | None = None) -> pd.DataFrame:
+        """Return the rates over time, the incast starting at 0.
+
+        Parameters
+        ----------
+        lead_ps : float, optional
+            Time to show before and after the incast; default a third of its length.
+
+        Returns
+        -------
+        DataFrame
+            `kind` (incast: of one sender), `time_ps`, `rate_bps` on the wire, which holds until the next row.
+        """
+        lead = self.incast_ps / 3 if lead_ps is None else lead_ps
+        time = np.array([-lead, 0.0, self.incast_ps, self.incast_ps + lead])
+        rates = {"incast": [0.0, self.share_bps, 0.0, 0.0]}
+        if self.has_long_flow:
+            rates["long"] = [self.line_bps, self.share_bps, self.line_bps, self.line_bps]
+        frames = [
+            pd.DataFrame({"kind": kind, "time_ps": time, "rate_bps": rate}) for kind, rate in rates.items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the rates over time: of one sender of the incast, and of the long flow."""
+        unit_ps, unit = time_unit(self.incast_ps)
+        labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
+        colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}
+        with style():
+            ax = new_axes(ax)
+            for kind, curve in self.curves().groupby("kind", sort=False):
+                draw_trace(
+                    ax, curve["time_ps"], curve["rate_bps"], unit_ps=unit_ps, scale=1e9,
+                    label=labels[str(kind)], color=colours[str(kind)],
+                )  # fmt: skip
+            ax.axhline(self.line_bps / 1e9, color="0.6", linewidth=1, linestyle=":")
+            ax.set(
+                title=f"Fair shares: line / {self.n} each",
+                xlabel=f"time since the incast's start ({unit})",
+                ylabel="rate on the wire (Gb/s)",
+            )
+            ax.set_ylim(bottom=0)
+            ax.legend()
+        return ax

@@ -1,0 +1,257 @@
+"""The demo: an incast meets a long flow at one receiver, under DCQCN, under DASR, and in an ideal world.
+
+Sixteen senders send 64 KB each to a host that also takes one long flow, on a star of 100 Gb/s links of 1
+us. The incast fits into about one bandwidth-delay product per sender, so no scheme can make it end sooner
+than the receiver's link allows: what differs is the queue on the way, and what becomes of the long flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from rdmacc import probes, topology, workload
+from rdmacc.models.fair_share import FairShare
+from rdmacc.results import Result
+from rdmacc.scheme import scheme
+from rdmacc.simulation import simulate
+from rdmacc.summary import percentile
+from rdmacc.tables import text_table
+from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, time_ps, us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Demo", "figure", "measure", "run", "save", "table_text"]
+
+SCHEMES = {"dcqcn": "DCQCN", "dasr": "DASR"}
+SENDERS = 16
+MESSAGE_BYTES = size_bytes("64kB")
+LINE_BPS = rate_bps("100Gbps")
+DELAY_PS = time_ps("1us")
+START_PS = us(100)
+"""Start of the incast; the long flow starts at 0."""
+UNTIL_PS = us(800)
+_EVERY_PS = us(1)
+_RECEIVER, _LONG = "h0", "h1"
+_LONG_FLOW = SENDERS
+"""Row of the long flow; the incast's messages come before it."""
+_HELD = f"received_packets {_LONG_FLOW}"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo found: the model, and a result for each scheme."""
+
+    model: FairShare
+    results: Mapping[str, Result]
+
+
+def run(engine: str = "auto", seed: int = 0, progress: bool = True) -> Demo:
+    """Run the demo's scenario under each scheme, and evaluate the model.
+
+    Parameters
+    ----------
+    engine : str
+        As in `simulate`.
+    seed : int
+        Seed of ECN's chance.
+    progress : bool
+        Show a progress bar for each scheme.
+    """
+    network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY_PS)
+    senders = [f"h{i}" for i in range(2, SENDERS + 2)]
+    work = workload.combine(
+        workload.incast(senders, _RECEIVER, MESSAGE_BYTES, start=START_PS),
+        workload.long_flows([(_LONG, _RECEIVER)]),
+    )
+    watched = (
+        probes.rate(_LONG_FLOW),
+        probes.rate(0),
+        probes.queue("s0", _RECEIVER, every=_EVERY_PS),
+        probes.field("flow", _LONG_FLOW, "received_packets", every=_EVERY_PS),
+    )
+    results = {}
+    for name in tqdm(SCHEMES, desc="rdmacc demo", unit="scheme", disable=not progress, leave=False):
+        results[name] = simulate(
+            network, work, name, engine=engine, seed=seed, until=UNTIL_PS, probes=watched, progress=False
+        )
+    return Demo(_model(results["dcqcn"]), results)
+
+
+def _model(result: Result) -> FairShare:
+    """Return the analytic fair share of the same incast."""
+    chosen = scheme("dcqcn")
+    model = FairShare(
+        senders=SENDERS,
+        message_bytes=MESSAGE_BYTES,
+        line_bps=LINE_BPS,
+        payload_bytes=chosen.payload_bytes,
+        header_bytes=chosen.header_bytes,
+    )
+    # The latency of the empty network: a lone message's FCT without the time that its bytes take on the link.
+    delay_ps = round(float(result.plan.ideal_fct_ps[0]) - model.ideal_fct_ps)
+    return FairShare(
+        senders=SENDERS,
+        message_bytes=MESSAGE_BYTES,
+        line_bps=LINE_BPS,
+        delay_ps=delay_ps,
+        payload_bytes=chosen.payload_bytes,
+        header_bytes=chosen.header_bytes,
+    )
+
+
+def measure(demo: Demo) -> pd.DataFrame:
+    """Return the demo's numbers in base units: a row for the model, and one for each scheme.
+
+    Returns
+    -------
+    DataFrame
+        Index `fair share (model)`, `DCQCN`, `DASR`; FCTs and slowdowns are of the incast, `long_incast_bps`
+        and `long_after_bps` the long flow's goodput from the incast's start to its last delivery, and from
+        then on.
+    """
+    expected = demo.model.evaluate().set_index("kind")
+    rows: dict[str, dict[str, float]] = {
+        "fair share (model)": {
+            "fct_median_ps": expected.loc["incast", "fct_ps"],
+            "fct_p99_ps": expected.loc["incast", "fct_ps"],
+            "slowdown_median": expected.loc["incast", "slowdown"],
+            "slowdown_p99": expected.loc["incast", "slowdown"],
+            "long_incast_bps": expected.loc["long", "goodput_bps"],
+            "long_after_bps": LINE_BPS * demo.model.efficiency,
+        }
+    }
+    for name, result in demo.results.items():
+        incast = result.flows.iloc[:SENDERS]
+        fct_ps = incast["fct_ps"].to_numpy(np.float64)
+        end_ps = float((incast["start_ps"] + incast["fct_ps"]).max())
+        rows[SCHEMES[name]] = {
+            "fct_median_ps": percentile(fct_ps, 50),
+            "fct_p99_ps": percentile(fct_ps, 99),
+            "slowdown_median": percentile(incast["slowdown"], 50),
+            "slowdown_p99": percentile(incast["slowdown"], 99),
+            "long_incast_bps": _goodput_bps(result, START_PS, end_ps),
+            "long_after_bps": _goodput_bps(result, end_ps, UNTIL_PS),
+            "peak_queue_bytes": result.counters["peak_queue_bytes"],
+            "pfc_pauses": result.counters["pfc_pauses"],
+            "cnps": result.counters["cnps"],
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _goodput_bps(result: Result, from_ps: float, to_ps: float) -> float:
+    """Return the long flow's goodput between two times, by samples of what the receiver holds."""
+    held = result.trace(_HELD)
+    held = held[(held.index >= from_ps) & (held.index <= to_ps)]
+    received = (held.iloc[-1] - held.iloc[0]) * result.plan.scheme.payload_bytes
+    return float(received * 8e12 / (held.index[-1] - held.index[0]))
+
+
+_ROWS = (
+    ("incast FCT, median", "fct_median_ps", format_time),
+    ("incast FCT, p99", "fct_p99_ps", format_time),
+    ("incast slowdown, median", "slowdown_median", "{:.2f}".format),
+    ("incast slowdown, p99", "slowdown_p99", "{:.2f}".format),
+    ("long flow's goodput, during the incast", "long_incast_bps", format_rate),
+    ("long flow's goodput, from then to the end", "long_after_bps", format_rate),
+    ("peak queue at the receiver's port", "peak_queue_bytes", format_size),
+    ("PFC pauses", "pfc_pauses", "{:.0f}".format),
+    ("CNPs", "cnps", "{:.0f}".format),
+)
+
+
+def table_text(table: pd.DataFrame) -> str:
+    """Return the table of `measure` as text, with units."""
+    rows = [
+        [label, *("-" if np.isnan(value) else show(value) for value in table[column])]
+        for label, column, show in _ROWS
+    ]
+    return text_table(["", *table.index], rows)
+
+
+def figure(demo: Demo) -> Figure:
+    """Draw rates and queue over time, a column for each scheme."""
+    import matplotlib.pyplot as plt
+
+    from rdmacc.plotting import style
+
+    with style():
+        fig, axes = plt.subplots(2, len(SCHEMES), figsize=(10, 5.6), sharex=True, sharey="row", squeeze=False)
+        for column, (name, title) in zip(axes.T, SCHEMES.items(), strict=True):
+            _draw_rates(column[0], demo, name)
+            _draw_queue(column[1], demo.results[name])
+            column[0].set_title(title)
+            column[1].set_xlabel("time (µs)")
+        axes[0, 0].set_ylabel("sending rate (Gb/s)")
+        axes[1, 0].set_ylabel("queue at the receiver (kB)")
+        fig.suptitle(
+            f"{SENDERS}-to-1 incast of {format_size(MESSAGE_BYTES)} messages beside a long flow, 100 Gb/s",
+            fontsize=13,
+            x=0.01,
+            ha="left",
+        )
+    return fig
+
+
+def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
+    from rdmacc.plotting import COLOURS, draw_trace
+
+    result, share = demo.results[name], demo.model.share_bps / 1e9
+    start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
+    ax.axvspan(start, stop, color="0.93", linewidth=0, zorder=0)
+    first = result.flows.iloc[0]
+    end_of_first_ps = int(first["start_ps"] + first["acked_ps"])
+    curves = (
+        (_LONG_FLOW, UNTIL_PS, "long flow", COLOURS["blue"], 3.0),
+        (0, end_of_first_ps, "one sender of the incast", COLOURS["vermilion"], 1.6),
+    )
+    for flow, end_ps, label, colour, width in curves:
+        trace = result.trace(f"rate {flow}")
+        begin_ps = int(result.flows["start_ps"].iloc[flow])
+        times = np.r_[begin_ps, trace.index[(trace.index > begin_ps) & (trace.index < end_ps)], end_ps]
+        at = np.searchsorted(trace.index, times, side="right") - 1
+        rates = trace.to_numpy()[at]
+        draw_trace(ax, times, rates, scale=1e9, label=label, color=colour, linewidth=width)
+    ax.plot(
+        [start, stop], [share, share], color=COLOURS["black"], linestyle=(0, (2, 1.5)), linewidth=1.4,
+        label=f"fair share, line / {demo.model.n}",
+    )  # fmt: skip
+    ax.set_ylim(0, 108)
+    ax.set_xlim(0, UNTIL_PS / 1e6)
+    if name == next(iter(SCHEMES)):
+        ax.legend(loc="center right")
+        ax.annotate("incast", ((start + stop) / 2, 103), ha="center", va="center", fontsize=9, color="0.35")
+
+
+def _draw_queue(ax: Axes, result: Result) -> None:
+    from rdmacc.plotting import COLOURS
+
+    queue = result.trace(f"queue s0->{_RECEIVER}")
+    time, held = queue.index.to_numpy() / 1e6, queue.to_numpy() / 1e3
+    ax.fill_between(time, held, color=COLOURS["green"], alpha=0.25, linewidth=0)
+    ax.plot(time, held, color=COLOURS["green"])
+    peak = int(held.argmax())
+    ax.annotate(
+        f"peak {format_size(result.counters['peak_queue_bytes'], 3)}",
+        (time[peak], held[peak]),
+        xytext=(16, -4),
+        textcoords="offset points",
+        fontsize=9,
+        color="0.35",
+    )
+    ax.set_ylim(bottom=0)
+
+
+def save(demo: Demo, folder: str | Path = ".") -> Path:
+    """Write the picture to ``rdmacc-demo.png`` in a folder, and return its path."""
+    from rdmacc import plotting
+
+    return plotting.save(figure(demo), Path(folder) / "rdmacc-demo.png")

@@ -1,0 +1,80 @@
+"""Records and calls by address: what the kernel needs beyond Numba's own language.
+
+A record's row is known by its address. `record_at(dtype)` makes the function that turns an address into a record that
+compiled code reads and writes by field name; `call` calls a compiled handler by its address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, njit, types
+from numba.extending import intrinsic
+
+__all__ = ["call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "record_at", "store_i4", "store_i8"]
+
+_I64 = ir.IntType(64)
+
+jit = njit(error_model="numpy")
+"""Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
+
+
+def record_at(dtype: np.dtype[np.void]) -> Callable[[int], Any]:
+    """Return a function from an address to the record of type `dtype` that is there."""
+    record_type = from_dtype(dtype)
+
+    @intrinsic
+    def at(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(record_type))
+
+        return record_type(types.int64), generate
+
+    return at  # type: ignore[no-any-return]
+
+
+def _loader(result: Any, width: ir.Type) -> Any:
+    @intrinsic
+    def load(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(builder.inttoptr(arguments[0], width.as_pointer()))
+
+        return result(types.int64), generate
+
+    return load
+
+
+def _storer(value_type: Any, width: ir.Type) -> Any:
+    @intrinsic
+    def store(typing_context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.store(arguments[1], builder.inttoptr(arguments[0], width.as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, value_type), generate
+
+    return store
+
+
+load_i8 = _loader(types.int64, _I64)
+load_i4 = _loader(types.int32, ir.IntType(32))
+load_i1 = _loader(types.int8, ir.IntType(8))
+load_f8 = _loader(types.float64, ir.DoubleType())
+store_i8 = _storer(types.int64, _I64)
+store_i4 = _storer(types.int32, ir.IntType(32))
+
+
+@intrinsic
+def call(
+    typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any
+) -> Any:
+    """Call a compiled hook by its address with eight addresses or numbers; return its integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.FunctionType(_I64, [_I64] * 8).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], pointer), arguments[1:])
+
+    return types.int64(*[types.int64] * 9), generate

@@ -1,0 +1,425 @@
+"""The compiled engine: lays out a plan in memory, runs the kernel on it, reads the counters back."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.compiled import kernel
+from rdmacc.engine.compiled.cache import cache_folder, caching_in
+from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
+from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
+from rdmacc.engine.compiled.layout import (
+    GLOBALS, HOST, INGRESS, MESSAGE, PACKET, PORT, QP, QUEUE, RECORDS, SAMPLE, SWITCH, WATCH, Layout,
+)  # fmt: skip
+from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.hooks import calls_of, records_of
+from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState
+from rdmacc.engine.reference.events import RANKS
+from rdmacc.plan import Plan
+from rdmacc.records import NEVER, record_dtype
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
+from rdmacc.switch.buffer import Pfc
+
+__all__ = ["CompiledEngine", "compiled_kernel"]
+
+_log = logging.getLogger(__name__)
+
+_CHUNK = 2_000_000
+"""Events between two looks at signals: about a fifth of a second."""
+
+_CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
+
+
+@cache
+def compiled_kernel() -> tuple[Any, Any]:
+    """Return the kernel, compiled now if this version of the sources has never run here."""
+    folder = cache_folder()
+    is_new = not any(folder.rglob("*.nbi"))
+    begin = time.perf_counter()
+    if is_new:
+        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes up to 30 s")
+    with caching_in(folder):
+        compile_now = {"cache": True, "error_model": "numpy"}
+        run = numba.njit("int64(int64, int64, int64)", **compile_now)(kernel.run_kernel)
+        call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **compile_now)(kernel.call_rows)
+    if is_new:
+        _log.warning("rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder)
+    return run, call_rows
+
+
+class CompiledEngine:
+    """A scenario in structured arrays, run by the kernel."""
+
+    name = "compiled"
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._run, self._call_rows = compiled_kernel()
+        scheme = plan.scheme
+        self._layout = Layout.of(scheme)
+        self._hooks = CompiledHooks(scheme, self._layout)
+        self._memory: dict[str, Any] = {}
+        self._globals = np.zeros(1, GLOBALS)
+        self._g = self._globals[0]
+        self._g["free_head"] = -1
+        self._fill_scheme()
+        self._fill_nodes()
+        self._fill_flows()
+        self._fill_routes()
+        self._open()
+        self._fill_watches()
+        self._reserve()
+
+    # Building
+
+    def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+        """Allocate rows of a kind; return a view of the engine's own fields in them."""
+        default = np.frombuffer(self._layout.defaults[name], np.uint8)
+        raw = np.tile(default, max(count, 1))
+        self._memory[name] = raw
+        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(len(default),))[:count]
+
+    def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
+        """Keep a table of numbers; return its address."""
+        array = np.ascontiguousarray(values, dtype=dtype)
+        self._memory[name] = array if array.size else np.zeros(1, dtype)
+        return int(self._memory[name].ctypes.data)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            self._g[name] = value
+
+    def _fill_scheme(self) -> None:
+        scheme, policy, hooks = self.plan.scheme, self.plan.scheme.buffer, self._hooks
+        is_lossless = isinstance(policy, Pfc)
+        self._set(
+            payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
+            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, data_priority=scheme.data_priority,
+            ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
+            marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
+            buffer_reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
+            xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
+            limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
+        )  # fmt: skip
+        self._set(**{name: at for name, at in hooks.addresses.items() if name not in ("on_open", "on_port")})
+        params = np.zeros(hooks.params_bytes, np.uint8)
+        for part, offset in zip(scheme.components, hooks.params_offsets, strict=True):
+            dtype = params_dtype(part)
+            row = np.ndarray(1, dtype, buffer=params, offset=offset)
+            for name in dtype.names or ():
+                row[name] = getattr(part, name, 0)
+        self._memory["params"] = params
+        timers = np.zeros((len(KINDS), MAX_SLOTS, 2), np.int64)
+        for position, kind in enumerate(KINDS):
+            for slot, address in hooks.timers[kind]:
+                record = record_dtype(next(r for n, r in records_of(scheme, kind) if n == slot.component))
+                assert record.fields is not None
+                offset = self._layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
+                timers[position, slot.number] = offset, address
+            self._g[f"n_{kind.lower()}_slots"] = len(hooks.timers[kind])
+        self._set(params=params.ctypes.data, timers=self._table("timers", timers, "i8"))
+
+    def _fill_nodes(self) -> None:
+        plan, fabric = self.plan, self.plan.fabric
+        count = fabric.n_ports
+        ports = self._rows("port", count, PORT)
+        ports["number"] = np.arange(count)
+        ports["link_class"] = fabric.port_class
+        ports["rate_bps"], ports["byte_ps"] = fabric.port_rate_bps, fabric.port_byte_ps
+        ports["delay_ps"] = fabric.port_delay_ps
+        ports["node"], ports["peer"], ports["reverse"] = fabric.port_node, fabric.port_peer, fabric.port_reverse
+        ports["is_nic"] = fabric.is_host[fabric.port_node]
+        ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
+        ports["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse]
+        ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
+        ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
+        ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
+        self._ports = ports
+        hosts = self._rows("host", fabric.n_nodes, HOST)
+        hosts["node"] = np.arange(fabric.n_nodes)
+        hosts["line_bps"] = fabric.port_rate_bps[fabric.node_first_port[:-1]]
+        hosts["base_rtt_ps"] = plan.host_base_rtt_ps
+        self._hosts = hosts
+        self._switches = np.zeros(fabric.n_nodes, SWITCH)
+        self._switches["shared_bytes"], self._switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self._queues = np.full(count * NUM_CLASSES * 4, -1, np.int32).view(QUEUE)
+        self._ingresses = np.zeros((count, NUM_CLASSES), INGRESS)
+        self._set(
+            ports=self._memory["port"].ctypes.data, port_bytes=self._layout.row_bytes["port"],
+            hosts=self._memory["host"].ctypes.data, host_bytes=self._layout.row_bytes["host"],
+            switches=self._switches.ctypes.data, queues=self._queues.ctypes.data,
+            ingresses=self._ingresses.ctypes.data,
+        )  # fmt: skip
+
+    def _fill_flows(self) -> None:
+        plan, fabric = self.plan, self.plan.fabric
+        qps = self._rows("qp", plan.n_qps, QP)
+        qps["number"] = np.arange(plan.n_qps)
+        qps["src"], qps["dst"] = plan.qp_src, plan.qp_dst
+        qps["nic"], qps["reply_nic"] = plan.qp_port, plan.reply_port
+        qps["line_bps"] = qps["rate_bps"] = fabric.port_rate_bps[plan.qp_port]
+        qps["peer_line_bps"] = fabric.port_rate_bps[plan.reply_port]
+        qps["base_rtt_ps"] = plan.qp_base_rtt_ps
+        qps["remaining"] = plan.qp_messages
+        numbers, first = np.unique(plan.qp, return_index=True)
+        qps["first_message"][numbers] = first
+        messages = self._rows("message", plan.n_messages, MESSAGE)
+        messages["number"] = np.arange(plan.n_messages)
+        for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight"):
+            messages[name] = getattr(plan, name)
+        messages["payload_bytes"] = plan.scheme.payload_bytes
+        messages["granted_psn"] = plan.packets
+        messages["waits_for"] = plan.waits_for
+        self._qps, self._messages = qps, messages
+        order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
+        starts = order[plan.waits_for[order] == 0]
+        self._set(
+            qps=self._memory["qp"].ctypes.data, qp_bytes=self._layout.row_bytes["qp"],
+            messages=self._memory["message"].ctypes.data, message_bytes=self._layout.row_bytes["message"],
+            starts=self._table("starts", starts), n_starts=len(starts), unfinished=plan.n_messages,
+        )  # fmt: skip
+        if plan.dependents is not None:
+            counts = [len(rows) for rows in plan.dependents]
+            self._set(
+                has_dependents=1,
+                dependent_first=self._table("dependent_first", np.concatenate(([0], np.cumsum(counts)))),
+                dependents=self._table("dependents", [row for rows in plan.dependents for row in rows]),
+            )
+        self._fill_groups()
+
+    def _fill_groups(self) -> None:
+        """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
+        plan, scheme = self.plan, self.plan.scheme
+        self._fan_in = 1
+        if not calls_of(scheme, "on_announce") and not calls_of(scheme, "on_advertise"):
+            return
+        first = np.zeros(plan.n_messages, np.int64)
+        count = np.zeros(plan.n_messages, np.int64)
+        members = np.flatnonzero(plan.group >= 0)
+        members = members[np.lexsort((members, plan.dst[members], plan.group[members]))]
+        if len(members):
+            keys = np.stack([plan.group[members], plan.dst[members]])
+            begins = np.flatnonzero(np.concatenate(([True], (keys[:, 1:] != keys[:, :-1]).any(axis=0))))
+            lengths = np.diff(np.append(begins, len(members)))
+            first[members], count[members] = np.repeat(begins, lengths), np.repeat(lengths, lengths)
+        by_host = np.argsort(plan.qp_dst, kind="stable")
+        per_host = np.bincount(plan.qp_dst, minlength=plan.fabric.n_nodes)
+        self._fan_in = int(max(per_host.max(initial=1), count.max(initial=1)))
+        self._set(
+            member_first=self._table("member_first", first), member_count=self._table("member_count", count),
+            members=self._table("members", members), qps_to=self._table("qps_to", by_host),
+            qps_to_first=self._table("qps_to_first", np.concatenate(([0], np.cumsum(per_host)))),
+        )  # fmt: skip
+
+    def _fill_routes(self) -> None:
+        fabric = self.plan.fabric
+        names = ("attach", "attachments", "last_port", "route_first", "route_count", "route_ports")
+        self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
+        self._set(n_attachments=len(fabric.attachments))
+
+    def _open(self) -> None:
+        """Set up the components' records by on_open and on_port."""
+        for hook, owner, rows in (("on_open", "qp", self._qps), ("on_port", "port", self._ports)):
+            if self._hooks.addresses[hook]:
+                base, stride = int(self._memory[owner].ctypes.data), self._layout.row_bytes[owner]
+                params = int(self._memory["params"].ctypes.data)
+                self._call_rows(self._hooks.addresses[hook], params, base, stride, len(rows))
+
+    def _fill_watches(self) -> None:
+        self._watch_rows = np.zeros(max(1, len(self.plan.watches)), WATCH)
+        self._watch_rows["last"] = np.nan
+        names = {"sender": "qp", "receiver": "qp", "transfer": "message", "endpoint": "host", "egress": "port"}
+        for number, watch in enumerate(self.plan.watches):
+            owner = names.get(watch.record, watch.record)
+            base, stride = int(self._memory[owner].ctypes.data), self._layout.row_bytes[owner]
+            if watch.component < 0:
+                dtype, offset = record_dtype(*RECORDS[owner]), 0
+            else:
+                kind = watch.record.capitalize()
+                assert kind in RECORD_KINDS
+                record = self.plan.scheme.components[watch.component].record(kind)
+                assert record is not None
+                dtype, offset = record_dtype(record), self._layout.offsets[kind, watch.component]
+            assert dtype.fields is not None
+            row = self._watch_rows[number]
+            row["address"] = base + watch.number * stride + offset + dtype.fields[watch.field.name][1]
+            row["every_ps"] = watch.probe.every_ps or 0
+            row["code"] = _CODES[watch.field.code]
+        changes = sum(watch.probe.every_ps is None for watch in self.plan.watches)
+        self._set(watches=self._watch_rows.ctypes.data, n_watches=len(self.plan.watches), n_changes=changes)
+
+    def _reserve(self) -> None:
+        """Allocate what grows, and schedule the first events."""
+        plan = self.plan
+        self._g["reserve_packets"] = 8 + self._fan_in
+        self._g["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
+        default = np.frombuffer(self._layout.defaults["packet"], np.uint8).copy()
+        self._memory["packet_template_row"] = default
+        start = PACKET.itemsize
+        self._set(
+            packet_bytes=len(default), header_offset=start, header_words=(len(default) - start) // 8,
+            packet_template=default.ctypes.data + start,
+        )  # fmt: skip
+        self._grow_packets(1024 + 2 * self._fan_in)
+        self._grow_heap(4096 + int(self._g["reserve_events"]))
+        self._samples = np.zeros(0, SAMPLE)
+        self._grow_samples(1024 + 2 * len(plan.watches))
+        events = [(0, RANKS["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
+        if self._g["n_starts"]:
+            first = int(self._memory["starts"][0])
+            events.append((int(plan.start_ps[first]), RANKS["start"] + first))
+        events.sort()  # a sorted array is a heap
+        for i, event in enumerate(events):
+            self._heap[HEAP_PADDING + i] = event
+        self._g["heap_length"] = len(events)
+
+    def _grow_packets(self, capacity: int) -> None:
+        stride = len(self._layout.defaults["packet"])
+        fresh = np.tile(np.frombuffer(self._layout.defaults["packet"], np.uint8), capacity)
+        if "packet" in self._memory:
+            old = self._memory["packet"]
+            fresh[: len(old)] = old
+        self._memory["packet"] = fresh
+        self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
+
+    def _grow_heap(self, capacity: int) -> None:
+        raw = np.zeros((capacity + HEAP_PADDING + 4) * EVENT_BYTES, np.uint8)
+        shift = -raw.ctypes.data % 64
+        fresh = raw[shift : shift + (capacity + HEAP_PADDING) * EVENT_BYTES].view(np.int64).reshape(-1, 2)
+        if "heap" in self._memory:
+            fresh[: len(self._heap)] = self._heap
+        self._memory["heap"] = raw
+        self._heap = fresh
+        self._set(heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, heap_capacity=capacity)
+
+    def _grow_samples(self, capacity: int) -> None:
+        fresh = np.zeros(capacity, SAMPLE)
+        fresh[: len(self._samples)] = self._samples
+        self._samples = fresh
+        self._set(samples=fresh.ctypes.data, sample_capacity=capacity)
+
+    # Running
+
+    @property
+    def now(self) -> int:
+        """Simulated time, ps."""
+        return int(self._g["now_ps"])
+
+    @property
+    def unfinished(self) -> int:
+        """Messages that are neither acknowledged nor failed."""
+        return int(self._g["unfinished"])
+
+    @property
+    def events(self) -> int:
+        """Events processed."""
+        return int(self._g["events"])
+
+    def next_event_ps(self) -> int:
+        """Time of the next event that is not a probe's; NEVER if none is pending."""
+        pending = self._heap[HEAP_PADDING : HEAP_PADDING + int(self._g["heap_length"])]
+        times = pending[pending[:, 1] < RANKS["probe"], 0]
+        return int(times.min()) if len(times) else NEVER
+
+    def peek(self) -> tuple[int, int] | None:
+        """Return time and rank of the next event, None if there is none."""
+        if not self._g["heap_length"]:
+            return None
+        return int(self._heap[HEAP_PADDING, 0]), int(self._heap[HEAP_PADDING, 1])
+
+    def step(self) -> None:
+        """Process one event."""
+        self._run_kernel(NEVER, 1)
+
+    def run(self, until_ps: int) -> None:
+        """Process every event before `until_ps`, or until the last message is finished."""
+        while self._run_kernel(until_ps, _CHUNK) != kernel.STOPPED:
+            pass
+        if self.unfinished and until_ps < NEVER:
+            self._g["now_ps"] = until_ps
+
+    def _run_kernel(self, until_ps: int, max_events: int) -> int:
+        """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
+        while True:
+            reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
+            if reason == kernel.MORE_PACKETS:
+                self._grow_packets(2 * int(self._g["packet_capacity"]) + int(self._g["reserve_packets"]))
+            elif reason == kernel.MORE_EVENTS:
+                self._grow_heap(2 * int(self._g["heap_capacity"]) + int(self._g["reserve_events"]))
+            elif reason == kernel.MORE_SAMPLES:
+                self._grow_samples(2 * len(self._samples) + len(self.plan.watches))
+            else:
+                return reason
+
+    # Reading back
+
+    def _walk(self, head: int) -> list[int]:
+        """Return the numbers of the packets in a queue."""
+        numbers = []
+        while head >= 0:
+            numbers.append(head)
+            head = int(self._packets["next"][head])
+        return numbers
+
+    @property
+    def _packets(self) -> Any:
+        return np.ndarray(
+            int(self._g["packet_capacity"]), self._layout.packet, buffer=self._memory["packet"],
+            strides=(self._layout.row_bytes["packet"],),
+        )  # fmt: skip
+
+    def outcome(self) -> Outcome:
+        """Return the counters so far."""
+        g, ports, is_host = self._g, self._ports, self.plan.fabric.is_host
+        counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
+        counters["paused_ps"] += np.where(ports["paused"] != 0, self.now - ports["paused_since_ps"], 0)
+        heads = np.concatenate([self._queues["head"], ports["flight_head"]])
+        payload = self._packets["payload_bytes"]
+        in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in self._walk(int(head)))
+        names = (
+            "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "live_packets",
+            "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
+        )  # fmt: skip
+        samples = self._samples[: int(g["sample_count"])]
+        return Outcome(
+            messages={name: self._messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
+            ports=counters,
+            hosts={name: np.where(is_host, self._hosts[name], 0) for name in HOST_COUNTERS},
+            buffer_peak_bytes=np.where(is_host, 0, self._switches["peak_bytes"]),
+            totals={name: int(g[name]) for name in names} | {"in_flight_bytes": in_flight},
+            samples=[
+                (samples["time_ps"][samples["watch"] == i].copy(), samples["value"][samples["watch"] == i].copy())
+                for i in range(len(self.plan.watches))
+            ],
+            now_ps=self.now,
+        )
+
+    def longest_pause_ps(self) -> int:
+        """For how long the port that PFC has stopped longest has been stopped."""
+        since = self._ports["paused_since_ps"][self._ports["paused"] != 0]
+        return self.now - int(since.min()) if len(since) else 0
+
+    def pfc_state(self) -> PfcState:
+        """Return who waits on whom."""
+        state = PfcState({}, defaultdict(lambda: defaultdict(int)))
+        queues = self._queues.reshape(-1, NUM_CLASSES)
+        packets = self._packets
+        for port in range(len(self._ports)):
+            for cls in range(DATA_CLASS, NUM_CLASSES):
+                if self._ports["pause_sent"][port] & 1 << cls:
+                    account = self._ingresses[port, cls]
+                    state.ingress[port, cls] = int(account["used_bytes"]), int(account["headroom_used"])
+                if not self._ports["is_nic"][port]:
+                    for number in self._walk(int(queues["head"][port, cls])):
+                        in_port = int(packets["in_port"][number])
+                        state.held[port, cls][in_port] += int(packets["wire_bytes"][number])
+        return state

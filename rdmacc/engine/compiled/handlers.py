@@ -1,0 +1,233 @@
+"""Compiles a scheme's hooks: for each one function of addresses, that the kernel calls by its own address.
+
+As the reference engine does (`rdmacc.engine.reference.binding`), source is written for each hook: the handlers in
+order, the lowest rate and window, and the set of deadlines that moved. The source lies in the cache folder under its
+hash, so that Numba keeps the machine code beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types as python_types
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from rdmacc import chance
+from rdmacc.component import HOOKS, RECORD_KINDS, Component
+from rdmacc.engine.compiled import chance as compiled_chance  # registers hash63 and uniform
+from rdmacc.engine.compiled.address import record_at
+from rdmacc.engine.compiled.cache import cache_folder, caching_in
+from rdmacc.engine.compiled.layout import RECORDS, Layout
+from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, slots_of, timer_call
+from rdmacc.errors import CompileError, ConfigError
+from rdmacc.records import record_dtype
+from rdmacc.scheme import Scheme
+
+__all__ = ["CompiledHooks", "params_dtype"]
+
+_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
+_ARGUMENTS = "params, place, qp, message, packet, reply, notice, now"
+_OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place"}
+_ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
+_PACKETS = ("packet", "reply", "notice")
+_NATIVE = (chance.hash63, chance.uniform)
+_OPTIONS = {"error_model": "numpy"}
+
+assert compiled_chance
+
+
+def params_dtype(component: Component) -> np.dtype[np.void]:
+    """Return the dtype of a component's numeric parameters."""
+    codes = {bool: "i1", int: "i8", float: "f8"}
+    columns = [
+        (name, codes[type(value)]) for name, value in vars(component).items() if type(value) in codes
+    ]
+    return np.dtype(columns or [("nothing", "i8")], align=True)
+
+
+class CompiledHooks:
+    """The hooks of a scheme as machine code.
+
+    Attributes
+    ----------
+    addresses : dict
+        Address of each hook by name, 0 where no component takes part.
+    timers : dict
+        By record kind: for each deadline its slot and its handler's address.
+    params_offsets : list of int
+        Offset of each component's parameters.
+    source : str
+        The source that was compiled.
+    """
+
+    def __init__(self, scheme: Scheme, layout: Layout) -> None:
+        self._scheme, self._layout = scheme, layout
+        self._limits = limits_of(scheme)
+        self._slots = {kind: slots_of(scheme, kind) for kind in KINDS}
+        for kind, slots in self._slots.items():
+            if len(slots) > MAX_SLOTS:
+                raise ConfigError(f"deadlines in {kind} records", len(slots), f"at most {MAX_SLOTS}")
+        self.params_offsets: list[int] = []
+        self.params_bytes = 0
+        self._inputs = [repr(layout.packet)]
+        """What the machine code depends on beside its source: layouts, the handlers' sources, their constants."""
+        self._namespace: dict[str, Any] = {"__name__": __name__}
+        for number, part in enumerate(scheme.components):
+            dtype = params_dtype(part)
+            self.params_offsets.append(self.params_bytes)
+            self.params_bytes += -(-dtype.itemsize // 8) * 8
+            self._namespace[f"params{number}_at"] = record_at(dtype)
+            self._inputs.append(repr(dtype))
+            for kind in RECORD_KINDS:
+                record = part.record(kind)
+                if record is not None and kind != "Header":
+                    self._namespace[f"{kind.lower()}{number}_at"] = record_at(record_dtype(record))
+                    self._inputs.append(repr(record_dtype(record)))
+        self._namespace["packet_at"] = record_at(layout.packet)
+        for name in _ENGINE_RECORDS:
+            self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
+        self._functions: dict[Callable[..., Any], Any] = {}
+        sources: dict[str, str] = {}
+        for name in HOOKS:
+            calls = calls_of(scheme, name)
+            if calls:
+                sources[name] = self._write(name, calls, HOOKS[name].place == "sender")
+        timer_names: dict[str, list[tuple[Slot, str]]] = {}
+        for kind, slots in self._slots.items():
+            timer_names[kind] = [(slot, f"{kind.lower()}_timer_{slot.number}") for slot in slots]
+            for slot, name in timer_names[kind]:
+                sources[name] = self._write(name, [timer_call(scheme, slot)], kind == "Sender")
+        self.source = "\n\n".join(sources.values())
+        compiled = self._compile(list(sources))
+        self._keep = compiled
+        self.addresses = {name: compiled[name].address if name in compiled else 0 for name in HOOKS}
+        self.timers = {
+            kind: [(slot, compiled[name].address) for slot, name in names] for kind, names in timer_names.items()
+        }
+
+    def _write(self, name: str, calls: list[Call], has_limits: bool) -> str:
+        """Return the source of one hook."""
+        touched: dict[str, str] = {}  # local name -> expression
+        lines = []
+        touched_components: set[tuple[str, int]] = set()
+        for i, call in enumerate(calls):
+            handler = f"{name}_{i}"
+            self._namespace[handler] = self._jitted(call.function)
+            arguments = [self._argument(argument, call.component, touched) for argument in call.arguments]
+            lines.append(f"{handler}({', '.join(arguments)})")
+            touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
+        if has_limits:
+            for limit, owners in self._limits.items():
+                if any(("Sender", number) in touched_components for number in owners):
+                    values = [f"{self._argument('sender', number, touched)}.{limit}" for number in owners]
+                    lowest = values[0] if len(values) == 1 else f"min({', '.join(values)})"
+                    lines.append(f"{self._argument('qp', 0, touched)}.{limit} = {lowest}")
+        lines.append("due = 0")
+        for position, kind in enumerate(KINDS):
+            for slot in self._slots[kind]:
+                if (kind, slot.component) in touched_components:
+                    record = f"{kind.lower()}{slot.component}_r"
+                    bit = 1 << (position * MAX_SLOTS + slot.number)
+                    lines.append(f"if {record}.{slot.field.name} < {record}.{slot.field.armed_name}:")
+                    lines.append(f"    due |= {bit}")
+        lines.append("return due")
+        setup = [f"{local} = {expression}" for local, expression in touched.items()]
+        return f"def {name}({_ARGUMENTS}):\n" + "".join(f"    {line}\n" for line in setup + lines)
+
+    def _argument(self, name: str, component: int, touched: dict[str, str]) -> str:
+        """Return the local name of a handler's argument, and see to it that it is set up."""
+        if name == "now":
+            return "now"
+        kind = name.capitalize()
+        if name == "params":
+            local = f"params{component}_r"
+            touched[local] = f"params{component}_at(params + {self.params_offsets[component]})"
+        elif kind in _OWNERS:
+            local = f"{name}{component}_r"
+            offset = self._layout.offsets[kind, component]
+            touched[local] = f"{name}{component}_at({_OWNERS[kind]} + {offset})"
+        elif name in _PACKETS:
+            local = f"{name}_r"
+            touched[local] = f"packet_at({name})"
+        else:
+            local = f"{name}_r"
+            touched[local] = f"{name}_at({_ENGINE_RECORDS[name]})"
+        return local
+
+    def _jitted(self, function: Callable[..., Any]) -> Any:
+        """Return a compiled form of a plain function, and of the plain functions that it calls."""
+        if function in self._functions:
+            return self._functions[function]
+        self._inputs.append(_source_of(function))
+        namespace = dict(function.__globals__)
+        names = {name for code in _codes(function.__code__) for name in code.co_names}
+        for name in sorted(names & namespace.keys()):
+            value = namespace[name]
+            if isinstance(value, python_types.FunctionType) and value not in _NATIVE:
+                namespace[name] = self._jitted(value)
+            elif not isinstance(value, python_types.ModuleType):
+                self._inputs.append(f"{name} = {value!r}")
+        for cell in function.__closure__ or ():
+            self._inputs.append(repr(cell.cell_contents))
+        copy = python_types.FunctionType(
+            function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
+        )
+        self._functions[function] = numba.njit(**_OPTIONS)(copy)
+        return self._functions[function]
+
+    def _compile(self, names: list[str]) -> dict[str, Any]:
+        """Compile the written functions, or load them from the cache."""
+        text = "\n".join([self.source, *self._inputs])
+        path = cache_folder() / f"hooks_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
+        if not path.exists():
+            scratch = path.with_suffix(f".{id(self)}.tmp")
+            scratch.write_text(self.source)
+            scratch.replace(path)
+        exec(compile(self.source, str(path), "exec"), self._namespace)
+        compiled = {}
+        with caching_in(path.parent):
+            for name in names:
+                try:
+                    compiled[name] = numba.cfunc(_SIGNATURE, cache=True, **_OPTIONS)(self._namespace[name])
+                except numba.core.errors.NumbaError as error:
+                    raise self._explain(name, error) from None
+        return compiled
+
+    def _explain(self, name: str, error: Exception) -> CompileError:
+        """Return an error that names the handler, its line and the reason."""
+        message = str(error)
+        line, reason = _line_and_reason(message)
+        return CompileError(f"{self._scheme.name}: {name}", reason, line)
+
+
+def _codes(code: python_types.CodeType) -> list[python_types.CodeType]:
+    nested = [constant for constant in code.co_consts if isinstance(constant, python_types.CodeType)]
+    return [code, *(inner for item in nested for inner in _codes(item))]
+
+
+def _source_of(function: Callable[..., Any]) -> str:
+    try:
+        return inspect.getsource(function)
+    except OSError:
+        return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+
+
+def _line_and_reason(message: str) -> tuple[int | None, str]:
+    """Pick the innermost source line and the first reason out of Numba's message."""
+    line = None
+    for text in message.splitlines():
+        if text.startswith('File "') and ", line " in text:
+            number = text.rsplit(", line ", 1)[1].split(":")[0]
+            if number.isdigit() and "hooks_" not in text:
+                line = int(number)
+    reasons = [
+        text.strip()
+        for text in message.splitlines()
+        if text.strip() and not text.startswith(("File", "-", "During", "Failed", "\x1b"))
+    ]
+    return line, reasons[0] if reasons else message

@@ -1,0 +1,177 @@
+"""The kernel: one loop that takes the first event, sees what it is, and lets it happen."""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8
+from rdmacc.engine.compiled.chance import uniform
+from rdmacc.engine.compiled.heap import heap_pop, heap_push, heap_replace
+from rdmacc.engine.compiled.hosts import expire, host_receive, start, switch_receive
+from rdmacc.engine.compiled.layout import SAMPLE, WATCH
+from rdmacc.engine.compiled.ports import schedule, send_next
+from rdmacc.engine.compiled.rows import (
+    DELIVER, PACE, PROBE, RANK_MASK, SENDER_TIMER, START, WAKE, discard, globals_at, load_entry, message_at,
+    packet_at, port_at, qp_at, sample_at, watch_at,
+)  # fmt: skip
+from rdmacc.ranks import RANK_SHIFT
+from rdmacc.records import NEVER
+from rdmacc.state import DATA, IDLE, MAC
+
+__all__ = ["MORE_EVENTS", "MORE_PACKETS", "MORE_SAMPLES", "PAUSED", "STOPPED", "call_rows", "run_kernel"]
+
+STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES = range(5)
+"""Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
+
+_WATCH_BYTES = WATCH.itemsize
+_SAMPLE_BYTES = SAMPLE.itemsize
+
+
+@jit
+def deliver(g, number, now):
+    """The head of the packets under way on a link has arrived."""
+    port = port_at(g, number)
+    packet_number = port.flight_head
+    packet = packet_at(g, packet_number)
+    following = packet.next
+    port.flight_head = following
+    if following >= 0:
+        heap_replace(g, packet_at(g, following).arrival_ps, DELIVER + number)
+    else:
+        heap_pop(g)
+    if port.has_loss:
+        loss = port.loss_data if packet.kind == DATA else port.loss_control
+        if loss > 0.0 and packet.priority != MAC:
+            port.loss_count += 1
+            if uniform(port.loss_key, port.loss_count) < loss:
+                port.lost_packets += 1
+                discard(g, packet_number)
+                return
+    if port.peer_is_host:
+        host_receive(g, packet_number, port.peer, port.reverse, now)
+    else:
+        switch_receive(g, packet_number, port.peer, port.reverse, now)
+
+
+@jit
+def pace(g, number, now):
+    """Serve a pacing timer: its event may be early or stale, since deadlines move."""
+    qp = qp_at(g, number)
+    if now == qp.pace_timer_armed:
+        qp.pace_timer_armed = NEVER
+        if qp.pace_timer_ps < NEVER:
+            qp.state = IDLE
+            schedule(g, number, now)
+
+
+@jit
+def value_of(watch):
+    """Return the value that a probe watches."""
+    if watch.code == 0:
+        return float(load_i8(watch.address))
+    if watch.code == 1:
+        return float(load_i4(watch.address))
+    if watch.code == 2:
+        return float(load_i1(watch.address))
+    return load_f8(watch.address)
+
+
+@jit
+def record_sample(g, number, value, now):
+    """Append a sample."""
+    sample = sample_at(g.samples + g.sample_count * _SAMPLE_BYTES)
+    sample.time_ps = now
+    sample.value = value
+    sample.watch = number
+    g.sample_count += 1
+
+
+@jit
+def look_at_changes(g, now):
+    """Record every watched field that has another value than before."""
+    for number in range(g.n_watches):
+        watch = watch_at(g.watches + number * _WATCH_BYTES)
+        if watch.every_ps == 0:
+            value = value_of(watch)
+            if value != watch.last:
+                watch.last = value
+                record_sample(g, number, value, now)
+
+
+@jit
+def dispatch_timer(g, rank, now):
+    """Find the timer that a rank names, and serve it."""
+    kind = (rank - SENDER_TIMER) >> RANK_SHIFT
+    number = rank & RANK_MASK
+    count = g.n_sender_slots
+    if kind == 1:
+        count = g.n_receiver_slots
+    elif kind == 2:
+        count = g.n_transfer_slots
+    elif kind == 3:
+        count = g.n_endpoint_slots
+    elif kind == 4:
+        count = g.n_egress_slots
+    expire(g, kind, number // count, number % count, now)
+
+
+def run_kernel(address, until_ps, max_events):
+    """Process events before `until_ps`, at most `max_events`; return why it stopped."""
+    g = globals_at(address)
+    events = g.events
+    last_event = events + max_events
+    reason = STOPPED
+    while g.heap_length > 0 and g.unfinished > 0:
+        now = load_i8(g.heap)
+        if now >= until_ps:
+            break
+        if events >= last_event:
+            reason = PAUSED
+            break
+        if g.packet_capacity - g.packet_count + g.free_count < g.reserve_packets:
+            reason = MORE_PACKETS
+            break
+        if g.heap_capacity - g.heap_length < g.reserve_events:
+            reason = MORE_EVENTS
+            break
+        if g.sample_capacity - g.sample_count < g.n_watches:
+            reason = MORE_SAMPLES
+            break
+        rank = load_i8(g.heap + 8)
+        g.now_ps = now
+        events += 1
+        number = rank & RANK_MASK
+        if rank < WAKE:
+            if rank >= DELIVER:
+                deliver(g, number, now)
+            else:
+                heap_pop(g)
+                if g.next_start < g.n_starts and load_entry(g.starts, g.next_start) == number:
+                    g.next_start += 1
+                    if g.next_start < g.n_starts:
+                        upcoming = load_entry(g.starts, g.next_start)
+                        heap_push(g, message_at(g, upcoming).start_ps, START + upcoming)
+                start(g, number, now)
+        else:
+            heap_pop(g)
+            if rank < PACE:
+                port = port_at(g, number)
+                port.is_wake_pending = 0
+                send_next(g, port, now)
+            elif rank < SENDER_TIMER:
+                pace(g, number, now)
+            elif rank < PROBE:
+                dispatch_timer(g, rank, now)
+            else:
+                watch = watch_at(g.watches + number * _WATCH_BYTES)
+                record_sample(g, number, value_of(watch), now)
+                heap_push(g, now + watch.every_ps, PROBE + number)
+        if g.n_changes:
+            look_at_changes(g, now)
+    g.events = events
+    return reason
+
+
+def call_rows(hook, params, base, stride, count):
+    """Call on_open or on_port for every row: queue pairs and ports are both passed, a hook takes its own."""
+    for number in range(count):
+        row = base + number * stride
+        call(hook, params, row, row, 0, 0, 0, 0, 0)

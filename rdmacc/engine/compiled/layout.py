@@ -1,0 +1,289 @@
+"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches.
+
+Each row begins with the engine's own fields and those of `rdmacc.state`; the records of the scheme's components follow.
+So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is compiled once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdmacc import state
+from rdmacc.engine.hooks import records_of
+from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
+from rdmacc.scheme import Scheme
+
+__all__ = [
+    "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",
+    "KernelGlobals", "Layout",
+]  # fmt: skip
+
+
+class _Packet(Record):
+    next = Int32(-1, "the packet behind it in a queue, on a link or in the free list")
+    in_port = Int32(-1, "the switch's own port to the neighbour that it came from")
+    arrival_ps = Int()
+
+
+class _Message(Record):
+    next_pending = Int32(-1, "next unacknowledged message of the queue pair")
+    waits_for = Int32()
+    is_open = Byte()
+
+
+class _QueuePair(Record):
+    nic = Int32()
+    reply_nic = Int32()
+    first_pending = Int32(-1)
+    last_pending = Int32(-1)
+    remaining = Int32()
+    next_ready = Int32(-1)
+    first_message = Int32()
+
+
+class _Port(Record):
+    busy_until_ps = Int()
+    byte_ps = Float()
+    delay_ps = Int()
+    waiting = Int32()
+    paused = Int32()
+    flight_head = Int32(-1)
+    flight_tail = Int32(-1)
+    node = Int32()
+    peer = Int32()
+    reverse = Int32()
+    pause_sent = Int32()
+    is_wake_pending = Byte()
+    is_nic = Byte()
+    peer_is_host = Byte()
+    has_loss = Byte()
+
+
+class _PortCold(Record):
+    paused_since_ps = Int()
+    headroom_bytes = Int()
+    loss_key = Int()
+    loss_count = Int()
+    loss_data = Float()
+    loss_control = Float()
+
+
+class _Switch(Record):
+    shared_bytes = Int()
+    shared_used = Int()
+    used_bytes = Int()
+    peak_bytes = Int()
+    salt = Int()
+
+
+class _Queue(Record):
+    head = Int32(-1, "first packet; -1 for none")
+    tail = Int32(-1)
+    ready_head = Int32(-1, "first queue pair in line (NICs)")
+    ready_tail = Int32(-1)
+
+
+class _Ingress(Record):
+    used_bytes = Int(doc="reserve and shared")
+    headroom_used = Int()
+
+
+class _Watch(Record):
+    address = Int()
+    every_ps = Int(doc="0 for every change")
+    last = Float(float("nan"))
+    code = Byte(doc="0: i8, 1: i4, 2: i1, 3: f8")
+
+
+class _Sample(Record):
+    time_ps = Int()
+    value = Float()
+    watch = Int()
+
+
+class KernelGlobals(Record):
+    """Everything that there is once: addresses, strides, the clock, totals, the scheme's hooks."""
+
+    now_ps = Int()
+    unfinished = Int()
+    events = Int()
+    heap = Int(doc="address of the root")
+    heap_length = Int()
+    heap_capacity = Int()
+    packets = Int()
+    packet_bytes = Int()
+    packet_capacity = Int()
+    packet_count = Int(doc="rows ever used")
+    free_head = Int(-1)
+    free_count = Int()
+    live_packets = Int()
+    packet_template = Int(doc="address of the headers' defaults")
+    header_offset = Int()
+    header_words = Int(doc="8-byte words of headers")
+    messages = Int()
+    message_bytes = Int()
+    qps = Int()
+    qp_bytes = Int()
+    hosts = Int()
+    host_bytes = Int()
+    ports = Int()
+    port_bytes = Int()
+    queues = Int()
+    ingresses = Int()
+    switches = Int()
+    attach = Int()
+    attachments = Int()
+    n_attachments = Int()
+    last_port = Int()
+    route_first = Int()
+    route_count = Int()
+    route_ports = Int()
+    starts = Int()
+    n_starts = Int()
+    next_start = Int()
+    dependent_first = Int()
+    dependents = Int()
+    has_dependents = Int()
+    member_first = Int()
+    member_count = Int()
+    members = Int()
+    qps_to_first = Int()
+    qps_to = Int()
+    watches = Int()
+    n_watches = Int()
+    n_changes = Int(doc="watches of every change")
+    samples = Int()
+    sample_count = Int()
+    sample_capacity = Int()
+    reserve_packets = Int(doc="packets that one event may need")
+    reserve_events = Int()
+    # the scheme
+    payload_bytes = Int()
+    header_bytes = Int()
+    ack_bytes = Int()
+    cnp_bytes = Int()
+    wire_bytes = Int()
+    data_priority = Int()
+    ack_priority = Int()
+    marks_at_nic = Int()
+    is_lossless = Int()
+    alpha = Float()
+    buffer_reserve_bytes = Int()
+    xon_offset_bytes = Int()
+    limit_bytes = Int()
+    params = Int()
+    on_start = Int()
+    on_send = Int()
+    on_ack = Int()
+    on_cnp = Int()
+    on_credit = Int()
+    on_advert = Int()
+    on_data = Int()
+    on_request = Int()
+    on_announce = Int()
+    on_advertise = Int()
+    on_enqueue = Int()
+    on_dequeue = Int()
+    timers = Int(doc="rows of (deadline offset, handler address), 16 for each record kind")
+    n_sender_slots = Int()
+    n_receiver_slots = Int()
+    n_transfer_slots = Int()
+    n_endpoint_slots = Int()
+    n_egress_slots = Int()
+    # totals
+    sent_bytes = Int()
+    accepted_bytes = Int()
+    discarded_bytes = Int()
+    dropped_bytes = Int()
+    marked_arrivals = Int()
+    acks = Int()
+    naks = Int()
+    cnps = Int()
+    credits = Int()
+    adverts = Int()
+
+
+GLOBALS = record_dtype(KernelGlobals)
+PACKET = record_dtype(state.Packet, _Packet)
+MESSAGE = record_dtype(state.Message, _Message)
+QP = record_dtype(state.QueuePair, _QueuePair)
+HOST = record_dtype(state.Host)
+PORT = record_dtype(_Port, state.Port, _PortCold)
+SWITCH = record_dtype(_Switch)
+QUEUE = record_dtype(_Queue)
+INGRESS = record_dtype(_Ingress)
+WATCH = record_dtype(_Watch)
+SAMPLE = record_dtype(_Sample)
+
+RECORDS = {
+    "packet": (state.Packet, _Packet),
+    "message": (state.Message, _Message),
+    "qp": (state.QueuePair, _QueuePair),
+    "host": (state.Host,),
+    "port": (_Port, state.Port, _PortCold),
+    "switch": (_Switch,),
+}
+"""The engine's records in each kind of row."""
+
+_ATTACHED = {
+    "qp": ("Sender", "Receiver"),
+    "message": ("Transfer",),
+    "host": ("Endpoint",),
+    "port": ("Egress",),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a scheme's records lie in the rows.
+
+    Attributes
+    ----------
+    packet : numpy.dtype
+        A packet with its headers.
+    offsets : dict
+        Offset of each component record in its row, by (record kind, component number).
+    row_bytes : dict
+        Bytes from one row to the next, by "packet", "qp", "message", "host" and "port".
+    defaults : dict
+        One row of each with every field at its default, as bytes.
+    """
+
+    packet: np.dtype[np.void]
+    offsets: dict[tuple[str, int], int]
+    row_bytes: dict[str, int]
+    defaults: dict[str, bytes]
+
+    @classmethod
+    def of(cls, scheme: Scheme) -> Layout:
+        """Lay out the rows of a scheme."""
+        offsets: dict[tuple[str, int], int] = {}
+        row_bytes: dict[str, int] = {}
+        defaults: dict[str, bytes] = {}
+        for owner, base in RECORDS.items():
+            row = _default_row(record_dtype(*base), base)
+            for kind in _ATTACHED.get(owner, ()):
+                for number, record in records_of(scheme, kind):
+                    offsets[kind, number] = len(row)
+                    row += _default_row(record_dtype(record), (record,))
+            row_bytes[owner], defaults[owner] = len(row), row
+        headers = tuple(record for _, record in records_of(scheme, "Header"))
+        packet = record_dtype(*RECORDS["packet"], *headers)
+        defaults["packet"] = _default_row(packet, (*RECORDS["packet"], *headers))
+        row_bytes["packet"] = len(defaults["packet"])
+        return cls(packet, offsets, row_bytes, defaults)
+
+
+def _default_row(dtype: np.dtype[np.void], records: tuple[type[Record], ...]) -> bytes:
+    """Return a row of defaults, padded to whole 8-byte words."""
+    row = np.zeros(1, dtype)
+    for record in records:
+        fresh = record()
+        for field in record.fields:
+            row[field.name] = field.default
+            if field.is_deadline:
+                row[field.armed_name] = getattr(fresh, field.armed_name)
+    raw = row.tobytes()
+    return raw + bytes(-len(raw) % 8)

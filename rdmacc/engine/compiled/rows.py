@@ -1,0 +1,128 @@
+"""Access to the kernel's rows by number, and the pool of packets."""
+
+from __future__ import annotations
+
+
+from rdmacc.engine.compiled import layout
+from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
+from rdmacc.ranks import RANK_CLASSES, RANK_SHIFT
+
+__all__ = [
+    "DELIVER", "EGRESS_TIMER", "ENDPOINT_TIMER", "PACE", "PROBE", "RANK_MASK", "RECEIVER_TIMER", "SENDER_TIMER",
+    "START", "TRANSFER_TIMER", "WAKE", "discard", "globals_at", "host_at", "ingress_of", "load_entry", "message_at",
+    "new_packet", "packet_at", "port_at", "qp_at", "queue_of", "recycle", "sample_at", "switch_at", "watch_at",
+]  # fmt: skip
+
+(
+    START, DELIVER, WAKE, PACE, SENDER_TIMER, RECEIVER_TIMER, TRANSFER_TIMER, ENDPOINT_TIMER, EGRESS_TIMER, PROBE,
+) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))  # fmt: skip
+RANK_MASK = (1 << RANK_SHIFT) - 1
+
+globals_at = record_at(layout.GLOBALS)
+_packet = record_at(layout.PACKET)
+_message = record_at(layout.MESSAGE)
+_qp = record_at(layout.QP)
+_host = record_at(layout.HOST)
+_port = record_at(layout.PORT)
+_switch = record_at(layout.SWITCH)
+_queue = record_at(layout.QUEUE)
+_ingress = record_at(layout.INGRESS)
+watch_at = record_at(layout.WATCH)
+sample_at = record_at(layout.SAMPLE)
+
+_QUEUE_BYTES = layout.QUEUE.itemsize
+_INGRESS_BYTES = layout.INGRESS.itemsize
+_SWITCH_BYTES = layout.SWITCH.itemsize
+_NUM_CLASSES = layout.state.NUM_CLASSES
+
+
+@jit
+def packet_at(g, number):
+    return _packet(g.packets + number * g.packet_bytes)
+
+
+@jit
+def message_at(g, number):
+    return _message(g.messages + number * g.message_bytes)
+
+
+@jit
+def qp_at(g, number):
+    return _qp(g.qps + number * g.qp_bytes)
+
+
+@jit
+def host_at(g, node):
+    return _host(g.hosts + node * g.host_bytes)
+
+
+@jit
+def port_at(g, number):
+    return _port(g.ports + number * g.port_bytes)
+
+
+@jit
+def switch_at(g, node):
+    return _switch(g.switches + node * _SWITCH_BYTES)
+
+
+@jit
+def queue_of(g, port, cls):
+    """Return the queue of a port's class."""
+    return _queue(g.queues + (port * _NUM_CLASSES + cls) * _QUEUE_BYTES)
+
+
+@jit
+def ingress_of(g, port, cls):
+    """Return the PFC account of what came in through a port in a class."""
+    return _ingress(g.ingresses + (port * _NUM_CLASSES + cls) * _INGRESS_BYTES)
+
+
+@jit
+def load_entry(table, index):
+    """Return an entry of a table of 32-bit numbers."""
+    return load_i4(table + index * 4)
+
+
+@jit
+def new_packet(g):
+    """Take a packet with its reply fields and headers at their defaults; return its number."""
+    number = g.free_head
+    if number >= 0:
+        packet = packet_at(g, number)
+        g.free_head = packet.next
+        g.free_count -= 1
+    else:
+        number = g.packet_count
+        g.packet_count = number + 1
+        packet = packet_at(g, number)
+    g.live_packets += 1
+    packet.kind = 0
+    packet.ce = 0
+    packet.accepted = 0
+    packet.verdict = 0
+    packet.wire_bytes = 0
+    packet.psn = 0
+    packet.priority = g.ack_priority
+    source = g.packet_template
+    target = g.packets + number * g.packet_bytes + g.header_offset
+    for word in range(g.header_words):
+        store_i8(target + word * 8, load_i8(source + word * 8))
+    return number
+
+
+@jit
+def recycle(g, number):
+    """Give a packet back."""
+    packet = packet_at(g, number)
+    packet.next = g.free_head
+    g.free_head = number
+    g.free_count += 1
+    g.live_packets -= 1
+
+
+@jit
+def discard(g, number):
+    """Drop a packet."""
+    g.dropped_bytes += packet_at(g, number).payload_bytes
+    recycle(g, number)

@@ -1,0 +1,73 @@
+"""Deadlines in the kernel: any record may hold some, an event is pending for each deadline's earliest value.
+
+A compiled hook returns the set of deadlines that moved before their pending event, one bit each: bits 0-11 for
+senders, 12-23 receivers, 24-35 transfers, 36-47 endpoints, 48-59 egresses.
+"""
+
+from __future__ import annotations
+
+
+from rdmacc.engine.compiled.address import jit, load_i8, store_i8
+from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.rows import (
+    EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER,
+)  # fmt: skip
+
+__all__ = ["KINDS", "MAX_SLOTS", "arm", "arm_slots", "cancel"]
+
+MAX_SLOTS = 12
+"""Deadlines of one record kind in a scheme, at most."""
+
+KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress")
+"""Record kinds with deadlines, in the order of their bits and of the rows of `g.timers`."""
+
+_MASK = (1 << MAX_SLOTS) - 1
+
+
+@jit
+def slot_offset(g, kind, slot):
+    """Return the offset of a deadline in its owner's row; its `_armed` companion follows it."""
+    return load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16)
+
+
+@jit
+def arm_slots(g, kind, bits, row, first_rank):
+    """Schedule an event for each deadline in a set."""
+    slot = 0
+    while bits:
+        if bits & 1:
+            at = row + slot_offset(g, kind, slot)
+            time_ps = max(load_i8(at), g.now_ps)
+            store_i8(at + 8, time_ps)
+            heap_push(g, time_ps, first_rank + slot)
+        bits >>= 1
+        slot += 1
+
+
+@jit
+def arm(g, due, qp, message, node, port):
+    """Schedule what a hook's return value asks for; the numbers are those of the records it was called with."""
+    bits = due & _MASK
+    if bits:
+        arm_slots(g, 0, bits, g.qps + qp * g.qp_bytes, SENDER_TIMER + qp * g.n_sender_slots)
+    bits = (due >> MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 1, bits, g.qps + qp * g.qp_bytes, RECEIVER_TIMER + qp * g.n_receiver_slots)
+    bits = (due >> 2 * MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(
+            g, 2, bits, g.messages + message * g.message_bytes, TRANSFER_TIMER + message * g.n_transfer_slots
+        )
+    bits = (due >> 3 * MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 3, bits, g.hosts + node * g.host_bytes, ENDPOINT_TIMER + node * g.n_endpoint_slots)
+    bits = (due >> 4 * MAX_SLOTS) & _MASK
+    if bits:
+        arm_slots(g, 4, bits, g.ports + port * g.port_bytes, EGRESS_TIMER + port * g.n_egress_slots)
+
+
+@jit
+def cancel(g, kind, count, row, never):
+    """Set all deadlines of a record kind in a row to NEVER."""
+    for slot in range(count):
+        store_i8(row + slot_offset(g, kind, slot), never)

@@ -1,0 +1,24 @@
+"""What all tests share: the engines that they run on and how hard Hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ENGINES = ["simpy"]
+"""Every test that simulates runs once on each of these."""
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "ci", derandomize=True, max_examples=40, deadline=None, suppress_health_check=_QUIET, database=None
+)
+settings.register_profile("nightly", max_examples=1000, deadline=None, suppress_health_check=_QUIET, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Name of the engine to simulate with."""
+    return request.param

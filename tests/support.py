@@ -1,0 +1,199 @@
+"""Networks, components and small models that several test files use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import Component, param, topology
+from rdmacc.fabric import Fabric
+from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.protocols.line_rate import LineRate
+from rdmacc.records import Int, Int32, Record
+from rdmacc.state import DROP
+from rdmacc.switch.buffer import headroom_bytes
+
+WIRE = 1048
+"""Bytes on the wire of a full packet with the default sizes; the payload is 1000."""
+ACK_WIRE = 64
+PFC_WIRE = 64
+
+
+def transmission(wire_bytes, rate_bps):
+    """Return the time of a packet on a link, in whole ps."""
+    return int(wire_bytes * (8e12 / rate_bps) + 0.5)
+
+
+def chain(rates, delays, buffer="10MB"):
+    """Return h0 - s0 - s1 - ... - h1 with one link for each rate (bit/s) and delay (ps)."""
+    graph = nx.Graph(name="chain")
+    names = ["h0", *(f"s{i}" for i in range(len(rates) - 1)), "h1"]
+    for name in names:
+        if name[0] == "h":
+            topology.add_host(graph, name)
+        else:
+            topology.add_switch(graph, name, buffer)
+    for one, other, rate, delay in zip(names, names[1:], rates, delays):
+        topology.add_link(graph, one, other, rate, delay)
+    return graph
+
+
+def spokes(rates, delay="1us", buffer="10MB"):
+    """Return one switch s0 with a host h{i} for each rate."""
+    graph = nx.Graph(name="spokes")
+    for i in range(len(rates)):
+        topology.add_host(graph, f"h{i}")
+    topology.add_switch(graph, "s0", buffer)
+    for i, rate in enumerate(rates):
+        topology.add_link(graph, f"h{i}", "s0", rate, delay)
+    return graph
+
+
+def by_packets(rates, delays, wires):
+    """Return when each packet of a lone message is through, following every packet over every hop."""
+    arrivals = [0] * len(wires)
+    for rate, delay in zip(rates, delays):
+        free = 0
+        for i, wire in enumerate(wires):
+            free = max(free, arrivals[i]) + transmission(wire, rate)
+            arrivals[i] = free + delay
+    return arrivals
+
+
+def samples(result, name):
+    """Return a probe's samples as a list of (time, value)."""
+    rows = result.probes[result.probes["probe"] == name]
+    return list(zip(rows["time_ps"].tolist(), rows["value"].tolist()))
+
+
+def line_rate(**changes):
+    """Return the scheme without congestion control, changed."""
+    return rdmacc.scheme("line-rate").replace(**changes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropOnce(Component):
+    """Fault injection at each port of a switch: drop the first copies of some packets of a message."""
+
+    first_psn: int = param(0, "first packet to drop")
+    last_psn: int = param(0, "last packet to drop")
+    times: int = param(1, "copies of each to drop")
+    message: int = param(0, "of this message")
+
+    class Egress(Record):
+        """Drops at one port."""
+
+        drops = Int32()
+
+    @staticmethod
+    def on_enqueue(params, egress, packet):
+        if packet.message == params.message and params.first_psn <= packet.psn <= params.last_psn:
+            if egress.drops < params.times * (params.last_psn - params.first_psn + 1):
+                egress.drops += 1
+                packet.verdict = DROP
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watcher(Component):
+    """Counts, at the receiver, what loss recovery accepts, and what it accepts out of order."""
+
+    class Transfer(Record):
+        """Of one message."""
+
+        accepted_packets = Int32()
+        accepted_payload = Int()
+        disorders = Int32(doc="accepted packets whose number is not the next one")
+
+    @staticmethod
+    def on_data(transfer, packet):
+        if packet.accepted:
+            if packet.psn != transfer.accepted_packets:
+                transfer.disorders += 1
+            transfer.accepted_packets += 1
+            transfer.accepted_payload += packet.payload_bytes
+
+
+def dropping(first_psn, last_psn=None, times=1, **changes):
+    """Return line-rate whose first switch drops some packets."""
+    last = first_psn if last_psn is None else last_psn
+    dropper = DropOnce(first_psn=first_psn, last_psn=last, times=times)
+    return rdmacc.Scheme(name="dropping", recovery=GoBackN(**changes), control=(LineRate(),), switch=(dropper,))
+
+
+def check_conservation(result):
+    """Assert that every payload byte sent is accounted for, and every packet too."""
+    counters = result.counters
+    fates = ("accepted_bytes", "discarded_bytes", "dropped_bytes", "in_flight_bytes")
+    assert counters.sent_bytes == sum(counters[fate] for fate in fates)
+    if (result.flows["status"] == "finished").all() and counters.timeouts == 0:
+        assert counters.accepted_bytes == result.flows["size_bytes"].sum()
+
+
+def check_finished(result):
+    """Assert that all messages are finished, nothing was left behind, and conservation."""
+    assert (result.flows["status"] == "finished").all()
+    check_conservation(result)
+
+
+# Random scenarios
+
+RATES = ("1Gbps", "10Gbps", "25Gbps", "33Gbps", "100Gbps")
+
+
+@st.composite
+def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60_000), wire=WIRE):
+    """Random networks: switches joined at random, hosts with one to three links to switches or hosts.
+
+    Buffers hold the PFC reserves and headrooms and a random rest.
+    """
+    n_switches, n_hosts = draw(st.integers(1, max_switches)), draw(st.integers(2, max_hosts))
+    names = draw(st.permutations([f"s{i}" for i in range(n_switches)] + [f"h{i}" for i in range(n_hosts)]))
+    graph = nx.Graph()
+    for name in names:
+        if name[0] == "h":
+            topology.add_host(graph, name)
+        else:
+            topology.add_switch(graph, name, 1)
+    rates, delays = st.sampled_from(RATES), st.integers(1, 2_000_000)
+    for i in range(n_switches):
+        for j in range(i):
+            if j == i - 1 or draw(st.booleans()):
+                topology.add_link(graph, f"s{i}", f"s{j}", draw(rates), draw(delays))
+    for i in range(n_hosts):
+        others = [f"s{j}" for j in range(n_switches)] + [f"h{j}" for j in range(i)]
+        links = draw(st.lists(st.sampled_from(others), min_size=0, max_size=max_links - 1, unique=True))
+        for other in dict.fromkeys([f"s{draw(st.integers(0, n_switches - 1))}", *links]):
+            topology.add_link(graph, f"h{i}", other, draw(rates), draw(delays))
+    for name in topology.switches(graph):
+        need = sum(
+            4096 + headroom_bytes(link["rate_bps"], link["delay_ps"], wire)
+            for link in graph.adj[name].values()
+        )
+        graph.nodes[name]["buffer_bytes"] = need + draw(st.integers(*extra_buffer))
+    return graph
+
+
+@st.composite
+def workloads(draw, graph, max_messages=8, max_bytes=30_000, window_ps=20_000_000):
+    """Random messages between hosts that a path joins, some in groups, some after others."""
+    fabric = Fabric.from_graph(graph)
+    hosts = topology.hosts(graph)
+    pairs = [
+        (src, dst)
+        for src in hosts
+        for dst in hosts
+        if src != dst and fabric.reachable(fabric.index[src], fabric.index[dst])
+    ]
+    rows = []
+    for number in range(draw(st.integers(1, max_messages))):
+        src, dst = draw(st.sampled_from(pairs))
+        size = draw(st.integers(1, max_bytes))
+        start = draw(st.integers(0, window_ps))
+        group = draw(st.sampled_from([None, None, 0, 1]))
+        after = draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
+        weight = draw(st.sampled_from([1.0, 1.0, 0.5, 3.0]))
+        rows.append((src, dst, size, start, group, tuple(after), weight))
+    return rdmacc.messages(rows)

@@ -1,0 +1,253 @@
+"""Completion times against formulas derived by hand, to the picosecond.
+
+Theory: store-and-forward over k links. A packet of w bytes takes t_j = w / C_j + d_j on link j; n packets in a row are
+limited by the slowest link; FIFO queues serve in the order of arrival, hosts serve their queue pairs round robin.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.units import us
+from tests.support import ACK_WIRE, WIRE, by_packets, chain, check_finished, spokes, transmission
+
+G100, G40, G25, G10 = 100e9, 40e9, 25e9, 10e9
+
+
+def fcts(graph, work, engine, scheme="line-rate", **options):
+    """Return the completion times in ps, by message; every message must finish."""
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, **options)
+    check_finished(result)
+    return result.flows["fct_ps"].tolist()
+
+
+def one(size, start=0):
+    return rdmacc.messages([("h0", "h1", size, start)])
+
+
+@pytest.mark.parametrize("hops", [2, 3, 5])
+@pytest.mark.parametrize("size", [1, 999, 1000])
+def test_one_packet_over_equal_hops(engine, hops, size):
+    t, d = transmission(size + 48, G100), us(1)
+    assert fcts(chain([G100] * hops, [d] * hops), one(size), engine) == [hops * (t + d)]
+
+
+def test_one_packet_by_hand(engine):
+    """1048 B at 100 Gb/s are 83.84 ns: two hops of 1 us each make 2167.68 ns."""
+    assert fcts(rdmacc.star(2), one(1000), engine) == [2_167_680]
+
+
+def test_one_packet_over_unequal_hops(engine):
+    rates, delays = [G100, G10, G40], [us(1), us(3), 500]
+    expected = sum(transmission(WIRE, rate) for rate in rates) + sum(delays)
+    assert fcts(chain(rates, delays), one(1000), engine) == [expected]
+
+
+@pytest.mark.parametrize("packets", [2, 3, 100])
+def test_n_packets_over_equal_hops(engine, packets):
+    """(n - 1) t behind the first packet."""
+    t, d = transmission(WIRE, G100), us(1)
+    expected = (packets - 1) * t + 3 * (t + d)
+    assert fcts(chain([G100] * 3, [d] * 3), one(packets * 1000), engine) == [expected]
+
+
+@pytest.mark.parametrize("rates", [(G100, G10), (G10, G100), (G40, G10, G25), (33e9, 7e9, 11e9)])
+def test_n_packets_over_unequal_hops(engine, rates):
+    """(n - 1) transmissions of the slowest link behind the first packet."""
+    delays = [us(1) + 7 * i for i in range(len(rates))]
+    times = [transmission(WIRE, rate) for rate in rates]
+    expected = 49 * max(times) + sum(times) + sum(delays)
+    assert fcts(chain(rates, delays), one(50_000), engine) == [expected]
+
+
+def test_shorter_last_packet_does_not_wait(engine):
+    """Equal hops: the last packet, of 248 B on the wire, is behind n - 1 full ones on the first link only."""
+    t, short, d = transmission(WIRE, G100), transmission(248, G100), us(1)
+    expected = 9 * t + 3 * (short + d)  # it arrives at each switch after the full one has left
+    full_one_gone = 9 * t + 2 * (t + d) + d  # ... unless the full ones are still being sent
+    expected = max(expected, full_one_gone - d + short + d)
+    assert fcts(chain([G100] * 3, [d] * 3), one(9_200), engine) == [expected]
+
+
+@given(
+    links=st.lists(
+        st.tuples(st.integers(10**9, 4 * 10**11), st.integers(1, 5_000_000)), min_size=2, max_size=5
+    ),
+    size=st.integers(1, 40_000),
+)
+@example(links=[(10**11, 1), (10**9, 1), (10**11, 1)], size=1001)
+def test_any_chain_as_packet_by_packet(engine, links, size):
+    rates, delays = zip(*links)
+    wires = [WIRE] * (size // 1000) + ([size % 1000 + 48] if size % 1000 else [])
+    assert fcts(chain(rates, delays), one(size), engine) == [by_packets(rates, delays, wires)[-1]]
+
+
+def test_time_of_the_last_ack(engine):
+    """The ACK of 64 B returns over the same links; a lone flow's last ACK waits for nothing."""
+    rates, delays = [G100, G10, G40], [us(1), us(3), 500]
+    result = rdmacc.simulate(chain(rates, delays), one(1000), "line-rate", engine=engine)
+    back = sum(transmission(ACK_WIRE, rate) for rate in rates) + sum(delays)
+    assert result.flows["acked_ps"].tolist() == [result.flows["fct_ps"][0] + back]
+    assert result.now_ps == result.flows["acked_ps"][0]
+
+
+def test_a_later_start_shifts_everything(engine):
+    graph = chain([G100, G10], [us(1), us(2)])
+    early = rdmacc.simulate(graph, one(12_345), "line-rate", engine=engine).flows
+    late = rdmacc.simulate(graph, one(12_345, "3us"), "line-rate", engine=engine).flows
+    assert late["start_ps"].tolist() == [us(3)]
+    for column in ("fct_ps", "acked_ps", "ideal_fct_ps"):
+        assert late[column].tolist() == early[column].tolist()
+
+
+# Two flows on one link
+
+
+@pytest.mark.parametrize(("n1", "n2"), [(1, 1), (10, 10), (5, 20), (20, 5), (1, 30)])
+def test_two_senders_share_the_last_link(engine, n1, n2):
+    """Packets arrive in pairs every t; the switch serves h1's before h2's. Alone again, a flow gets the whole link."""
+    t, d = transmission(WIRE, G100), us(1)
+    work = rdmacc.messages([("h1", "h0", n1 * 1000), ("h2", "h0", n2 * 1000)])
+    position1 = n1 + min(n1 - 1, n2)  # packets served up to h1's last one
+    position2 = n2 + min(n2, n1)
+    expected = [(t + d) + position1 * t + d, (t + d) + position2 * t + d]
+    assert fcts(rdmacc.star(3), work, engine) == expected
+
+
+def test_two_equal_flows_by_hand(engine):
+    """64 packets each at 100 Gb/s and 1 us: 128 t + 2 d and one t more."""
+    work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
+    assert fcts(rdmacc.star(3), work, engine) == [128 * 83_840 + 2_000_000, 129 * 83_840 + 2_000_000]
+
+
+@pytest.mark.parametrize("lead", [1, 3, 9])
+def test_a_second_flow_joins_later(engine, lead):
+    """Flow 2 starts `lead` packet times after flow 1 (and 1 ps): from then on the link alternates."""
+    t, d, n = transmission(WIRE, G100), us(1), 10
+    work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000, lead * t + 1)])
+    # Before flow 2's first packet, lead + 1 of flow 1's have come (the last one 1 ps earlier).
+    served1 = n + (n - lead - 1)
+    expected = [t + d + served1 * t + d, t + d + 2 * n * t + d - (lead * t + 1)]
+    assert fcts(rdmacc.star(3), work, engine) == expected
+
+
+@pytest.mark.parametrize("senders", [3, 8])
+def test_incast_of_one_packet_each(engine, senders):
+    """All arrive together; the switch serves them in the order of their ports."""
+    t, d = transmission(WIRE, G100), us(1)
+    work = rdmacc.incast([f"h{i + 1}" for i in range(senders)], "h0", 1000)
+    assert fcts(rdmacc.star(senders + 1), work, engine) == [t + d + (i + 1) * t + d for i in range(senders)]
+
+
+def test_two_messages_share_a_nic_round_robin(engine):
+    """From one host to two others: message 0 starts first and is in line again when 1 joins: 0 0 1 0 1 ... 0 1 1."""
+    t, d, n = transmission(WIRE, G100), us(1), 10
+    work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000)])
+    assert fcts(rdmacc.star(3), work, engine) == [(2 * n - 2) * t + t + 2 * d, 2 * n * t + t + 2 * d]
+
+
+def test_a_message_that_joins_later_alternates(engine):
+    """The second starts in the middle of the first one's third packet: 0 0 0 0 1 0 1 ..."""
+    t, d, n = transmission(WIRE, G100), us(1), 10
+    start = 2 * t + t // 2
+    work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000, start)])
+    alone = 4  # message 0 was in line when the other came
+    expected = [(alone + 2 * (n - alone)) * t + t + 2 * d, 2 * n * t + t + 2 * d - start]
+    assert fcts(rdmacc.star(3), work, engine) == expected
+
+
+def test_messages_of_one_pair_share_a_queue_pair_first_in_first_out(engine):
+    """With DASR the messages between two hosts go one after the other, at line rate."""
+    t, d = transmission(WIRE, G100), us(1)
+    work = rdmacc.messages([("h0", "h1", 10_000), ("h0", "h1", 5_000)])
+    assert fcts(rdmacc.star(2), work, engine, scheme="dasr") == [11 * t + 2 * d, 16 * t + 2 * d]
+
+
+def test_the_faster_link_into_the_receiver_does_not_matter(engine):
+    """Two 10 Gb/s senders into a 100 Gb/s receiver never meet: each is as if alone."""
+    graph = spokes([G100, G10, G10])
+    work = rdmacc.messages([("h1", "h0", 10_000), ("h2", "h0", 10_000, transmission(WIRE, G100))])
+    result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
+    assert result.flows["fct_ps"].tolist() == result.flows["ideal_fct_ps"].tolist()
+
+
+# Messages that wait for others
+
+
+def test_a_message_of_the_receiver_waits_for_the_delivery(engine):
+    """A response starts when the request's last byte is there."""
+    work = rdmacc.messages([("h0", "h1", 5_000), ("h1", "h0", 1_000, 0, None, (0,))])
+    flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows
+    assert flows["start_ps"][1] == flows["fct_ps"][0]
+
+
+def test_a_message_of_the_sender_waits_for_the_ack(engine):
+    """The next request of the same host starts when the last ACK is back."""
+    work = rdmacc.messages([("h0", "h1", 5_000), ("h0", "h2", 1_000, 0, None, (0,))])
+    flows = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine).flows
+    assert flows["start_ps"][1] == flows["acked_ps"][0]
+
+
+def test_a_message_waits_for_all_and_for_its_start(engine):
+    rows = [("h0", "h1", 5_000), ("h2", "h1", 9_000), ("h1", "h0", 1_000, 0, None, (0, 1))]
+    graph = rdmacc.star(3)
+    flows = rdmacc.simulate(graph, rdmacc.messages(rows), "line-rate", engine=engine).flows
+    assert flows["start_ps"][2] == max(flows["fct_ps"][:2])
+    rows[2] = ("h1", "h0", 1_000, "1ms", None, (0, 1))
+    flows = rdmacc.simulate(graph, rdmacc.messages(rows), "line-rate", engine=engine).flows
+    assert flows["start_ps"][2] == us(1000)
+
+
+def test_a_ping_pong_takes_the_sum(engine):
+    """Each message waits for the one before: one-way times, and each response goes behind the ACK of its request."""
+    rows = [("h0", "h1", 1_000) if i % 2 == 0 else ("h1", "h0", 1_000) for i in range(20)]
+    work = rdmacc.messages([(*row, 0, None, (i - 1,) if i else ()) for i, row in enumerate(rows)])
+    flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows
+    ack = transmission(ACK_WIRE, G100)
+    assert flows["start_ps"].tolist() == [0, *(i * 2_167_680 + (i - 1) * ack for i in range(1, 20))]
+
+
+# The ideal of the result
+
+TOPOLOGIES = {
+    "star": topology.star(4),
+    "dumbbell": topology.dumbbell(2, 2, rate="25Gbps", bottleneck_rate="10Gbps"),
+    "leaf-spine": topology.leaf_spine(3, 2, 2, rate="25Gbps", spine_rate="100Gbps", delay="700ns"),
+    "fat-tree": topology.fat_tree(4),
+    "clos": topology.clos(2, 2, 2, 2, 2, rate="10Gbps", fabric_rate="40Gbps"),
+}
+
+
+@pytest.mark.parametrize("scheme", ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"])
+@pytest.mark.parametrize("name", TOPOLOGIES)
+@settings(max_examples=8)
+@given(data=st.data())
+def test_a_lone_flow_takes_the_ideal_time(engine, name, scheme, data):
+    graph = TOPOLOGIES[name]
+    src, dst = data.draw(st.permutations(topology.hosts(graph)))[:2]
+    size = data.draw(st.one_of(st.integers(1, 3_000), st.integers(1, 50_000)))
+    seed = data.draw(st.integers(0, 3))
+    work = rdmacc.messages([(src, dst, size)])
+    flows = rdmacc.simulate(graph, work, scheme, engine=engine, seed=seed).flows
+    assert flows["fct_ps"].tolist() == flows["ideal_fct_ps"].tolist()
+    assert flows["slowdown"].tolist() == [1.0]
+
+
+def test_a_lone_flow_takes_the_ideal_time_in_a_big_network(engine):
+    """Dart's 1,024 hosts: within a rack, a pod and across the core, one after the other."""
+    ends = [("h0", "h1"), ("h1", "h17"), ("h17", "h1023"), ("h1023", "h500")]
+    work = rdmacc.messages([(*pair, 20_500, i * us(1000)) for i, pair in enumerate(ends)])
+    flows = rdmacc.simulate(topology.dart_clos(), work, "dasr", engine=engine).flows
+    assert flows["fct_ps"].tolist() == flows["ideal_fct_ps"].tolist()
+    assert flows["ideal_fct_ps"].nunique() == 3  # 2, 4 and 6 hops
+
+
+def test_flows_on_disjoint_paths_take_the_ideal_time(engine):
+    hosts = topology.hosts(rdmacc.star(8))
+    work = rdmacc.long_flows(zip(hosts[:4], hosts[4:]), "20kB")
+    flows = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine=engine).flows
+    assert flows["fct_ps"].tolist() == flows["ideal_fct_ps"].tolist()

@@ -1,0 +1,238 @@
+"""What must hold in any network, whatever its protocols: bytes are conserved, messages arrive in order, lossless is.
+
+Random small networks (multi-homed hosts, unequal rates), workloads (groups, `after`), schemes, buffers and losses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import DeadlockError, DropTail, Loss, Pfc, StalledError, probes
+from rdmacc.protocols.go_back_n import GoBackN
+from tests.support import Watcher, check_conservation, networks, workloads
+
+NAMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr", "dasr-no-look-ahead"]
+POLICIES = {
+    "pfc": st.builds(
+        Pfc,
+        alpha=st.sampled_from([1 / 16, 1 / 8, 0.5, 1.0, 8.0]),
+        xon_offset_bytes=st.sampled_from([0, 3072]),
+    ),
+    "droptail": st.builds(
+        DropTail, alpha=st.sampled_from([1 / 8, 1.0, 8.0]), limit_bytes=st.sampled_from([0, 3_000, 20_000])
+    ),
+}
+
+
+@st.composite
+def schemes(draw, policy):
+    """Random schemes of rdmacc's, eager to mark, with short timers; a Watcher checks the order."""
+    base = rdmacc.scheme(draw(st.sampled_from(NAMES)))
+    recovery = GoBackN(
+        ack_every_packets=draw(st.sampled_from([1, 1, 2, 7])),
+        nak_interval_ps=draw(st.sampled_from(["0us", "5us", "100us"])),
+        timeout_ps="10ms" if policy == "pfc" else draw(st.sampled_from(["30us", "300us"])),
+        retry_limit=draw(st.sampled_from([0, 2, 7])),
+    )
+    marking = [
+        dataclasses.replace(part, kmin_bytes=2_000, kmax_bytes=8_000, reference_bps=0.0, pmax=0.3)
+        for part in base.switch
+    ]
+    return dataclasses.replace(
+        base,
+        recovery=recovery,
+        control=(*base.control, Watcher()),
+        switch=tuple(marking),
+        buffer=draw(POLICIES[policy]),
+        payload_bytes=draw(st.sampled_from([1000, 1000, 256, 4000])),
+    )
+
+
+@st.composite
+def scenarios(draw, policy):
+    scheme = draw(schemes(policy))
+    graph = draw(networks(wire=scheme.wire_bytes))
+    return graph, draw(workloads(graph)), scheme
+
+
+def watch_order(n_messages):
+    """Return probes that show each message's disorders at every change."""
+    return [probes.field("flow", number, "Watcher.disorders") for number in range(n_messages)]
+
+
+def run(graph, work, scheme, engine, **options):
+    """Simulate; a network that deadlocks or stalls gives what it had got to."""
+    try:
+        return rdmacc.simulate(graph, work, scheme, engine=engine, probes=watch_order(len(work)), **options)
+    except (DeadlockError, StalledError) as error:
+        return error.result
+
+
+def check(result):
+    """Assert what holds in any run."""
+    check_conservation(result)
+    flows, counters = result.flows, result.counters
+    received = result.outcome.messages["received_packets"]
+    payload = result.plan.scheme.payload_bytes
+    assert counters.accepted_bytes == np.minimum(received * payload, flows["size_bytes"]).sum()
+    delivered = flows["fct_ps"].notna().to_numpy()
+    assert (received[delivered] == result.plan.packets[delivered]).all()
+    assert (received[~delivered] < result.plan.packets[~delivered]).all()
+    assert (result.probes["value"] == 0.0).all(), "a packet was accepted out of order"
+    done = flows[flows["status"] == "finished"]
+    assert (done["acked_ps"] > done["fct_ps"]).all()
+    assert (result.buffers["peak_bytes"] <= result.buffers["buffer_bytes"]).all()
+    assert counters.live_packets >= 0
+
+
+def check_after(result):
+    """Assert that no message started before those it waits for were complete."""
+    flows = result.flows
+    for number, after in enumerate(result.plan.workload["after"]):
+        if flows["status"][number] == "finished":
+            for earlier in after:
+                assert flows["status"][earlier] in ("finished", "delivered")
+                ended = flows["start_ps"][earlier] + flows["fct_ps"][earlier]
+                assert flows["start_ps"][number] >= ended
+
+
+@settings(max_examples=150)
+@given(scenario=scenarios("pfc"), seed=st.integers(0, 2**31))
+def test_lossless_networks(engine, scenario, seed):
+    graph, work, scheme = scenario
+    result = run(graph, work, scheme, engine, seed=seed)
+    check(result)
+    check_after(result)
+    counters = result.counters
+    assert counters.dropped_packets == counters.lost_packets == counters.pfc_violations == 0
+    if (result.flows["status"] == "finished").all():
+        assert counters.accepted_bytes == counters.sent_bytes == work["size_bytes"].sum()
+        assert counters.retransmissions == counters.naks == 0
+
+
+@settings(max_examples=150)
+@given(scenario=scenarios("droptail"), seed=st.integers(0, 2**31))
+def test_lossy_networks(engine, scenario, seed):
+    graph, work, scheme = scenario
+    result = run(graph, work, scheme, engine, seed=seed)
+    assert set(result.flows["status"]) <= {"finished", "failed"}
+    check(result)
+    check_after(result)
+    assert result.counters.pfc_pauses == 0
+
+
+@settings(max_examples=150)
+@given(
+    scenario=st.one_of(scenarios("droptail"), scenarios("pfc")),
+    seed=st.integers(0, 2**31),
+    loss=st.tuples(st.sampled_from([0.0, 0.01, 0.2]), st.sampled_from([0.0, 0.01, 0.2])),
+)
+def test_links_that_lose_packets(engine, scenario, seed, loss):
+    graph, work, scheme = scenario
+    result = run(graph, work, scheme, engine, seed=seed, faults=[Loss(data=loss[0], control=loss[1])])
+    check(result)
+    check_after(result)
+
+
+@settings(max_examples=40)
+@given(scenario=scenarios("droptail"), until=st.integers(0, 40_000_000))
+def test_conservation_at_any_instant(engine, scenario, until):
+    graph, work, scheme = scenario
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until=until, faults=[Loss(data=0.05)])
+    check_conservation(result)
+    assert result.now_ps <= until
+
+
+@settings(max_examples=40)
+@given(scenario=st.one_of(scenarios("droptail"), scenarios("pfc")))
+def test_the_network_is_empty_when_it_is_quiet(engine, scenario):
+    """After the last message and its last packets no switch holds a byte, and no queue pair owes one."""
+    graph, work, scheme = scenario
+    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine)
+    try:
+        result = simulation.run()
+    except (DeadlockError, StalledError):
+        return
+    if engine != "simpy":
+        return
+    if (result.flows["status"] == "failed").any():
+        return  # its last packets may be under way
+    network = simulation.engine
+    while network.env._queue and network.env.peek() < rdmacc.ms(1) + simulation.now_ps:
+        network.env.step()
+    for port in network.ports:
+        assert port.queue_bytes == sum(port.ingress_bytes) == sum(port.headroom_used) == port.pause_sent == 0
+        assert port.paused == 0
+        assert not port.flight
+    for node in network.nodes:
+        assert getattr(node, "used_bytes", 0) == getattr(node, "shared_used", 0) == 0
+    assert [qp.inflight_bytes for qp in network.qps] == [0] * len(network.qps)
+    assert network.live_packets == 0
+
+
+def test_lossless_incast_of_many(engine):
+    """31 senders, 16 packets each, into one port with 100 kB of buffer beyond the headrooms: nothing is lost."""
+    graph = rdmacc.star(32, buffer=32 * (37_500 + 4096) + 100_000)
+    work = rdmacc.incast([f"h{i}" for i in range(1, 32)], "h0", "64kB")
+    for name in NAMES:
+        result = rdmacc.simulate(graph, work, name, engine=engine)
+        assert (result.flows["status"] == "finished").all()
+        assert result.counters.pfc_violations == 0
+        check_conservation(result)
+
+
+SCRIPT = """
+import sys
+import rdmacc
+graph = rdmacc.leaf_spine(2, 2, 3)
+hosts = rdmacc.topology.hosts(graph)
+work = rdmacc.combine(rdmacc.permutation(hosts, "40kB"), rdmacc.incast(hosts[1:], hosts[0], "20kB"))
+scheme = rdmacc.scheme("dasr", kmin_bytes="5kB")
+result = rdmacc.simulate(
+    graph, work, scheme, engine=sys.argv[1], seed=7, faults=[rdmacc.Loss(data=0.01)],
+    probes=[rdmacc.probes.queue("leaf0", "h0")],
+)
+print(result.flows.to_csv(), result.counters.to_csv(), result.probes.to_csv(), result.ports.to_csv())
+"""
+
+
+def test_same_seed_same_result_in_other_processes(engine):
+    """Nothing depends on the order of sets, on hashes of strings or on what ran before."""
+    root = Path(__file__).parents[1]
+
+    def output(hash_seed):
+        env = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
+        command = [sys.executable, "-c", SCRIPT, engine]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=root).stdout
+
+    first = output("1")
+    assert len(first) > 1000
+    assert first == output("2")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_result_in_one_process(engine, name):
+    graph = rdmacc.leaf_spine(2, 2, 4)
+    work = rdmacc.random_pairs(rdmacc.topology.hosts(graph), 20, "15kB", window="10us")
+    options = {"engine": engine, "seed": 3, "faults": [Loss(data=0.01, control=0.01)]}
+    one, two = (rdmacc.simulate(graph, work, name, **options) for _ in range(2))
+    assert one.flows.equals(two.flows)
+    assert one.counters.equals(two.counters)
+    assert one.ports.equals(two.ports)
+
+
+def test_another_seed_another_result(engine):
+    graph = rdmacc.leaf_spine(2, 4, 4)
+    work = rdmacc.random_pairs(rdmacc.topology.hosts(graph), 20, "15kB")
+    one, two = (rdmacc.simulate(graph, work, "line-rate", engine=engine, seed=seed).flows for seed in (0, 1))
+    assert one["fct_ps"].tolist() != two["fct_ps"].tolist()
