@@ -1,1 +1,1 @@
-"""The figures and tables of the papers, as objects that anyone can rerun."""
+"""x."""

@@ -18,7 +18,7 @@ from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
-    GLOBALS, HOST, INGRESS, MESSAGE, PACKET, PORT, QP, QUEUE, RECORDS, SAMPLE, SWITCH, WATCH, Layout,
+    CACHE_LINE, GLOBALS, HOST, INGRESS, MESSAGE, PACKET, PORT, QP, QUEUE, RECORDS, SAMPLE, SWITCH, WATCH, Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import calls_of, records_of
@@ -56,6 +56,20 @@ def compiled_kernel() -> tuple[Any, Any]:
     return run, call_rows
 
 
+def _aligned(count: int) -> npt.NDArray[np.uint8]:
+    """Return zeroed bytes that begin a cache line."""
+    raw = np.zeros(count + CACHE_LINE, np.uint8)
+    shift = -raw.ctypes.data % CACHE_LINE
+    return raw[shift : shift + count]
+
+
+def _filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
+    """Return `count` copies of a row."""
+    raw = _aligned(len(row) * count)
+    raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
+    return raw
+
+
 class CompiledEngine:
     """A scenario in structured arrays, run by the kernel."""
 
@@ -83,10 +97,8 @@ class CompiledEngine:
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
         """Allocate rows of a kind; return a view of the engine's own fields in them."""
-        default = np.frombuffer(self._layout.defaults[name], np.uint8)
-        raw = np.tile(default, max(count, 1))
-        self._memory[name] = raw
-        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(len(default),))[:count]
+        raw = self._memory[name] = _filled(self._layout.defaults[name], max(count, 1))
+        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self._layout.row_bytes[name],))[:count]
 
     def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
         """Keep a table of numbers; return its address."""
@@ -151,8 +163,10 @@ class CompiledEngine:
         self._hosts = hosts
         self._switches = np.zeros(fabric.n_nodes, SWITCH)
         self._switches["shared_bytes"], self._switches["salt"] = plan.shared_bytes, plan.ecmp_salt
-        self._queues = np.full(count * NUM_CLASSES * 4, -1, np.int32).view(QUEUE)
-        self._ingresses = np.zeros((count, NUM_CLASSES), INGRESS)
+        self._queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
+        for name in QUEUE.names or ():
+            self._queues[name] = -1
+        self._ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self._layout.row_bytes["port"],
             hosts=self._memory["host"].ctypes.data, host_bytes=self._layout.row_bytes["host"],
@@ -262,11 +276,11 @@ class CompiledEngine:
         plan = self.plan
         self._g["reserve_packets"] = 8 + self._fan_in
         self._g["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
-        default = np.frombuffer(self._layout.defaults["packet"], np.uint8).copy()
+        default = _filled(self._layout.defaults["packet"], 1)
         self._memory["packet_template_row"] = default
         start = PACKET.itemsize
         self._set(
-            packet_bytes=len(default), header_offset=start, header_words=(len(default) - start) // 8,
+            packet_bytes=len(default), header_offset=start, header_words=self._layout.header_words,
             packet_template=default.ctypes.data + start,
         )  # fmt: skip
         self._grow_packets(1024 + 2 * self._fan_in)
@@ -284,7 +298,7 @@ class CompiledEngine:
 
     def _grow_packets(self, capacity: int) -> None:
         stride = len(self._layout.defaults["packet"])
-        fresh = np.tile(np.frombuffer(self._layout.defaults["packet"], np.uint8), capacity)
+        fresh = _filled(self._layout.defaults["packet"], capacity)
         if "packet" in self._memory:
             old = self._memory["packet"]
             fresh[: len(old)] = old
@@ -292,12 +306,10 @@ class CompiledEngine:
         self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
 
     def _grow_heap(self, capacity: int) -> None:
-        raw = np.zeros((capacity + HEAP_PADDING + 4) * EVENT_BYTES, np.uint8)
-        shift = -raw.ctypes.data % 64
-        fresh = raw[shift : shift + (capacity + HEAP_PADDING) * EVENT_BYTES].view(np.int64).reshape(-1, 2)
+        fresh = _aligned((capacity + HEAP_PADDING) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
         if "heap" in self._memory:
             fresh[: len(self._heap)] = self._heap
-        self._memory["heap"] = raw
+        self._memory["heap"] = fresh
         self._heap = fresh
         self._set(heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, heap_capacity=capacity)
 

@@ -16,9 +16,13 @@ from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.scheme import Scheme
 
 __all__ = [
-    "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",
+    "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",
     "KernelGlobals", "Layout",
 ]  # fmt: skip
+
+
+CACHE_LINE = 64
+"""Rows of packets and ports begin at cache lines, so that an event touches as few of them as possible."""
 
 
 class _Packet(Record):
@@ -243,6 +247,8 @@ class Layout:
     ----------
     packet : numpy.dtype
         A packet with its headers.
+    header_words : int
+        8-byte words of headers.
     offsets : dict
         Offset of each component record in its row, by (record kind, component number).
     row_bytes : dict
@@ -252,6 +258,7 @@ class Layout:
     """
 
     packet: np.dtype[np.void]
+    header_words: int
     offsets: dict[tuple[str, int], int]
     row_bytes: dict[str, int]
     defaults: dict[str, bytes]
@@ -268,12 +275,15 @@ class Layout:
                 for number, record in records_of(scheme, kind):
                     offsets[kind, number] = len(row)
                     row += _default_row(record_dtype(record), (record,))
+            row += bytes(-len(row) % CACHE_LINE) if owner == "port" else b""
             row_bytes[owner], defaults[owner] = len(row), row
         headers = tuple(record for _, record in records_of(scheme, "Header"))
         packet = record_dtype(*RECORDS["packet"], *headers)
-        defaults["packet"] = _default_row(packet, (*RECORDS["packet"], *headers))
-        row_bytes["packet"] = len(defaults["packet"])
-        return cls(packet, offsets, row_bytes, defaults)
+        row = _default_row(packet, (*RECORDS["packet"], *headers))
+        header_words = (len(row) - PACKET.itemsize) // 8
+        row += bytes(-len(row) % (CACHE_LINE // 2))
+        row_bytes["packet"], defaults["packet"] = len(row), row
+        return cls(packet, header_words, offsets, row_bytes, defaults)
 
 
 def _default_row(dtype: np.dtype[np.void], records: tuple[type[Record], ...]) -> bytes:
