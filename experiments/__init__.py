@@ -1,1 +1,40 @@
-"""x."""
+"""The figures and tables of the papers, as objects that anyone can rerun.
+
+>>> from rdmacc.experiments import experiment
+>>> figure = experiment("dart.fig2")
+>>> table = figure.measure(figure.run(engine="simpy"))
+>>> bool(figure.check(table)["holds"].all())
+True
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments import dart
+from rdmacc.experiments.base import (
+    EXPERIMENTS,
+    SCALES,
+    Claim,
+    Experiment,
+    Point,
+    Verdict,
+    curve,
+    experiment,
+    register,
+    scalar,
+    scalars,
+)
+
+__all__ = [
+    "EXPERIMENTS",
+    "SCALES",
+    "Claim",
+    "Experiment",
+    "Point",
+    "Verdict",
+    "curve",
+    "dart",
+    "experiment",
+    "register",
+    "scalar",
+    "scalars",
+]

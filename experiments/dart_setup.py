@@ -21,9 +21,18 @@ from rdmacc import topology
 from rdmacc.units import size_bytes
 
 __all__ = [
-    "BUFFER_PER_PORT", "DELAY", "LINE_BPS", "PACKET_PS", "RATE", "RECEIVER", "WIRE_BYTES", "Network", "fat_tree",
-    "other_pods", "ports_towards",
-]  # fmt: skip
+    "BUFFER_PER_PORT",
+    "DELAY",
+    "LINE_BPS",
+    "PACKET_PS",
+    "RATE",
+    "RECEIVER",
+    "WIRE_BYTES",
+    "Network",
+    "fat_tree",
+    "other_pods",
+    "ports_towards",
+]
 
 RATE, LINE_BPS = "10Gbps", 10e9
 DELAY = "5us"
@@ -57,4 +66,3 @@ def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tu
         for peer in graph[node]
         if distance.get(peer, hops) == distance[node] - 1
     ]
-

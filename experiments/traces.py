@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
@@ -27,7 +29,7 @@ def first_within(trace: pd.Series, from_ps: float, target: float, tolerance: flo
 
 
 def settled(trace: pd.Series, from_ps: float, target: float, tolerance: float) -> float:
-    """Return the time, at least `from_ps`, from which on the value stays near a target; NaN if it ends elsewhere."""
+    """Return the first time, from `from_ps` on, after which the value stays near a target; NaN if never."""
     is_far = (abs(trace - target) > tolerance * abs(target)).to_numpy()
     if not len(trace) or is_far[-1]:
         return float("nan")
@@ -51,9 +53,7 @@ def mean_between(samples: pd.Series, from_ps: float, to_ps: float) -> float:
 def time_in(trace: pd.Series, value: float, from_ps: float, to_ps: float) -> float:
     """Return for how long, between two times, the trace has a value."""
     edges = np.unique(np.clip([from_ps, *trace.index.to_list(), to_ps], from_ps, to_ps))
-    return float(sum(
-        end - begin for begin, end in zip(edges[:-1], edges[1:], strict=True) if value_at(trace, begin) == value
-    ))  # fmt: skip
+    return float(sum(end - begin for begin, end in pairwise(edges) if value_at(trace, begin) == value))
 
 
 def shown(trace: pd.Series, from_ps: int, to_ps: int) -> pd.Series:

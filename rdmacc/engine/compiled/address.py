@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import from_dtype, njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "record_at", "store_i4", "store_i8"]
+__all__ = ["call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "prefetch", "record_at", "store_i4", "store_i8"]
 
 _I64 = ir.IntType(64)
 
@@ -65,6 +66,21 @@ load_i1 = _loader(types.int8, ir.IntType(8))
 load_f8 = _loader(types.float64, ir.DoubleType())
 store_i8 = _storer(types.int64, _I64)
 store_i4 = _storer(types.int32, ir.IntType(32))
+
+
+@intrinsic
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Ask the cache for the line at an address that will soon be written."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, flag(1), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 @intrinsic

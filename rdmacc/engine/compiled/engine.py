@@ -84,7 +84,7 @@ class CompiledEngine:
         self._memory: dict[str, Any] = {}
         self._globals = np.zeros(1, GLOBALS)
         self._g = self._globals[0]
-        self._g["free_head"] = -1
+        self._g["free_head"] = self._g["spare"] = -1
         self._fill_scheme()
         self._fill_nodes()
         self._fill_flows()
@@ -306,7 +306,8 @@ class CompiledEngine:
         self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
 
     def _grow_heap(self, capacity: int) -> None:
-        fresh = _aligned((capacity + HEAP_PADDING) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
+        fresh = _aligned((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
+        fresh[:] = NEVER
         if "heap" in self._memory:
             fresh[: len(self._heap)] = self._heap
         self._memory["heap"] = fresh

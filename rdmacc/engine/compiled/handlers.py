@@ -218,13 +218,14 @@ def _source_of(function: Callable[..., Any]) -> str:
 
 
 def _line_and_reason(message: str) -> tuple[int | None, str]:
-    """Pick the innermost source line and the first reason out of Numba's message."""
+    """Pick the first source line and the first reason out of Numba's message."""
     line = None
     for text in message.splitlines():
         if text.startswith('File "') and ", line " in text:
             number = text.rsplit(", line ", 1)[1].split(":")[0]
-            if number.isdigit() and "hooks_" not in text:
+            if number.isdigit():  # the handler's own line comes first, then the lines that call it
                 line = int(number)
+                break
     reasons = [
         text.strip()
         for text in message.splitlines()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
+from rdmacc.records import NEVER
 
 __all__ = ["EVENT_BYTES", "HEAP_PADDING", "heap_pop", "heap_push", "heap_replace"]
 
 EVENT_BYTES = 16
 HEAP_PADDING = 3
-"""Events left free before the root, so that children 4i+1 .. 4i+4 start at a multiple of 64 bytes."""
+"""Events left free before the root, so that children 4i+1 .. 4i+4 start at a multiple of 64 bytes.
+
+Beyond the last event every entry must hold NEVER, for at least four entries."""
 
 
 @jit
@@ -34,32 +37,41 @@ def heap_push(g, time_ps, rank):
 
 
 @jit
+def is_before(time_ps, rank, other_time_ps, other_rank):
+    """Order events, without a branch: which one comes first cannot be predicted."""
+    return (time_ps < other_time_ps) | ((time_ps == other_time_ps) & (rank < other_rank))
+
+
+@jit
 def heap_replace(g, time_ps, rank):
     """Replace the first event by another one."""
     heap = g.heap
     length = g.heap_length
     i = 0
-    while True:
-        child = 4 * i + 1
-        if child >= length:
-            break
-        end = min(child + 4, length)
+    child = 1
+    while child < length:
+        # The first of four children, by two rounds; behind the last event lie events that never come.
         at = heap + child * EVENT_BYTES
-        best, best_at, best_time = child, at, load_i8(at)
-        child += 1
-        while child < end:
-            at += EVENT_BYTES
-            child_time = load_i8(at)
-            if child_time < best_time or (child_time == best_time and load_i8(at + 8) < load_i8(best_at + 8)):
-                best, best_at, best_time = child, at, child_time
-            child += 1
-        best_rank = load_i8(best_at + 8)
-        if best_time > time_ps or (best_time == time_ps and best_rank >= rank):
+        time_0, rank_0 = load_i8(at), load_i8(at + 8)
+        time_1, rank_1 = load_i8(at + 16), load_i8(at + 24)
+        time_2, rank_2 = load_i8(at + 32), load_i8(at + 40)
+        time_3, rank_3 = load_i8(at + 48), load_i8(at + 56)
+        low = is_before(time_1, rank_1, time_0, rank_0)
+        low_time = time_1 if low else time_0
+        low_rank = rank_1 if low else rank_0
+        high = is_before(time_3, rank_3, time_2, rank_2)
+        high_time = time_3 if high else time_2
+        high_rank = rank_3 if high else rank_2
+        is_high = is_before(high_time, high_rank, low_time, low_rank)
+        best_time = high_time if is_high else low_time
+        best_rank = high_rank if is_high else low_rank
+        if not is_before(best_time, best_rank, time_ps, rank):
             break
         here = heap + i * EVENT_BYTES
         store_i8(here, best_time)
         store_i8(here + 8, best_rank)
-        i = best
+        i = child + (2 + int(high) if is_high else int(low))
+        child = 4 * i + 1
     here = heap + i * EVENT_BYTES
     store_i8(here, time_ps)
     store_i8(here + 8, rank)
@@ -70,6 +82,9 @@ def heap_pop(g):
     """Remove the first event."""
     length = g.heap_length - 1
     g.heap_length = length
+    last = g.heap + length * EVENT_BYTES
+    time_ps, rank = load_i8(last), load_i8(last + 8)
+    store_i8(last, NEVER)
+    store_i8(last + 8, NEVER)
     if length > 0:
-        last = g.heap + length * EVENT_BYTES
-        heap_replace(g, load_i8(last), load_i8(last + 8))
+        heap_replace(g, time_ps, rank)

@@ -139,7 +139,11 @@ def on_arrival(g, host, node, number, now):
     message_number = packet.message
     message = message_at(g, message_number)
     qp = message.qp
-    reply, notice = new_packet(g), new_packet(g)
+    reply = new_packet(g)
+    if g.spare < 0:
+        g.spare = new_packet(g)
+        g.live_packets -= 1
+    notice = g.spare
     hook = g.on_data if packet.kind == DATA else g.on_request
     if packet.kind == DATA and packet.ce:
         g.marked_arrivals += 1
@@ -160,7 +164,10 @@ def on_arrival(g, host, node, number, now):
         else:
             g.discarded_bytes += packet.payload_bytes
     send(g, reply, qp, message_number, now)
-    send(g, notice, qp, message_number, now)
+    if packet_at(g, notice).kind:
+        g.spare = -1
+        g.live_packets += 1
+        send(g, notice, qp, message_number, now)
     if host.announce:
         host.announce = 0
         announce_group(g, node, message_number, now)

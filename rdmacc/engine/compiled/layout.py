@@ -123,6 +123,7 @@ class KernelGlobals(Record):
     free_head = Int(-1)
     free_count = Int()
     live_packets = Int()
+    spare = Int(doc="a fresh packet for a notice, which few arrivals need; -1 for none")
     packet_template = Int(doc="address of the headers' defaults")
     header_offset = Int()
     header_words = Int(doc="8-byte words of headers")

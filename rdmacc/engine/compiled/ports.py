@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from rdmacc.engine.compiled.address import call, jit
+from rdmacc.engine.compiled.address import call, jit, prefetch
 from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.heap import heap_push
 from rdmacc.engine.compiled.rows import (
@@ -107,7 +107,10 @@ def send_next(g, port, now):
 def take(g, queue):
     """Remove the first packet of a queue; return its number."""
     number = queue.head
-    queue.head = packet_at(g, number).next
+    following = packet_at(g, number).next
+    queue.head = following
+    if following >= 0:
+        prefetch(g.packets + following * g.packet_bytes)  # its turn comes soon, and it has left the cache
     return number
 
 

@@ -1,0 +1,14 @@
+"""Dart's experiments, by name. What each is stands in its module; what they share, in `dart_setup`."""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import register
+from rdmacc.experiments.dart_long_flows import Figure2
+from rdmacc.experiments.dart_set import Figure4
+from rdmacc.experiments.dart_short_flows import Figure3
+from rdmacc.experiments.dart_states import Figure5
+
+__all__ = ["Figure2", "Figure3", "Figure4", "Figure5"]
+
+for _figure in (Figure2(), Figure3(), Figure4(), Figure5()):
+    register(_figure)

@@ -1,0 +1,204 @@
+"""Dart, figure 3: a long flow among short ones backs off to its share, for as long as they last.
+
+The set-up is in `dart_setup`. Assumed besides: k is 4 and 16; short flows have 8 KB, which fit into one RTT,
+and 256 KB, which outlast it; they start at the same instant, from senders spread over the other pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, curve, scalar, tidy
+from rdmacc.experiments.dart_setup import LINE_BPS, PACKET_PS, RECEIVER, Network, fat_tree, other_pods
+from rdmacc.experiments.traces import first_within, settled, shown, worst_between
+from rdmacc.plotting import COLOURS, draw_trace, style
+from rdmacc.results import Result
+from rdmacc.units import us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure3"]
+
+_N = f"Dasr.auss_n {RECEIVER}"
+
+
+def _us(value: float) -> str:
+    return f"{value / 1e6:.1f} us"
+
+
+def _each(table: pd.DataFrame, quantity: str, scheme: str = "") -> dict[str, float]:
+    """Return a number of every point, or of those of one scheme, by point."""
+    rows = table[(table["quantity"] == quantity) & table["time_ps"].isna()]
+    return {
+        str(point): float(value)
+        for point, value in zip(rows["point"], rows["value"])
+        if not scheme or str(point).endswith(f" {scheme}")
+    }
+
+
+def _share(table: pd.DataFrame) -> Verdict:
+    errors = {point: abs(value - 1) for point, value in _each(table, "rate / (line / (k+1))").items()}
+    counted = all(value == 1 for value in _each(table, "greatest n / (k+1)").values())
+    worst = max(errors, key=lambda point: errors[point])
+    measured = (
+        f"off by {errors[worst]:.2%} at most ({worst}); n = k+1 in {'all' if counted else 'not all'} points"
+    )
+    return Verdict(measured, errors[worst] <= 0.05 and counted)
+
+
+def _recovery(table: pd.DataFrame) -> Verdict:
+    taken, allowed = _each(table, "time to recover"), _each(table, "time to recover, allowed")
+    worst = max(taken, key=lambda point: taken[point] / allowed[point])
+    measured = f"{_us(taken[worst])} of {_us(allowed[worst])} in the worst point ({worst})"
+    return Verdict(measured, all(taken[point] <= allowed[point] for point in taken))
+
+
+def _earlier(table: pd.DataFrame) -> Verdict:
+    with_it, without = (_each(table, "time to back off", name) for name in ("dasr", "dasr-no-look-ahead"))
+    gains = [without[f"{point}-no-look-ahead"] - value for point, value in with_it.items()]
+    return Verdict(f"earlier by {_us(min(gains))} to {_us(max(gains))}", min(gains) > 0)
+
+
+class Figure3(Experiment):
+    """A long flow meets k short ones: it backs off to 1/(k+1) for as long as they last."""
+
+    name = "dart.fig3"
+    title = "Short flows mixed with long flows"
+    description = (
+        "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
+    )
+    claims = (
+        Claim(
+            id="dart-f3-1",
+            place="III-B",
+            quantity="long-flow rate while k short senders are active",
+            condition="k unique short senders",
+            published="1/(k+1) of line",
+            band="within 5% while n is stable",
+            verdict=_share,
+        ),
+        Claim(
+            id="dart-f3-2",
+            place="III-B",
+            quantity="long-flow recovery after the short flows end",
+            condition="after the last short flow",
+            published="returns to line rate, only for duration of short flows",
+            band=">= 0.95 of line within 2 RTT + n packet times",
+            verdict=_recovery,
+        ),
+        Claim(
+            id="dart-f3-3",
+            place="III-D",
+            quantity="back-off time with look-ahead",
+            condition="look-ahead vs none",
+            published="earlier with look-ahead (dotted)",
+            band="strictly earlier",
+            verdict=_earlier,
+        ),
+    )
+
+    degrees = (4, 16)
+    sizes = ("8kB", "256kB")
+    schemes = ("dasr", "dasr-no-look-ahead")
+    start_ps = us(500)
+    """Start of the short flows."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        network: Network = fat_tree(6) if check_scale(scale) == "quick" else topology.dart_clos
+        long, *others = other_pods(network())
+        points = []
+        for k, size, scheme in product(self.degrees, self.sizes, self.schemes):
+            senders = [others[i * len(others) // k] for i in range(k)]  # spread over the other pods
+            work = workload.combine(
+                workload.incast(senders, RECEIVER, size, start=self.start_ps),
+                workload.long_flows([(long, RECEIVER)]),
+            )
+            lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
+            points.append(
+                Point(
+                    name=f"k={k} {size} {scheme}",
+                    topology=network,
+                    workload=work,
+                    scheme=scheme,
+                    until=self.start_ps + round(1.5 * lasts_ps) + us(300),
+                    seed=seed,
+                    probes=(probes.rate(k), probes.field("host", RECEIVER, "Dasr.auss_n")),
+                    labels={"k": k, "size": size, "scheme": scheme},
+                )
+            )
+        return points
+
+    def measure(self, results: Mapping[str, Result]) -> pd.DataFrame:
+        return pd.concat([self._measure(name, result) for name, result in results.items()], ignore_index=True)
+
+    def _measure(self, name: str, result: Result) -> pd.DataFrame:
+        flows, plan = result.flows, result.plan
+        k = len(flows) - 1
+        rate, n = result.trace(f"rate {k}"), result.trace(_N)
+        share = LINE_BPS / (k + 1)
+        rtt_ps = int(plan.host_base_rtt_ps.max())
+        ack_bytes = plan.scheme.ack_bytes
+        ack_ps = plan.fabric.base_fct_ps(int(plan.dst[k]), int(plan.src[k]), ack_bytes, ack_bytes, 0)
+        full = n.index[n == k + 1]
+        begin_ps = int(full[0]) if len(full) else self.start_ps
+        later = n.index[n.index > begin_ps]
+        end_ps = int(later[0]) if len(later) else result.now_ps
+        # The sender follows when the next ACK has arrived; its packets come n packet times apart by then.
+        from_ps, to_ps = begin_ps + ack_ps + (k + 1) * PACKET_PS, end_ps + ack_ps
+        short = flows.iloc[:k]
+        last_ps = int((short["start_ps"] + short["fct_ps"]).max())
+        numbers = {
+            "greatest n / (k+1)": (float(n.max()) / (k + 1), ""),
+            "n stable for": (end_ps - begin_ps, "ps"),
+            "rate / (line / (k+1))": (worst_between(rate, from_ps, to_ps, share) / share, ""),
+            "time to back off": (first_within(rate, self.start_ps, share, 0.05) - self.start_ps, "ps"),
+            "last short flow ends": (last_ps - self.start_ps, "ps"),
+            "time to recover": (settled(rate, last_ps, LINE_BPS, 0.05) - last_ps, "ps"),
+            "time to recover, allowed": (2 * rtt_ps + (k + 1) * PACKET_PS, "ps"),
+            "median FCT of the short flows": (float(short["fct_ps"].median()), "ps"),
+            "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
+            "CNPs": (int(result.counters["cnps"]), ""),
+        }
+        return tidy(name, numbers, {"rate": (shown(rate, 0, result.now_ps), "bps"), "n": (n, "")})
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        looks = {
+            "dasr": ("DASR", "blue", "-"),
+            "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--"),
+        }
+        with style():
+            figure, axes = plt.subplots(
+                len(self.degrees), len(self.sizes), figsize=(9, 5.6), sharey=True, squeeze=False
+            )
+            for (row, k), (column, size) in product(enumerate(self.degrees), enumerate(self.sizes)):
+                ax: Axes = axes[row, column]
+                for scheme, (label, colour, line) in looks.items():
+                    rate = curve(table, f"k={k} {size} {scheme}", "rate")
+                    draw_trace(
+                        ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour],
+                        linestyle=line,
+                    )  # fmt: skip
+                share = LINE_BPS / (k + 1) / 1e9
+                ax.axhline(share, color="0.4", linewidth=1, linestyle=":")
+                ax.annotate(
+                    f"line / {k + 1}", (0, share), xycoords=("axes fraction", "data"), xytext=(4, 3),
+                    textcoords="offset points", fontsize=9, color="0.35",
+                )  # fmt: skip
+                end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40
+                ax.set(title=f"k = {k}, {size}", ylim=(0, 10.8), xlim=(-0.15 * end, 1.2 * end))
+            for ax in axes[-1]:
+                ax.set_xlabel("time since the short flows' start (µs)")
+            for ax in axes[:, 0]:
+                ax.set_ylabel("long flow's rate (Gb/s)")
+            axes[0, 1].legend(loc="center")
+            figure.suptitle(f"Dart, figure 3: {self.title}", x=0.01, ha="left", fontsize=12)
+        return figure

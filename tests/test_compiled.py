@@ -1,0 +1,212 @@
+"""The compiled engine: its event queue, its memory, a user's own protocol, what it says of one it cannot compile."""
+
+from __future__ import annotations
+
+import heapq
+import subprocess
+import sys
+import textwrap
+
+import numba
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.chance import hash63, uniform
+from rdmacc.engine.compiled import chance, engine, layout
+from rdmacc.engine.compiled.cache import cache_folder
+from rdmacc.engine.compiled.handlers import CompiledHooks
+from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING, heap_pop, heap_push, heap_replace
+from rdmacc.engine.compiled.rows import globals_at
+from rdmacc.engine.select import why_not_compiled
+from rdmacc.records import NEVER
+from rdmacc.simulation import Simulation
+
+
+@numba.njit
+def _push(address, time_ps, rank):
+    heap_push(globals_at(address), time_ps, rank)
+
+
+@numba.njit
+def _pop(address):
+    heap_pop(globals_at(address))
+
+
+@numba.njit
+def _replace(address, time_ps, rank):
+    heap_replace(globals_at(address), time_ps, rank)
+
+
+def test_event_queue_orders_as_heapq_does():
+    rng = np.random.default_rng(1)
+    capacity = 500
+    memory = np.full((capacity + HEAP_PADDING + 4, 2), NEVER, np.int64)
+    g = np.zeros(1, layout.GLOBALS)
+    g["heap"] = memory.ctypes.data + HEAP_PADDING * EVENT_BYTES
+    expected: list[tuple[int, int]] = []
+    for _ in range(20_000):
+        event = (int(rng.integers(20)), int(rng.integers(20)) << 40)
+        choice = rng.random()
+        if not expected or choice < 0.45 and len(expected) < capacity:
+            heapq.heappush(expected, event)
+            _push(g.ctypes.data, *event)
+        elif choice < 0.7:
+            heapq.heappop(expected)
+            _pop(g.ctypes.data)
+        else:
+            heapq.heapreplace(expected, event)
+            _replace(g.ctypes.data, *event)
+        assert g["heap_length"][0] == len(expected)
+        assert tuple(memory[HEAP_PADDING]) == (expected[0] if expected else (NEVER, NEVER))
+
+
+@pytest.mark.parametrize("key", [0, 1, 2**40 + 7, 2**63 - 1])
+def test_chance_is_the_same_compiled(key):
+    for count in (0, 1, 2**31, 2**62):
+        assert chance.hash63(key, count) == hash63(key, count)
+        assert chance.uniform(key, count) == uniform(key, count)
+
+
+def _incast(engine_name: str, scheme: object, **more: object) -> rdmacc.Result:
+    network = rdmacc.star(5)
+    work = rdmacc.incast([f"h{i}" for i in range(1, 5)], "h0", "100kB")
+    return rdmacc.simulate(network, work, scheme, engine=engine_name, progress=False, **more)
+
+
+OWN_PROTOCOL = """
+from dataclasses import dataclass
+import rdmacc
+from rdmacc.records import Float, Record
+from rdmacc import Component, param, Scheme
+
+STEP = 0.5
+
+@dataclass(frozen=True, kw_only=True)
+class Halver(Component):
+    floor_bps: float = param("1Gbps", "lowest rate", unit="bps")
+
+    class Sender(Record):
+        rate_bps = Float()
+
+    class Header(Record):
+        marked = Float()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.marked = float(packet.ce)
+
+    @staticmethod
+    def on_ack(params, qp, sender, packet):
+        lower(params, qp, sender, packet)
+
+def lower(params, qp, sender, packet):
+    if packet.marked > 0.0:
+        sender.rate_bps = max(params.floor_bps, sender.rate_bps * STEP)
+    else:
+        sender.rate_bps = min(qp.line_bps, sender.rate_bps + 1e8)
+
+scheme = Scheme(name="halver", control=Halver(), switch=rdmacc.EcnStep(kmin_bytes="20kB"))
+"""
+
+
+def _own_scheme() -> rdmacc.Scheme:
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    exec(OWN_PROTOCOL, namespace)
+    return namespace["scheme"]  # type: ignore[return-value]
+
+
+def test_a_protocol_typed_in_a_cell_runs_on_both_engines():
+    one, other = _incast("compiled", _own_scheme()), _incast("simpy", _own_scheme())
+    assert one.flows.equals(other.flows)
+    assert one.counters.equals(other.counters[one.counters.index])
+    assert one.counters.marks_last_hop > 0
+
+
+def test_a_changed_constant_is_not_served_from_the_cache():
+    slow = OWN_PROTOCOL.replace("STEP = 0.5", "STEP = 0.01")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    exec(slow, namespace)
+    first = _incast("compiled", _own_scheme()).flows.fct_ps.max()
+    second = _incast("compiled", namespace["scheme"]).flows.fct_ps.max()
+    assert second != first
+    assert second == _incast("simpy", namespace["scheme"]).flows.fct_ps.max()
+
+
+def test_what_cannot_be_compiled_is_named_with_line_and_reason():
+    bad = OWN_PROTOCOL.replace("reply.marked = float(packet.ce)", "reply.marked = open('x').read()")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    exec(compile(bad, "cell", "exec"), namespace)
+    with pytest.raises(rdmacc.CompileError) as caught:
+        _incast("compiled", namespace["scheme"])
+    text = str(caught.value)
+    assert "on_data" in text
+    line = next(i for i, line in enumerate(bad.splitlines(), 1) if "open('x')" in line)
+    assert caught.value.line == line
+    assert "open" in text
+
+
+def test_memory_grows_without_a_limit(monkeypatch):
+    simulation = Simulation(
+        rdmacc.star(40), rdmacc.incast([f"h{i}" for i in range(1, 40)], "h0", "200kB"), "line-rate",
+        engine="compiled", probes=[rdmacc.probes.queue("s0", "h0")],
+    )  # fmt: skip
+    kernel = simulation.engine
+    before = {name: int(kernel._g[name]) for name in ("packet_capacity", "sample_capacity")}
+    result = simulation.run(progress=False)
+    assert kernel._g["packet_capacity"] > before["packet_capacity"]
+    assert kernel._g["sample_capacity"] > before["sample_capacity"]
+    assert (result.flows.status == "finished").all()
+
+
+def test_memory_per_message_and_packet_in_flight():
+    count = 20_000
+    work = rdmacc.random_pairs([f"h{i}" for i in range(16)], count, "1kB", seed=1)
+    simulation = Simulation(rdmacc.star(16), work, "dcqcn", engine="compiled")
+    rows = simulation.engine._layout.row_bytes
+    tables = sum(
+        array.nbytes for name, array in simulation.engine._memory.items() if name not in ("packet", "heap", "port", "host")
+    )
+    plan = sum(value.nbytes for value in vars(simulation.plan).values() if isinstance(value, np.ndarray))
+    assert rows["packet"] <= 100
+    assert (tables + plan) / count <= 600
+
+
+def test_sources_change_the_cache_folder(tmp_path):
+    assert cache_folder().name == engine.cache_folder().name
+    program = """
+        import rdmacc.engine.compiled.cache as cache
+        before = cache.source_hash()
+        cache.source_hash.cache_clear()
+        cache._SOURCES = (*cache._SOURCES, "units.py")
+        assert cache.source_hash() != before
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+
+
+def test_auto_falls_back_to_simpy_with_a_reason():
+    program = """
+        import logging, rdmacc
+        records = []
+        logging.getLogger("rdmacc").addHandler(type("H", (logging.Handler,), {"emit": lambda s, r: records.append(r.getMessage())})())
+        result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1"], "h0", "5kB"), "line-rate", progress=False)
+        assert result.engine == "simpy", result.engine
+        assert any("NUMBA_DISABLE_JIT" in text for text in records), records
+    """
+    import os
+
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, env=environment)
+    assert why_not_compiled() == ""
+
+
+def test_hooks_show_their_source():
+    scheme = rdmacc.scheme("dcqcn")
+    hooks = CompiledHooks(scheme, layout.Layout.of(scheme))
+    assert "def on_ack(" in hooks.source
+    assert hooks.addresses["on_ack"] != 0
+    assert hooks.addresses["on_credit"] == 0
