@@ -35,6 +35,7 @@ _ARGUMENTS = "params, place, qp, message, packet, reply, notice, now"
 _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place"}
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
 _PACKETS = ("packet", "reply", "notice")
+_CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 _NATIVE = (chance.hash63, chance.uniform)
 _OPTIONS = {"error_model": "numpy"}
 
@@ -168,9 +169,10 @@ class CompiledHooks:
         names = {name for code in _codes(function.__code__) for name in code.co_names}
         for name in sorted(names & namespace.keys()):
             value = namespace[name]
-            if isinstance(value, python_types.FunctionType) and value not in _NATIVE:
-                namespace[name] = self._jitted(value)
-            elif not isinstance(value, python_types.ModuleType):
+            if isinstance(value, python_types.FunctionType):
+                if value not in _NATIVE:
+                    namespace[name] = self._jitted(value)
+            elif isinstance(value, _CONSTANTS):  # Numba freezes them: another value is another function
                 self._inputs.append(f"{name} = {value!r}")
         for cell in function.__closure__ or ():
             self._inputs.append(repr(cell.cell_contents))
