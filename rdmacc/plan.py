@@ -24,7 +24,7 @@ from rdmacc.faults import Loss
 from rdmacc.probes import Probe
 from rdmacc.records import Field
 from rdmacc.scheme import Scheme
-from rdmacc.state import Host, Message, Port, QueuePair
+from rdmacc.state import DATA_CLASS, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 
 __all__ = ["Plan", "Watch", "make_plan"]
@@ -214,11 +214,13 @@ def _buffers(fabric: Fabric, scheme: Scheme) -> tuple[Ints, Ints]:
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
+        largest = max(scheme.wire_bytes, scheme.ack_bytes, scheme.cnp_bytes)
+        classes = len({cls for cls in (scheme.data_priority, scheme.ack_priority) if cls >= DATA_CLASS})
         for port in np.flatnonzero(~fabric.is_host[fabric.port_peer]):
             rate, delay = float(fabric.port_rate_bps[port]), int(fabric.port_delay_ps[port])
-            room = policy.headroom_bytes or headroom_bytes(rate, delay, scheme.wire_bytes)
+            room = policy.headroom_bytes or headroom_bytes(rate, delay, largest)
             headroom[port] = room
-            shared[fabric.port_peer[port]] -= room + policy.reserve_bytes
+            shared[fabric.port_peer[port]] -= classes * (room + policy.reserve_bytes)
         for node in np.flatnonzero(~fabric.is_host):
             if shared[node] <= 0:
                 need = int(fabric.buffer_bytes[node] - shared[node])

@@ -108,10 +108,10 @@ class Simulation:
         try:
             while not self.is_finished and self.now_ps < until_ps:
                 upcoming_ps = self.engine.next_event_ps()
-                if upcoming_ps == NEVER:
+                if upcoming_ps - self.now_ps >= _SLICE_PS:  # all is quiet: look before retransmission timers blur it
                     self._raise_if_deadlocked()
-                    if until is None:
-                        raise self._stalled()
+                if upcoming_ps == NEVER and until is None:
+                    raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
                 self.engine.run(stop_ps)
                 if self.engine.longest_pause_ps() >= _SLICE_PS:

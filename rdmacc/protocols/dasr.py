@@ -124,8 +124,7 @@ class Dasr(Component):
                 host.announce = 1
             open_message(endpoint, receiver, message, transfer)
             receiver.expires_ps = now + params.idle_ps
-            if receiver.idle_timer_ps == NEVER:
-                receiver.idle_timer_ps = receiver.expires_ps
+            receiver.idle_timer_ps = min(receiver.idle_timer_ps, receiver.expires_ps)
         classify(params, host, endpoint, packet, now)
         if endpoint.congestion == RECEIVER_CONGESTION:
             packet.ce = 0
@@ -141,8 +140,7 @@ class Dasr(Component):
         if transfer.phase == _UNSEEN:
             open_message(endpoint, receiver, message, transfer)
             receiver.expires_ps = max(receiver.expires_ps, now + params.announced_idle_ps)
-            if receiver.idle_timer_ps == NEVER:
-                receiver.idle_timer_ps = receiver.expires_ps
+            receiver.idle_timer_ps = min(receiver.idle_timer_ps, receiver.expires_ps)
 
     @staticmethod
     def on_advertise(endpoint, receiver, reply):
