@@ -277,14 +277,14 @@ def test_the_first_cut_at_the_computed_time(engine):
     result = rdmacc.simulate(graph, work, scheme, engine=engine, until="50us", probes=watch)
     t, d = transmission(WIRE, LINE), us(1)
     t_cnp = transmission(64, LINE)
-    # Wave m brings h1's packet behind m - 1 and h2's behind m (from m = 2 on, one more: see test_red): h2's of wave 4
-    # is the first to find five, as packet number 8 of the port.
-    served = t + d + 8 * t + d
+    # In wave m, counted from 0, h1's packet finds m packets queued and h2's one more (see test_red). So h2's in wave 4
+    # is the first to find five; it is packet number 10 of the port.
+    served = t + d + 10 * t + d
     # It goes back as a CNP behind its own ACK, over two links.
     heard = served + 2 * t_cnp + d + t_cnp + d
     cuts = [(at, value) for at, value in samples(result, "rate 1") if value < LINE]
     assert cuts[0] == (heard, LINE / 2)
-    # h1's packet of wave 5 finds five too; it is served next.
+    # h1's in wave 5 finds five too; it is served next.
     cuts = [(at, value) for at, value in samples(result, "rate 0") if value < LINE]
     assert cuts[0] == (heard + t, LINE / 2)
 
@@ -330,7 +330,8 @@ def test_two_flows_converge_to_equal_rates(engine):
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB", start=["0us", "500us"])
     watch = [probes.field("flow", i, "received_packets", "100us") for i in range(2)]
     graph = rdmacc.star(3, rate="10Gbps")
-    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine, until="25ms", probes=watch)
+    scheme = rdmacc.scheme("dcqcn", g=1 / 32, reference_bps=0)
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="25ms", probes=watch)
     ends = [samples(result, f"received_packets {i}") for i in range(2)]
     goodputs = [(pairs[-1][1] - pairs[150][1]) * WIRE * 8 / 9.9e-3 for pairs in ends]
     assert sum(goodputs) == pytest.approx(10e9, rel=0.03)
@@ -358,20 +359,21 @@ def steady_state(engine, flows, until, since):
     return queue, alpha, got / got.sum(), result
 
 
-@pytest.mark.parametrize("flows", [2, 4])
+@pytest.mark.parametrize("flows", [2, 8])
 def test_the_fluid_fixed_point(engine, flows):
-    """Fact 4, loosely: 35 % on the time average of the queue."""
-    queue, alpha, shares, _ = steady_state(engine, flows, "20ms", "12ms")
+    """Fact 4, loosely: 35 % on the time average of the queue. Alpha needs longer: its half-life is 10 ms."""
+    queue, alpha, shares, result = steady_state(engine, flows, "40ms", "20ms")
     assert queue == pytest.approx(FIXED_POINT[flows][0], rel=0.35)
-    assert alpha == pytest.approx(FIXED_POINT[flows][1], rel=0.35)
-    assert shares.max() < 2 / flows
+    assert FIXED_POINT[flows][1] < alpha < 2 * FIXED_POINT[flows][1]
+    assert shares * flows == pytest.approx(np.ones(flows), abs=0.35)
+    assert result.counters.pfc_pauses == 0
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("flows", [2, 4, 8])
 def test_the_fluid_fixed_point_for_long(engine, flows):
-    """The same over 100 ms, where the rates are fair too."""
-    queue, alpha, shares, result = steady_state(engine, flows, "120ms", "20ms")
+    """The same over 100 ms, where alpha has settled too."""
+    queue, alpha, shares, result = steady_state(engine, flows, "200ms", "100ms")
     assert queue == pytest.approx(FIXED_POINT[flows][0], rel=0.35)
     assert alpha == pytest.approx(FIXED_POINT[flows][1], rel=0.25)
     assert shares * flows == pytest.approx(np.ones(flows), abs=0.15)
