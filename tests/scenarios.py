@@ -12,6 +12,7 @@ import rdmacc
 from rdmacc.faults import Loss
 from rdmacc.probes import Probe
 from rdmacc.scheme import SCHEMES, Scheme
+from rdmacc.state import CONTROL, DATA_CLASS
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -123,7 +124,7 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         "timeout_ps": str(rng.choice(["50us", "400us", "1ms"])),
         "nak_interval_ps": str(rng.choice(["0us", "20us", "500us"])),
         "retry_limit": int(rng.choice([2, 7])),
-        "ack_priority": int(rng.choice([1, 1, 2])),
+        "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     }
     return scheme.replace(**changes)
 
