@@ -38,8 +38,8 @@ def settled(trace: pd.Series, from_ps: float, target: float, tolerance: float) -
 
 
 def worst_between(trace: pd.Series, from_ps: float, to_ps: float, target: float) -> float:
-    """Return the value between two times that is farthest from a target; NaN if a time is."""
-    if np.isnan(from_ps) or np.isnan(to_ps):
+    """Return the value between two times that is farthest from a target; NaN if no time is between them."""
+    if not from_ps < to_ps:
         return float("nan")
     inside = trace[(trace.index > from_ps) & (trace.index < to_ps)].tolist()
     return max([value_at(trace, from_ps), *inside], key=lambda value: abs(value - target))

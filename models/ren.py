@@ -7,7 +7,8 @@ one MSS, T trials of n rounds are arrays of shape (T, n).
 What the equations leave open, and what is done here:
 
 - A queue is never negative, and of the active flows no more leave than there are. Without a flow nothing is released.
-- Equation (1) with m_1 = 0 would be negative: round 1 is the first round with an arrival, the queue is 0 before it.
+- Equation (1) speaks of round 1; with m_1 = 0 it would be negative. Here it holds whenever flows arrive where none is
+  active: the first BDP of one of them passes, the others queue.
 - The paper gives no number of rounds, of trials, nor how it averages: these are parameters (`rdmacc.models.ren_figures`).
 """
 
@@ -96,9 +97,8 @@ def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float
     leave = departures_at_most(departures, come)
     active = np.cumsum(come, axis=-1) - come - (np.cumsum(leave, axis=-1) - leave)
     released = np.where(active > 0, leave / np.maximum(active, 1), 0.0) * bdp
-    is_first = (come > 0) & (np.cumsum(come, axis=-1) == come)
     change = come * bdp - (bdp if is_ren else 0.0) - released
-    change = np.where(is_first, (come - 1) * bdp, change)
+    change = np.where((active == 0) & (come > 0), (come - 1) * bdp, change)
     queue = np.zeros(come.shape)
     level = np.zeros(come.shape[:-1])
     for i in range(come.shape[-1]):

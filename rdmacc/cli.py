@@ -87,7 +87,7 @@ def _options(
 
 
 @app.command()
-def demo(out: OutOption = Path(), seed: SeedOption = 0, engine: EngineOption = Engine.auto) -> None:
+def demo(out: OutOption = Path(), seed: SeedOption = 0, engine: EngineOption = Engine.simpy) -> None:
     """Run a 16-to-1 incast beside a long flow, under DCQCN and DASR: a table and a picture, in seconds."""
     from rdmacc import demo as example
 

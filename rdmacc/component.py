@@ -146,9 +146,12 @@ class Component:
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    classes : frozenset of int
+        Priority classes that the handlers give packets or messages, so that PFC keeps room for them.
     """
 
     pairwise: ClassVar[bool] = False
+    classes: ClassVar[frozenset[int]] = frozenset()
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -174,7 +177,7 @@ class Component:
                 raise ConfigError(name, value, allowed)
             value = converted
         low, high = meta.get("low"), meta.get("high")
-        if low is not None and not value >= low or high is not None and not value <= high:
+        if (low is not None and not value >= low) or (high is not None and not value <= high):
             bounds = [f"at least {low}"] if low is not None else []
             bounds += [f"at most {high}"] if high is not None else []
             raise ConfigError(name, value, " and ".join(bounds))

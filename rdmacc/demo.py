@@ -54,13 +54,13 @@ class Demo:
     results: Mapping[str, Result]
 
 
-def run(engine: str = "auto", seed: int = 0, progress: bool = True) -> Demo:
+def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
     """Run the demo's scenario under each scheme, and evaluate the model.
 
     Parameters
     ----------
     engine : str
-        As in `simulate`.
+        As in `simulate`. SimPy takes less than a second for this, and has nothing to compile first.
     seed : int
         Seed of ECN's chance.
     progress : bool

@@ -161,7 +161,8 @@ def make_plan(
     np.maximum.at(host_base_rtt, qp_dst, there + back)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
     loss_data, loss_control = _losses(fabric, faults)
-    headroom, shared = _buffers(fabric, scheme)
+    priority = _priorities(frame, scheme)
+    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()))
     offsets, jitter = _clocks(fabric, faults, seed)
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
@@ -177,7 +178,7 @@ def make_plan(
         qp_port=_first_ports(fabric, salts, qp_src, qp_dst), reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
-        priority=_priorities(frame, scheme), distance=_distances(fabric, scheme),
+        priority=priority, distance=_distances(fabric, scheme),
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
         link_downs=tuple(sorted(downs, key=lambda down: int(down.at_ps))),  # type: ignore[call-overload]
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
@@ -283,16 +284,19 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     return 1.0 - survives[0], 1.0 - survives[1]
 
 
-def _buffers(fabric: Fabric, scheme: Scheme) -> tuple[Ints, Ints]:
+def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int]) -> tuple[Ints, Ints]:
     headroom = np.zeros(fabric.n_ports, np.int64)
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
+        largest = max(scheme.wire_bytes, scheme.ack_bytes, scheme.cnp_bytes)
+        used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
+        classes = sum(cls >= DATA_CLASS for cls in used)
         for port in np.flatnonzero(~fabric.is_host[fabric.port_peer]):
             rate, delay = float(fabric.port_rate_bps[port]), int(fabric.port_delay_ps[port])
-            room = policy.headroom_bytes or headroom_bytes(rate, delay, scheme.wire_bytes)
+            room = policy.headroom_bytes or headroom_bytes(rate, delay, largest)
             headroom[port] = room
-            shared[fabric.port_peer[port]] -= room + policy.reserve_bytes
+            shared[fabric.port_peer[port]] -= classes * (room + policy.reserve_bytes)
         for node in np.flatnonzero(~fabric.is_host):
             if shared[node] <= 0:
                 need = int(fabric.buffer_bytes[node] - shared[node])

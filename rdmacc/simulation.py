@@ -14,7 +14,6 @@ from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.select import make_engine
 from rdmacc.errors import ConfigError, DeadlockError, StalledError
-from rdmacc.fabric import Fabric
 from rdmacc.faults import Fault
 from rdmacc.plan import make_plan
 from rdmacc.probes import Probe
@@ -114,10 +113,10 @@ class Simulation:
         try:
             while not self.is_finished and self.now_ps < until_ps:
                 upcoming_ps = self.engine.next_event_ps()
-                if upcoming_ps == NEVER and not self._link_downs:
+                if upcoming_ps - self.now_ps >= _SLICE_PS:  # all is quiet: look before retransmission timers blur it
                     self._raise_if_deadlocked()
-                    if until is None:
-                        raise self._stalled()
+                if upcoming_ps == NEVER and until is None and not self._link_downs:
+                    raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
                 if self._link_downs:
                     stop_ps = min(stop_ps, int(self._link_downs[0].at_ps))  # type: ignore[call-overload]

@@ -11,7 +11,7 @@ from rdmacc.errors import ConfigError, SimulationError
 def made(case, engine, data_hops, wall_s):
     return bench.Measurement(
         case=case, engine=engine, scale=1.0, messages=32, data_hops=data_hops, control_hops=data_hops,
-        events=10, wall_s=wall_s, setup_s=0.1, warm_up_s=0.0, peak_memory_bytes=10**8,
+        events=10, wall_s=wall_s, setup_s=0.1, warm_up_s=0.0, runs=1, peak_memory_bytes=10**8,
     )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def test_wide_tables_are_cut_to_the_terminal(tmp_path, engine, monkeypatch):
 def test_bench_prints_a_table_or_json(monkeypatch):
     one = bench.Measurement(
         case="a", engine="simpy", scale=1.0, messages=32, data_hops=1000, control_hops=1000, events=9,
-        wall_s=1.0, setup_s=0.1, warm_up_s=0.0, peak_memory_bytes=10**8,
+        wall_s=1.0, setup_s=0.1, warm_up_s=0.0, runs=1, peak_memory_bytes=10**8,
     )  # fmt: skip
     monkeypatch.setattr(bench, "measure", lambda *_: one)
     assert "32-to-1 incast" in invoke("bench", "--only", "a", "--engine", "simpy")

@@ -39,7 +39,7 @@ def tables(engine):
 
 def test_the_registry_has_them_in_order():
     assert [name for name in EXPERIMENTS if name.startswith("dart.")][:4] == NAMES
-    with pytest.raises(ConfigError, match="experiment = 'dart\\.fig1'"):
+    with pytest.raises(ConfigError, match=r"experiment = 'dart\.fig1'"):
         experiment("dart.fig1")
 
 

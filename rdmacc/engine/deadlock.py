@@ -1,8 +1,9 @@
 """The search for PFC deadlocks: ports that wait on each other in a circle.
 
-A paused ingress queue is stuck if it would stay above its resume threshold after everything that can still leave has
-left. The search assumes that all paused queues are stuck and takes back, until nothing changes, those that the rest would
-let resume; what remains can never move again.
+A paused ingress queue is stuck if nothing of it can leave, since a switch reconsiders a pause when a packet of that
+ingress leaves, or if it would stay above its resume threshold after everything that can still leave has left. The search
+assumes that all paused queues are stuck and takes back, until nothing changes, those that the rest would let resume;
+what remains can never move again.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
             node = int(fabric.port_node[queue[0]])
             taken = max(0, stays[queue] - policy.reserve_bytes)
             threshold = policy.alpha * max(0, int(plan.shared_bytes[node]) - used[node])
-            if taken == 0 or taken + policy.xon_offset_bytes <= threshold:
+            can_move = sum(state.ingress[queue]) > stays[queue]
+            if stays[queue] == 0 or (can_move and (taken == 0 or taken + policy.xon_offset_bytes <= threshold)):
                 released.add(queue)
         if not released:
             break

@@ -61,7 +61,8 @@ class PfcState:
     Attributes
     ----------
     ingress : dict (port, class) -> (ingress bytes, headroom bytes)
-        Ingress queues that have paused their neighbour; `port` is the switch's own port to it.
+        Ingress queues whose neighbour is paused and has nothing under way to them; `port` is the switch's own
+        port to it.
     held : dict (out port, class) -> {in port: bytes}
         Data bytes queued at switches, by the port that they came in through.
     """

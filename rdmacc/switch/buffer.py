@@ -7,6 +7,7 @@ PFC: IEEE 802.1Qbb, with the accounting per ingress port and priority of the HPC
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
@@ -48,11 +49,12 @@ class DropTail(Component):
 
 
 def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
-    """Return the bytes that can still arrive over a link after the decision to pause it.
+    """Return the bytes that a link which is paused must find room for: none of them is lost then.
 
-    One round trip of the link, a full packet that blocks the PAUSE, the frame itself and a full packet that the
-    upstream port had begun (802.1Q annex N without host delays); at least the HPCC simulator's three one-way delays.
+    The packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE, the frame
+    itself and a full packet that the upstream port had begun (802.1Q annex N without host delays); at least the HPCC
+    simulator's three one-way delays.
     """
     per_ps = rate_bps / 8e12
-    standard = 2 * delay_ps * per_ps + 2 * packet_bytes + PFC_FRAME_BYTES
-    return int(max(standard, 3 * delay_ps * per_ps))
+    standard = 2 * delay_ps * per_ps + 3 * packet_bytes + PFC_FRAME_BYTES
+    return math.ceil(max(standard, 3 * delay_ps * per_ps))

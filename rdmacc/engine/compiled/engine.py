@@ -18,7 +18,20 @@ from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
-    CACHE_LINE, GLOBALS, HOST, INGRESS, MESSAGE, PACKET, PORT, QP, QUEUE, RECORDS, SAMPLE, SWITCH, WATCH, Layout,
+    CACHE_LINE,
+    GLOBALS,
+    HOST,
+    INGRESS,
+    MESSAGE,
+    PACKET,
+    PORT,
+    QP,
+    QUEUE,
+    RECORDS,
+    SAMPLE,
+    SWITCH,
+    WATCH,
+    Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import calls_of, records_of
@@ -478,7 +491,11 @@ class CompiledEngine:
         packets = self._packets
         for port in range(len(self._ports)):
             for cls in range(DATA_CLASS, NUM_CLASSES):
-                if self._ports["pause_sent"][port] & 1 << cls:
+                reverse = int(self._ports["reverse"][port])
+                silent = self._ports["paused"][reverse] & 1 << cls and all(
+                    packets["priority"][n] != cls for n in self._walk(int(self._ports["flight_head"][reverse]))
+                )
+                if self._ports["pause_sent"][port] & 1 << cls and silent:
                     account = self._ingresses[port, cls]
                     state.ingress[port, cls] = int(account["used_bytes"]), int(account["headroom_used"])
                 if not self._ports["is_nic"][port]:

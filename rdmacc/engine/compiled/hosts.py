@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
-from rdmacc.engine.compiled.heap import heap_push
 from rdmacc.engine.compiled.chance import hash63
+from rdmacc.engine.compiled.heap import heap_push
 from rdmacc.engine.compiled.ports import (
-    enqueue, modulo, next_hop, pause_or_resume, release, run_port_hook, schedule, send_pfc,
+    enqueue,
+    modulo,
+    next_hop,
+    pause_or_resume,
+    release,
+    run_port_hook,
+    schedule,
+    send_pfc,
 )  # fmt: skip
 from rdmacc.engine.compiled.rows import (
-    EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, START, TRANSFER_TIMER, clock, discard, host_at,
-    ingress_of, load_entry, message_at, new_packet, note, packet_at, port_at, qp_at, queue_of, recycle, switch_at,
+    EGRESS_TIMER,
+    ENDPOINT_TIMER,
+    RECEIVER_TIMER,
+    SENDER_TIMER,
+    START,
+    TRANSFER_TIMER,
+    clock,
+    discard,
+    host_at,
+    ingress_of,
+    load_entry,
+    message_at,
+    new_packet,
+    note,
+    packet_at,
+    port_at,
+    qp_at,
+    queue_of,
+    recycle,
+    switch_at,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, cancel, slot_offset
 from rdmacc.records import NEVER
 from rdmacc.state import (
-    ACCEPT, ACK, ADVERT, CNP, CREDIT, DATA, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, NAK, PAUSE, REQUEST, TRIM,
+    ACCEPT,
+    ACK,
+    ADVERT,
+    CNP,
+    CREDIT,
+    DATA,
+    DATA_CLASS,
+    DEFLECT,
+    DROP,
+    IN_NETWORK,
+    NAK,
+    PAUSE,
+    REQUEST,
+    TRIM,
     TRIM_TAIL,
 )  # fmt: skip
 from rdmacc.trace import TRIMMED
@@ -172,16 +209,16 @@ def admit(g, packet, node, port, now):
         account = ingress_of(g, packet.in_port, cls)
         reserve = g.buffer_reserve_bytes
         after = account.used_bytes + wire
-        threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
-        if after - reserve > threshold:
+        from_shared = min(wire, max(0, after - reserve))
+        free = switch.shared_bytes - switch.shared_used
+        if after - reserve > g.alpha * free or from_shared > free:
             if account.headroom_used + wire > in_port.headroom_bytes:
                 port_at(g, in_port.reverse).violations += 1
                 return False
             account.headroom_used += wire
         else:
             account.used_bytes = after
-            if after > reserve:
-                switch.shared_used += min(wire, after - reserve)
+            switch.shared_used += from_shared
         if not in_port.pause_sent & (1 << cls):
             taken = max(0, account.used_bytes - reserve)
             threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
@@ -231,7 +268,7 @@ def host_receive(g, number, node, in_port_number, now):
             hook = g.on_credit
         elif kind == ADVERT:
             hook = g.on_advert
-        if hook:
+        if hook and not qp_at(g, packet.qp).closed:  # a closed queue pair has no use for late replies
             qp, message = packet.qp, packet.message
             due = call(hook, g.params, 0, qp_row(g, qp), message_row(g, message), packet_row(g, number), 0, 0, now)
             if due:

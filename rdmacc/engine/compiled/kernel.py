@@ -9,8 +9,24 @@ from rdmacc.engine.compiled.hosts import expire, host_receive, start, switch_rec
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
 from rdmacc.engine.compiled.ports import fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
-    DELIVER, PACE, PROBE, RANK_MASK, SENDER_TIMER, SHAPE, START, WAKE, discard, globals_at, load_entry, message_at,
-    note, packet_at, port_at, qp_at, sample_at, watch_at,
+    DELIVER,
+    PACE,
+    PROBE,
+    RANK_MASK,
+    SENDER_TIMER,
+    SHAPE,
+    START,
+    WAKE,
+    discard,
+    globals_at,
+    load_entry,
+    message_at,
+    note,
+    packet_at,
+    port_at,
+    qp_at,
+    sample_at,
+    watch_at,
 )  # fmt: skip
 from rdmacc.ranks import RANK_SHIFT
 from rdmacc.records import NEVER
@@ -181,7 +197,8 @@ def run_kernel(address, until_ps, max_events):
             if rank < SHAPE:
                 port = port_at(g, number)
                 port.is_wake_pending = 0
-                send_next(g, port, now)
+                if not port.is_down:
+                    send_next(g, port, now)
             elif rank < PACE:
                 port = port_at(g, number)
                 port.is_shape_pending = 0

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from rdmacc.engine.compiled.address import call, jit, prefetch, store_i4
 from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.heap import heap_push
 from rdmacc.engine.compiled.rows import (
-    DELIVER, PACE, SHAPE, WAKE, clock, discard, host_at, ingress_of, load_entry, message_at, new_packet, note,
-    packet_at, port_at, qp_at, queue_of, recycle, switch_at,
+    DELIVER,
+    PACE,
+    SHAPE,
+    WAKE,
+    clock,
+    discard,
+    host_at,
+    ingress_of,
+    load_entry,
+    message_at,
+    new_packet,
+    note,
+    packet_at,
+    port_at,
+    qp_at,
+    queue_of,
+    recycle,
+    switch_at,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.records import NEVER
@@ -241,12 +256,12 @@ def send_pfc(g, port, kind, cls, now):
     frame.wire_bytes = PFC_FRAME_BYTES
     frame.priority = MAC
     frame.payload_bytes = 0
-    if not port.is_wake_pending and port.busy_until_ps <= now:
+    if not port.is_wake_pending and port.busy_until_ps <= now and not port.is_down:
         transmit(g, port, number, now)  # idle: nothing that may be sent waits
         return
     append(g, port.number, MAC, number)
     port.waiting |= 1 << MAC
-    if not port.is_wake_pending:
+    if not port.is_wake_pending and not port.is_down:
         wake_at_end(g, port)
 
 

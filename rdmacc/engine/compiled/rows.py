@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform

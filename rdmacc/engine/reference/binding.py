@@ -22,7 +22,7 @@ from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, records_of, slots_of, timer_call
 from rdmacc.scheme import Scheme
 
-__all__ = ["SIGNATURES", "Binding", "OWNERS"]
+__all__ = ["OWNERS", "SIGNATURES", "Binding"]
 
 SIGNATURES = {
     "on_open": ("qp",),

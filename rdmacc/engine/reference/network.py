@@ -20,7 +20,16 @@ from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
-    ACK, ADVERT, CNP, CREDIT, DATA_CLASS, IN_NETWORK, NAK, NONE, NUM_CLASSES, Packet,
+    ACK,
+    ADVERT,
+    CNP,
+    CREDIT,
+    DATA_CLASS,
+    IN_NETWORK,
+    NAK,
+    NONE,
+    NUM_CLASSES,
+    Packet,
 )  # fmt: skip
 from rdmacc.trace import DROPPED, Trace
 
@@ -516,7 +525,8 @@ class Network:
         state = PfcState({}, defaultdict(lambda: defaultdict(int)))
         for port in self.ports:
             for cls in range(DATA_CLASS, NUM_CLASSES):
-                if port.pause_sent & 1 << cls:
+                silent = port.reverse.paused & 1 << cls and all(p.priority != cls for p in port.reverse.flight)
+                if port.pause_sent & 1 << cls and silent:
                     state.ingress[port.number, cls] = port.ingress_bytes[cls], port.headroom_used[cls]
                 if not self.plan.fabric.is_host[self.plan.fabric.port_node[port.number]]:
                     for packet in port.queues[cls]:

@@ -10,7 +10,20 @@ from rdmacc.chance import hash63
 from rdmacc.engine.reference.ports import NicPort, Port
 from rdmacc.records import NEVER
 from rdmacc.state import (
-    ACCEPT, CNP, DATA, DATA_CLASS, DEFLECT, DROP, IDLE, MAC, NONE, PAUSE, REQUEST, RESUME, TRIM, TRIM_TAIL,
+    ACCEPT,
+    CNP,
+    DATA,
+    DATA_CLASS,
+    DEFLECT,
+    DROP,
+    IDLE,
+    MAC,
+    NONE,
+    PAUSE,
+    REQUEST,
+    RESUME,
+    TRIM,
+    TRIM_TAIL,
 )  # fmt: skip
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, Pfc
 from rdmacc.trace import TRIMMED
@@ -175,18 +188,17 @@ class Switch:
         else:
             cls = packet.priority
             reserve = self.reserve_bytes
-            before = in_port.ingress_bytes[cls]
-            after = before + wire
-            threshold = self.alpha * (self.shared_bytes - self.shared_used)
-            if after - reserve > threshold:
+            after = in_port.ingress_bytes[cls] + wire
+            from_shared = min(wire, max(0, after - reserve))
+            free = self.shared_bytes - self.shared_used
+            if after - reserve > self.alpha * free or from_shared > free:
                 if in_port.headroom_used[cls] + wire > in_port.headroom_bytes:
                     in_port.reverse.violations += 1
                     return False
                 in_port.headroom_used[cls] += wire
             else:
                 in_port.ingress_bytes[cls] = after
-                if after > reserve:
-                    self.shared_used += min(wire, after - reserve)
+                self.shared_used += from_shared
             if not in_port.pause_sent & 1 << cls:
                 taken = max(0, in_port.ingress_bytes[cls] - reserve)
                 threshold = self.alpha * (self.shared_bytes - self.shared_used)
@@ -308,7 +320,7 @@ class Host(state.Host):
         else:
             qp = net.qps[packet.qp]
             handler = net.reply_handlers[kind]
-            if handler is not None:
+            if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
                 handler(qp, message, packet, now)
                 net.after_sender(qp, message, now)
         net.recycle(packet)

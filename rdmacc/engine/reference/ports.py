@@ -26,10 +26,39 @@ class Port(state.Port):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (
-        "_deliver", "_deliver_rank", "_events", "_net", "_transmission_ps", "_wake", "_wake_rank", "busy_until_ps", "byte_ps", "delay_ps", "flight",
-        "headroom_bytes", "headroom_used", "ingress_bytes", "is_wake_pending", "loss_control", "loss_count",
-        "loss_data", "loss_key", "node", "pause_sent", "paused_since_ps", "queues", "receive", "reverse", "waiting",
-        "_shape_rank", "class_bytes", "is_down", "is_shape_pending", "credit_tokens", "credit_updated_ps", "wrr_count",
+        "_deliver",
+        "_deliver_rank",
+        "_events",
+        "_net",
+        "_shape_rank",
+        "_transmission_ps",
+        "_wake",
+        "_wake_rank",
+        "busy_until_ps",
+        "byte_ps",
+        "class_bytes",
+        "credit_tokens",
+        "credit_updated_ps",
+        "delay_ps",
+        "flight",
+        "headroom_bytes",
+        "headroom_used",
+        "ingress_bytes",
+        "is_down",
+        "is_shape_pending",
+        "is_wake_pending",
+        "loss_control",
+        "loss_count",
+        "loss_data",
+        "loss_key",
+        "node",
+        "pause_sent",
+        "paused_since_ps",
+        "queues",
+        "receive",
+        "reverse",
+        "waiting",
+        "wrr_count",
     )  # fmt: skip
 
     def __init__(self, net: Network, number: int) -> None:
@@ -154,7 +183,8 @@ class Port(state.Port):
     def wake(self, _: Any) -> None:
         """The transmitter is free and something waits."""
         self.is_wake_pending = False
-        self.send_next(self._net.env._now)
+        if not self.is_down:
+            self.send_next(self._net.env._now)
 
     def send_next(self, now: int) -> None:
         """Send the first packet of the highest class that is not paused."""

@@ -1,0 +1,258 @@
+"""REN's figures 8 and 9 as models: a rate that doubles, and queue and utilisation under random arrivals and departures.
+
+The equations are in `rdmacc.models.ren`. Figure 9 leaves open how many rounds were computed, whether flows leave in
+(a), how the average is taken and how "strength" relates to the Poisson parameter; all are parameters here, and
+`sensitivity` shows how much they matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
+from rdmacc.plotting import COLOURS, new_axes, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["RenQueue", "RenRate", "RenUtilisation", "sensitivity"]
+
+_REN, _TRADITIONAL = "REN", "traditional"
+_LOOK = {_REN: (COLOURS["blue"], "o"), _TRADITIONAL: (COLOURS["vermilion"], "s")}
+STRENGTHS = tuple(float(i) / 10 for i in range(1, 11))
+"""Values on the horizontal axes of figure 9."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenRate(Model):
+    """Figure 8: the rate after bandwidth has become free, and what it means for the completion time.
+
+    >>> RenRate(start_fraction=0.15).evaluate().set_index("protocol").rounds_to_full.to_dict()
+    {'REN': 3.0, 'traditional': nan}
+    """
+
+    title: ClassVar[str] = "REN: taking free bandwidth (Fig 8)"
+
+    capacity_bps: float = parameter("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: int = parameter("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
+    start_fraction: float = parameter(
+        0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
+    )
+    message_bytes: int = parameter("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    rounds: int = parameter(8, "rounds to show", low=1, high=1000, slider=(4, 20))
+
+    def solve(self) -> pd.DataFrame:
+        """Return the rate in each round, equation (5): `protocol, round, time_ps, rate_bps`."""
+        ren = rate_per_round(self.start_fraction, 1.0, self.rounds)
+        number = np.arange(self.rounds + 1)
+        rates = {_REN: ren, _TRADITIONAL: np.full(self.rounds + 1, self.start_fraction)}
+        return pd.concat(
+            [
+                pd.DataFrame(
+                    {
+                        "protocol": name,
+                        "round": number,
+                        "time_ps": number * self.rtt_ps,
+                        "rate_bps": rate * self.capacity_bps,
+                    }
+                )
+                for name, rate in rates.items()
+            ],
+            ignore_index=True,
+        )
+
+    def evaluate(self) -> pd.DataFrame:
+        """Return `protocol, rounds_to_full` (equation (6), missing for never) and `fct_ps` from T1 on."""
+        full = rounds_to_full(self.start_fraction, 1.0)
+        slow_ps = self.message_bytes * 8e12 / (self.start_fraction * self.capacity_bps)
+        return pd.DataFrame(
+            {
+                "protocol": [_REN, _TRADITIONAL],
+                "rounds_to_full": [float(full), np.nan],
+                "fct_ps": [self._ren_fct_ps(), slow_ps],
+            }
+        )
+
+    def _ren_fct_ps(self) -> float:
+        left, rate, time_ps = self.message_bytes * 8e12, self.start_fraction * self.capacity_bps, 0.0
+        while left > rate * self.rtt_ps and rate < self.capacity_bps:
+            left -= rate * self.rtt_ps
+            time_ps += self.rtt_ps
+            rate = 2 * rate if rate < self.capacity_bps / 2 else self.capacity_bps
+        return time_ps + left / rate
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw both rates over time, and the completion times."""
+        times = self.evaluate().set_index("protocol")["fct_ps"]
+        with style():
+            ax = new_axes(ax)
+            for name, curve in self.solve().groupby("protocol", sort=False):
+                colour, _ = _LOOK[str(name)]
+                ax.plot(
+                    curve["time_ps"] / 1e6, curve["rate_bps"] / 1e9, drawstyle="steps-post", color=colour,
+                    label=f"{name}: done after {times[name] / 1e6:.0f} µs",
+                )  # fmt: skip
+            ax.axhline(self.capacity_bps / 1e9, color="0.6", linewidth=1, linestyle=":")
+            ax.set(title=self.title, xlabel="time since bandwidth became free (µs)", ylabel="rate (Gb/s)")
+            ax.set_ylim(0, 1.05 * self.capacity_bps / 1e9)
+            ax.legend(loc="center right")
+        return ax
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenQueue(Model):
+    """Figure 9(a): mean queue against the strength of arrivals, equations (1) to (4)."""
+
+    title: ClassVar[str] = "REN: mean queue (Fig 9a)"
+
+    capacity_bps: float = parameter("40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: int = parameter("10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us"))
+    mss_bytes: int = parameter("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
+    rounds: int = parameter(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
+    factor: float = parameter(1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, slider=(0.5, 2.0))
+    has_departures: bool = parameter(True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed", slider=(False, True))
+    average: str = parameter("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
+    trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
+    seed: int = parameter(0, "of the arrivals", low=0)
+
+    @property
+    def bdp(self) -> float:
+        """Packets of one round trip."""
+        return bdp_packets(self.capacity_bps, self.rtt_ps, self.mss_bytes)
+
+    def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
+        """Return the mean queue: `strength, protocol, queue_packets, error_packets`, the last one standard error."""
+        rows = []
+        for number, strength in enumerate(strengths):
+            rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
+            shape = (self.trials, self.rounds)
+            arrivals = rng.poisson(strength * self.factor, shape)
+            departures = rng.poisson(strength * self.factor if self.has_departures else 0.0, shape)
+            for name in (_TRADITIONAL, _REN):
+                queue = queue_lengths(arrivals, departures, self.bdp, is_ren=name == _REN)
+                value = self._averaged(queue)
+                error = value.std() / np.sqrt(self.trials)
+                rows.append((strength, name, value.mean(), error))
+        return pd.DataFrame(rows, columns=["strength", "protocol", "queue_packets", "error_packets"])
+
+    def _averaged(self, queue: Floats) -> Floats:
+        if self.average == "last":
+            return queue[:, -1]
+        return queue.max(axis=1) if self.average == "peak" else queue.mean(axis=1)
+
+    def plot(self, ax: Axes | None = None, capacities: Sequence[float] = ()) -> Axes:
+        """Draw the mean queue over strength; several `capacities` (bit/s) as in the paper, default its own."""
+        lines = ("-", "--", ":", "-.")
+        with style():
+            ax = new_axes(ax)
+            for line, capacity in zip(lines, capacities or (self.capacity_bps,), strict=False):
+                table = self.replace(capacity_bps=capacity).evaluate()
+                for name, curve in table.groupby("protocol", sort=False):
+                    colour, marker = _LOOK[str(name)]
+                    label = f"{name}, {capacity / 1e9:g} Gb/s"
+                    ax.plot(curve["strength"], curve["queue_packets"], line, marker=marker, color=colour, label=label)
+            ax.set(title=f"{self.title}, {self.rounds} rounds", xlabel="arrival strength (flows per RTT)", ylabel="queue (packets)")
+            ax.set_ylim(bottom=0)
+            ax.legend()
+        return ax
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenUtilisation(Model):
+    """Figure 9(b): utilisation against the strength with which flows leave, equations (7) to (9)."""
+
+    title: ClassVar[str] = "REN: utilisation (Fig 9b)"
+
+    flows: int = parameter(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
+    rounds: int = parameter(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
+    factor: float = parameter(1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, slider=(0.5, 2.0))
+    average: str = parameter(
+        "active", "over rounds that still have a flow, or over all (an empty round counts 0)", source="assumed",
+        choices=("active", "all"),
+    )  # fmt: skip
+    trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
+    seed: int = parameter(0, "of the departures", low=0)
+
+    def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
+        """Return mean throughput over capacity: `strength, protocol, utilisation`."""
+        rows = []
+        for number, strength in enumerate(strengths):
+            rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
+            leaving = rng.poisson(strength * self.factor, (self.trials, self.rounds))
+            ren, traditional, left = throughputs(self.flows, leaving)
+            counts = left > 0 if self.average == "active" else np.ones(left.shape, np.bool_)
+            for name, value in ((_TRADITIONAL, traditional), (_REN, ren)):
+                rows.append((strength, name, value[counts].mean() if counts.any() else np.nan))
+        return pd.DataFrame(rows, columns=["strength", "protocol", "utilisation"])
+
+    def plot(self, ax: Axes | None = None, flows: Sequence[int] = ()) -> Axes:
+        """Draw utilisation over strength; several initial numbers of `flows` as in the paper, default its own."""
+        lines = ("-", "--", ":", "-.")
+        with style():
+            ax = new_axes(ax)
+            for line, count in zip(lines, flows or (self.flows,), strict=False):
+                for name, curve in self.replace(flows=count).evaluate().groupby("protocol", sort=False):
+                    colour, marker = _LOOK[str(name)]
+                    ax.plot(
+                        curve["strength"], 100 * curve["utilisation"], line, marker=marker, color=colour,
+                        label=f"{name}, F = {count}",
+                    )  # fmt: skip
+            ax.set(title=f"{self.title}, {self.rounds} rounds", xlabel="leaving strength (flows per RTT)", ylabel="utilisation (%)")
+            ax.set_ylim(0, 102)
+            ax.legend(loc="lower left")
+        return ax
+
+
+def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
+    """Return how much the open choices of figure 9 matter.
+
+    Parameters
+    ----------
+    model : RenQueue or RenUtilisation
+        The base case; one choice at a time is changed.
+    strengths : sequence of float
+        Horizontal axis.
+
+    Returns
+    -------
+    DataFrame
+        `choice` (which parameter, and its value), `strength`, `protocol`, and the model's own value.
+    """
+    rounds = [{"rounds": n} for n in (10, 20, 30, 100)]
+    own: list[dict[str, object]]
+    if isinstance(model, RenQueue):
+        own = [{"has_departures": False}, {"average": "last"}, {"average": "peak"}, {"factor": 2.0}]
+    else:
+        own = [{"average": "all"}, {"average": "all", "rounds": 30}, {"factor": 2.0}]
+    frames = []
+    for change in (*rounds, *own):
+        frame = model.replace(**change).evaluate(strengths)
+        frame.insert(0, "choice", ", ".join(f"{name} = {value}" for name, value in change.items()))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw a table of `sensitivity`: for each choice the ratio or gap between the two protocols."""
+    is_queue = "queue_packets" in table
+    value = "queue_packets" if is_queue else "utilisation"
+    with style():
+        ax = new_axes(ax)
+        lines = ("-", "--", ":", "-.")
+        for number, (choice, rows) in enumerate(table.groupby("choice", sort=False)):
+            pair = rows.pivot_table(index="strength", columns="protocol", values=value)
+            gap = pair[_TRADITIONAL] / pair[_REN] if is_queue else 100 * (pair[_REN] - pair[_TRADITIONAL])
+            ax.plot(gap.index, gap, lines[number // 4], marker=".", label=str(choice))
+        if is_queue:
+            ax.set(title="REN's gain in queue, by choices left open", ylabel="traditional / REN", yscale="log")
+        else:
+            ax.set(title="REN's gain in utilisation, by choices left open", ylabel="REN - traditional (points)")
+        ax.set_xlabel("strength (flows per RTT)")
+        ax.legend(fontsize=8, ncols=2)
+    return ax

@@ -1,0 +1,254 @@
+"""A model beside a simulation: both run, one frame with both and their difference, one picture.
+
+A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe something
+that can be simulated have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Loss
+from rdmacc.plotting import COLOURS, new_axes, style, time_unit
+from rdmacc.probes import Probe
+from rdmacc.results import Result
+from rdmacc.scheme import Scheme
+from rdmacc.simulation import Simulation, simulate
+from rdmacc.tables import html_table
+from rdmacc.units import Quantity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["COLUMNS", "Comparable", "Comparison", "Scenario", "compare"]
+
+COLUMNS = ("quantity", "unit", "x", "value")
+"""Of the tidy frames that a model predicts and measures."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scenario:
+    """What `rdmacc.simulate` takes, as one object.
+
+    Attributes
+    ----------
+    topology, workload, scheme, engine, seed, until, probes, faults
+        As in `rdmacc.simulate`.
+    """
+
+    topology: nx.Graph
+    workload: pd.DataFrame
+    scheme: str | Scheme
+    engine: str = "auto"
+    seed: int = 0
+    until: Quantity | None = None
+    probes: Sequence[Probe] = ()
+    faults: Sequence[Loss] = ()
+
+    def run(self) -> Result:
+        """Simulate it."""
+        return simulate(
+            self.topology, self.workload, self.scheme, engine=self.engine, seed=self.seed, until=self.until,
+            probes=self.probes, faults=self.faults, progress=False,
+        )  # fmt: skip
+
+
+@runtime_checkable
+class Comparable(Protocol):
+    """A model of something that can be simulated.
+
+    `predict` and `measure` return tidy frames with `COLUMNS`: the same quantities, by equation and by packets. `x` is
+    `time_ps` for a curve, whatever names a row otherwise (a message, a number of flows).
+    """
+
+    def scenario(self) -> Scenario:
+        """Return what to simulate, by the model's own parameters."""
+        ...
+
+    def predict(self, result: Result) -> pd.DataFrame:
+        """Return what the model says of the scenario that was simulated."""
+        ...
+
+    def measure(self, result: Result) -> pd.DataFrame:
+        """Return the same of the simulation."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A model's prediction and a simulation's measurement.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        `quantity, unit, x, model, simulation, difference, relative`: simulation minus model, and that over the model.
+    result : Result
+        The simulation.
+    name : str
+        The model's name.
+    """
+
+    frame: pd.DataFrame
+    result: Result
+    name: str
+
+    def summary(self, last: float = 0.5) -> pd.DataFrame:
+        """Return one row for each quantity, over the last part of its rows.
+
+        Parameters
+        ----------
+        last : float
+            Fraction of the rows: the default leaves out the first half, a transient. 1 takes all.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by quantity: `unit`, means `model` and `simulation`, `relative` (of the means), and
+            `median_error, p99_error`, quantiles of the rows' absolute relative differences.
+        """
+        rows = {}
+        for quantity, part in self.frame.groupby("quantity", sort=False):
+            part = part.iloc[len(part) - max(1, int(len(part) * last)) :]
+            model, simulation = float(part["model"].mean()), float(part["simulation"].mean())
+            errors = part["relative"].abs().dropna()
+            rows[quantity] = {
+                "unit": part["unit"].iloc[0],
+                "model": model,
+                "simulation": simulation,
+                "relative": simulation / model - 1.0 if model else np.nan,
+                "median_error": float(errors.median()) if len(errors) else np.nan,
+                "p99_error": float(errors.quantile(0.99)) if len(errors) else np.nan,
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("quantity")
+
+    def plot(self, ax: Axes | None = None, quantity: str | None = None) -> Axes:
+        """Draw the model's curve over the simulation's; without a time axis, simulation against model.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw.
+        quantity : str, optional
+            Which; default the first.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such quantity.
+        """
+        known = list(dict.fromkeys(self.frame["quantity"]))
+        chosen = known[0] if quantity is None else quantity
+        if chosen not in known:
+            raise ConfigError("quantity", quantity, f"one of {', '.join(known)}")
+        rows = self.frame[self.frame["quantity"] == chosen]
+        factor, unit = _SHOWN.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
+        label = f"{chosen} ({unit})" if unit else chosen
+        with style():
+            ax = new_axes(ax)
+            if self._is_over_time(chosen):
+                unit_ps, time = time_unit(float(rows["x"].max()))
+                x = rows["x"] / unit_ps
+                ax.plot(x, rows["simulation"] / factor, color=COLOURS["orange"], label="simulation")
+                ax.plot(x, rows["model"] / factor, color=COLOURS["blue"], label=self.name)
+                ax.set(xlabel=f"time ({time})", ylabel=label)
+                ax.set_ylim(bottom=min(0.0, float(rows[["model", "simulation"]].min().min()) / factor))
+            else:
+                model, simulation = rows["model"] / factor, rows["simulation"] / factor
+                ax.plot(model, simulation, ".", color=COLOURS["orange"], markersize=4, label="simulation")
+                ends = np.array([model.min(), model.max()])
+                ax.plot(ends, ends, color=COLOURS["blue"], label="equal")
+                ax.set(xlabel=f"{label}, {self.name}", ylabel=f"{label}, simulation")
+                if model.min() > 0 and simulation.min() > 0 and model.max() > 20 * model.min():
+                    ax.set(xscale="log", yscale="log")
+            ax.set_title(f"{chosen}: {self.name} beside {self.result.plan.scheme.name}")
+            ax.legend()
+        return ax
+
+    def _is_over_time(self, quantity: str) -> bool:
+        return bool((self.frame.loc[self.frame["quantity"] == quantity, "over_time"]).all())
+
+    def _repr_html_(self) -> str:
+        table = self.summary()
+        cells = [
+            [str(name), str(row["unit"]), *(f"{row[column]:.4g}" for column in table.columns[1:])]
+            for name, row in table.iterrows()
+        ]
+        return html_table(["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}")
+
+
+_SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
+
+
+def compare(model: Comparable, scenario: Any = None) -> Comparison:
+    """Run a model and a simulation of the same thing, and put them side by side.
+
+    Parameters
+    ----------
+    model : Comparable
+        Such as `rdmacc.models.dcqcn.DcqcnFluid` or `rdmacc.models.max_min.MaxMin`.
+    scenario : Scenario, Simulation or Result, optional
+        What to simulate, or what was; anything whose ``run()`` returns a Result will do. Default: the model's own.
+
+    Returns
+    -------
+    Comparison
+        With the joint `frame`, `summary()` and `plot()`. Where model and simulation have values at different times,
+        the simulation's are interpolated to the model's.
+
+    Raises
+    ------
+    ConfigError
+        If the model has nothing that could be simulated, or the two have nothing in common.
+    """
+    if not isinstance(model, Comparable):
+        raise ConfigError("model", model, "a model with scenario(), predict(result) and measure(result)")
+    chosen = model.scenario() if scenario is None else scenario
+    if isinstance(chosen, Result):
+        result = chosen
+    elif isinstance(chosen, Simulation):
+        result = chosen.result() if chosen.is_finished else chosen.run(progress=False)
+    elif hasattr(chosen, "run"):
+        result = chosen.run()
+    else:
+        raise ConfigError("scenario", scenario, "a Scenario, a Simulation or a Result")
+    frame = _joined(model.predict(result), model.measure(result))
+    return Comparison(frame, result, type(model).__name__)
+
+
+def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    parts = []
+    for quantity, model in predicted.groupby("quantity", sort=False):
+        other = measured[measured["quantity"] == quantity]
+        if not len(other):
+            continue
+        over_time = bool(model.get("over_time", pd.Series([True])).all())
+        if len(other) == len(model) and (other["x"].to_numpy() == model["x"].to_numpy()).all():
+            values = other["value"].to_numpy(np.float64)
+        elif over_time:
+            x, known = model["x"].to_numpy(np.float64), other["x"].to_numpy(np.float64)
+            model = model[(x >= known.min()) & (x <= known.max())]
+            values = np.interp(model["x"].to_numpy(np.float64), known, other["value"].to_numpy(np.float64))
+        else:
+            values = model["x"].map(other.set_index("x")["value"]).to_numpy(np.float64)
+        expected = model["value"].to_numpy(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.where(expected != 0, (values - expected) / expected, np.nan)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "quantity": quantity, "unit": model["unit"].to_numpy(), "x": model["x"].to_numpy(),
+                    "model": expected, "simulation": values, "difference": values - expected, "relative": relative,
+                    "over_time": over_time,
+                }
+            )  # fmt: skip
+        )
+    if not parts:
+        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation has too")
+    return pd.concat(parts, ignore_index=True)
