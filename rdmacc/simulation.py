@@ -20,12 +20,16 @@ from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results import Result
 from rdmacc.scheme import Scheme, as_scheme
-from rdmacc.units import Quantity, ms, time_ps
+from rdmacc.units import Quantity, ms, s, time_ps
 
 __all__ = ["Simulation", "simulate"]
 
 _SLICE_PS = ms(1)
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
+
+
+_STALL_PS = s(10)
+"""If no packet moves for so long, only timers are left that lead nowhere."""
 
 
 class Simulation:
@@ -74,6 +78,7 @@ class Simulation:
         self._fabric = self.plan.fabric
         self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
+        self._moved = self._moved_ps = 0
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
 
@@ -124,6 +129,8 @@ class Simulation:
                 self._fail_links()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
+                if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
+                    self._raise_if_nothing_moved()
                 self._advance(bar, until_ps)
         finally:
             self._wall_s += time.perf_counter() - begin
@@ -147,6 +154,13 @@ class Simulation:
         if ports:
             error = DeadlockError(ports, self.now_ps)
             raise self._with_result(error)
+
+    def _raise_if_nothing_moved(self) -> None:
+        ports = self.engine.outcome().ports
+        moved = int(ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum())
+        if moved == self._moved:
+            raise self._stalled()
+        self._moved, self._moved_ps = moved, self.now_ps
 
     def _stalled(self) -> Exception:
         outcome = self.engine.outcome()

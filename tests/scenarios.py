@@ -16,7 +16,7 @@ from rdmacc.probes import Probe
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.scheme import SCHEMES, Scheme
 from rdmacc.state import (
-    ADVERT, CONTROL, CREDITS, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, NUM_CLASSES, TRIM, TRIM_TAIL,
+    CONTROL, CREDIT, CREDITS, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, NUM_CLASSES, TRIM, TRIM_TAIL,
 )  # fmt: skip
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
@@ -54,7 +54,9 @@ def draw(number: int) -> Scenario:
     faults = _faults(rng, topology, len(workload))
     # Spraying reorders packets, which go-back-N takes for losses.
     lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc) or scheme.routing.startswith("spray")
-    until = "3ms" if lossy or rng.random() < 0.2 else None
+    until = "1ms" if lossy or rng.random() < 0.2 else None
+    if scheme.routing.startswith("spray"):  # and goes back all the time
+        until = "100us"
     seed, probes = int(rng.integers(100)), _probes(rng, topology, len(workload))
     return Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
 
@@ -153,13 +155,13 @@ class Picker(Component):
 
     @staticmethod
     def on_pick(host, endpoint, reply, now):
-        reply.kind = ADVERT
+        reply.kind = CREDIT
         if endpoint.ticks % 2 == 0:
             endpoint.ticks += 1
             host.pick = 1
 
     @staticmethod
-    def on_advert(sender, packet, now):
+    def on_credit(sender, packet, now):
         sender.heard_ps = now
 
     @staticmethod
