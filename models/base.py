@@ -1,12 +1,13 @@
 """What all models share: parameters that carry unit, symbol and equation, checks, and tidy frames.
 
 A model is a frozen dataclass whose fields are made by `parameter`. ``solve()`` integrates or simulates,
-``evaluate()`` computes in closed form; both return a tidy DataFrame. ``plot(ax=)`` draws what they return. Times are
-picoseconds, rates bit/s and sizes bytes in parameters and in frames, as everywhere in rdmacc; inside, equations
-are in seconds.
+``evaluate()`` computes in closed form; both return a tidy DataFrame. ``plot(ax=)`` draws what they return.
+Times are picoseconds, rates bit/s and sizes bytes in parameters and in frames, as everywhere in rdmacc;
+inside, equations are in seconds.
 
-A model that can stand beside a simulation also has ``scenario()``, ``predict(result)`` and ``measure(result)``: what
-to simulate, and the same quantities by equation and by packets. `rdmacc.compare` needs no more.
+A model that can stand beside a simulation also has ``scenario()``, ``predict(result)`` and
+``measure(result)``: what to simulate, and the same quantities by equation and by packets. `rdmacc.compare`
+needs no more.
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ def parameter(
     """
     if unit in _PARSERS:
         default = _PARSERS[unit](default, field=doc)
-        slider = slider and tuple(_PARSERS[unit](end, field=doc) for end in slider)  # type: ignore[assignment]
+        slider = slider and tuple(_PARSERS[unit](end, field=doc) for end in slider)
     metadata = {
-        "doc": doc, "unit": unit, "symbol": symbol, "equation": equation, "source": source, "low": low, "high": high,
-        "slider": slider, "is_log": is_log, "choices": choices,
+        "doc": doc, "unit": unit, "symbol": symbol, "equation": equation, "source": source, "low": low,
+        "high": high, "slider": slider, "is_log": is_log, "choices": choices,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -104,7 +105,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
     elif isinstance(default, int | float):
         value = _number(name, value, int if isinstance(default, int) else float)
     low, high = metadata["low"], metadata["high"]
-    if low is not None and not value >= low or high is not None and not value <= high:
+    if (low is not None and not value >= low) or (high is not None and not value <= high):
         bounds = [f"at least {low}"] if low is not None else []
         bounds += [f"at most {high}"] if high is not None else []
         raise ConfigError(name, value, " and ".join(bounds))
@@ -128,6 +129,8 @@ class Model:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if "doc" not in field.metadata:
+                continue  # a network or a workload: checked by those who read it
             name = f"{type(self).__name__}.{field.name}"
             value = check(name, getattr(self, field.name), field.default, field.metadata)
             object.__setattr__(self, field.name, value)
@@ -147,8 +150,8 @@ class Model:
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def parameters(self) -> pd.DataFrame:
-        """Return the parameters, one row each: `value, unit, symbol, equation, source, doc`, indexed by name."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        """Return the parameters, indexed by name: `value, unit, symbol, equation, source, doc`."""
+        fields = [field for field in dataclasses.fields(self) if "doc" in field.metadata]  # type: ignore[arg-type]
         columns = ("unit", "symbol", "equation", "source", "doc")
         rows = [
             {"value": getattr(self, field.name)} | {key: field.metadata[key] for key in columns}

@@ -1,13 +1,14 @@
 """Phase margin of DCQCN's fluid model against the number of flows, as "ECN or Delay" (CoNEXT 2016) shows it.
 
-The loop is cut where the marking probability reaches the senders. With x = (alpha, R_T, R_C) of one flow, A the
-Jacobian of its equations, a their derivative by the delayed rate and b by the delayed marking probability,
+The loop is cut where the marking probability reaches the senders. With x = (alpha, R_T, R_C) of one flow, A
+the Jacobian of its equations, a their derivative by the delayed rate and b by the delayed marking
+probability,
 
     L(s) = -(dp/dq) (N / s) e_C^T (s I - A - a e_C^T exp(-s tau*))^-1 b exp(-s tau*)
 
-around the fixed point. The paper linearises the same equations; the numbers here come from differentiating them
-numerically, so they are of this model and not copied from the paper's figure. The slope of RED is taken as that of the
-ramp, also where the fixed point is above K_max (the ramp "extended").
+around the fixed point. The paper linearises the same equations; the numbers here come from differentiating
+them numerically, so they are of this model and not copied from the paper's figure. The slope of RED is
+taken as that of the ramp, also where the fixed point is above K_max (the ramp "extended").
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class DcqcnLoop:
     fluid: DcqcnFluid
 
     def jacobians(self) -> tuple[Floats, Floats, Floats]:
-        """Return A (3, 3), a (3,) and b (3,): derivatives by the state, the delayed rate, the delayed marking.
+        """Return A (3, 3), a (3,) and b (3,): derivatives by the state, the delayed rate, the delayed
+        marking.
 
         Rates are in units of the fixed point's rate.
         """
@@ -57,7 +59,9 @@ class DcqcnLoop:
 
         def slopes(v: Floats) -> Floats:
             alpha, target, current, past_rate, p = (float(value) for value in v)
-            d_alpha, d_target, d_rate = fluid.slopes(alpha, target * rate, current * rate, p, past_rate * rate)
+            d_alpha, d_target, d_rate = fluid.slopes(
+                alpha, target * rate, current * rate, p, past_rate * rate
+            )
             return np.array([d_alpha, d_target / rate, d_rate / rate])
 
         columns = []
@@ -92,7 +96,9 @@ class DcqcnLoop:
         """Draw the Bode plot on two axes."""
         margins = self.margins()
         omega = self._omega()
-        near = omega[(omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)]
+        near = omega[
+            (omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)
+        ]
         title = f"DCQCN's loop, {self.fluid.flows} flows, tau* = {self.fluid.delay_ps / 1e6:g} µs"
         return plot_bode(bode_frame(self.response, near), margins, title, axes)
 
@@ -103,18 +109,54 @@ class DcqcnMargin(Model):
 
     title: ClassVar[str] = "DCQCN's phase margin"
 
-    capacity_bps: float = parameter("40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    kmin_bytes: int = parameter("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB"))
-    kmax_bytes: int = parameter("200kB", "probability P_max at this queue", unit="bytes", symbol="K_max", low=1, slider=("50kB", "2MB"))
-    pmax: float = parameter(0.01, "marking probability at K_max", symbol="P_max", low=1e-9, high=1.0, slider=(0.001, 1.0), is_log=True)
-    additive_bps: float = parameter("40Mbps", "additive increase", unit="bps", symbol="R_AI", low=1.0, slider=("5Mbps", "400Mbps"), is_log=True)
-    g: float = parameter(1 / 256, "weight of a new sample in alpha", symbol="g", low=1e-9, high=1.0, slider=(1 / 1024, 1 / 4), is_log=True)
+    capacity_bps: float = parameter(
+        "40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
+    )
+    kmin_bytes: int = parameter(
+        "5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB")
+    )
+    kmax_bytes: int = parameter(
+        "200kB",
+        "probability P_max at this queue",
+        unit="bytes",
+        symbol="K_max",
+        low=1,
+        slider=("50kB", "2MB"),
+    )
+    pmax: float = parameter(
+        0.01,
+        "marking probability at K_max",
+        symbol="P_max",
+        low=1e-9,
+        high=1.0,
+        slider=(0.001, 1.0),
+        is_log=True,
+    )
+    additive_bps: float = parameter(
+        "40Mbps",
+        "additive increase",
+        unit="bps",
+        symbol="R_AI",
+        low=1.0,
+        slider=("5Mbps", "400Mbps"),
+        is_log=True,
+    )
+    g: float = parameter(
+        1 / 256,
+        "weight of a new sample in alpha",
+        symbol="g",
+        low=1e-9,
+        high=1.0,
+        slider=(1 / 1024, 1 / 4),
+        is_log=True,
+    )
 
     def fluid(self, flows: int, delay_ps: int) -> DcqcnFluid:
         """Return the fluid model for a number of flows and a delay."""
         return DcqcnFluid(
             flows=flows, delay_ps=delay_ps, capacity_bps=self.capacity_bps, kmin_bytes=self.kmin_bytes,
-            kmax_bytes=self.kmax_bytes, pmax=self.pmax, additive_bps=self.additive_bps, g=self.g, ramp="extended",
+            kmax_bytes=self.kmax_bytes, pmax=self.pmax, additive_bps=self.additive_bps, g=self.g,
+            ramp="extended",
         )  # fmt: skip
 
     def evaluate(
@@ -122,8 +164,8 @@ class DcqcnMargin(Model):
     ) -> pd.DataFrame:
         """Return `delay_ps, flows, phase_margin_deg, crossover_rad_s, marking, is_on_ramp`.
 
-        `is_on_ramp` tells whether the fixed point's marking probability is at most P_max, so that a ramp that ends at
-        K_max has the fixed point.
+        `is_on_ramp` tells whether the fixed point's marking probability is at most P_max, so that a ramp
+        that ends at K_max has the fixed point.
         """
         rows = []
         for delay in delays:
@@ -132,7 +174,14 @@ class DcqcnMargin(Model):
                 fluid = self.fluid(count, delay_ps)
                 margins, p = DcqcnLoop(fluid).margins(), fluid.fixed_point()["marking"]
                 rows.append(
-                    (delay_ps, count, margins.phase_deg, margins.phase_crossover_rad_s, p, bool(p <= self.pmax))
+                    (
+                        delay_ps,
+                        count,
+                        margins.phase_deg,
+                        margins.phase_crossover_rad_s,
+                        p,
+                        bool(p <= self.pmax),
+                    )
                 )
         columns = ["delay_ps", "flows", "phase_margin_deg", "crossover_rad_s", "marking", "is_on_ramp"]
         return pd.DataFrame(rows, columns=columns)
@@ -148,7 +197,12 @@ class DcqcnMargin(Model):
             on_ramp = table.loc[table["is_on_ramp"], "flows"].max()
             ax.axvline(on_ramp, color="0.4", linewidth=1, linestyle="--", label="beyond: p above P_max")
             ax.axhline(0.0, color="0.4", linewidth=1)
-            ax.set(title=f"{self.title} (unstable below 0)", xlabel="flows", ylabel="phase margin (°)", xscale="log")
+            ax.set(
+                title=f"{self.title} (unstable below 0)",
+                xlabel="flows",
+                ylabel="phase margin (°)",
+                xscale="log",
+            )
             ax.set_xticks([2, 5, 10, 20, 50, 100], labels=["2", "5", "10", "20", "50", "100"])
             ax.legend(ncols=2)
         return ax

@@ -1,9 +1,10 @@
 """Delay differential equations by the method of steps: Runge-Kutta of fourth order on a fixed grid.
 
-dy/dt = f(t, y(t), y(t - lag_1), ...), where lags may depend on t and y. The solution so far is kept, and read between
-the grid's points by cubic Hermite polynomials, which are of fourth order too (Hairer, Norsett and Wanner, "Solving
-Ordinary Differential Equations I", II.17). A lag shorter than a step is read off the last interval's polynomial,
-continued; where a solution has kinks (a queue that empties) the order falls to one, so steps stay short.
+dy/dt = f(t, y(t), y(t - lag_1), ...), where lags may depend on t and y. The solution so far is kept, and
+read between the grid's points by cubic Hermite polynomials, which are of fourth order too (Hairer, Norsett
+and Wanner, "Solving Ordinary Differential Equations I", II.17). A lag shorter than a step is read off the
+last interval's polynomial, continued; where a solution has kinks (a queue that empties) the order falls to
+one, so steps stay short.
 """
 
 from __future__ import annotations
@@ -55,8 +56,10 @@ class _History:
         self.known = 0
 
     def __call__(self, time: float) -> list[float]:
-        if time <= 0.0 or self.known == 0:
+        if time <= 0.0:
             return self.state[0]
+        if self.known == 0:  # a lag shorter than the first step
+            return [y + time * f for y, f in zip(self.state[0], self.slope[0], strict=True)]
         place = time / self.step
         left = min(int(place), self.known - 1)
         u = place - left

@@ -1,7 +1,7 @@
 """Gain and phase margins of an open loop, from its transfer function or from its frequency response.
 
-The two ways agree where both apply (a test says so): python-control for rational transfer functions, a sampled
-response for loops with delays, which are not rational.
+The two ways agree where both apply (a test says so): python-control for rational transfer functions, a
+sampled response for loops with delays, which are not rational.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def margins_of(response: Response, omega: Floats) -> Margins:
     response : callable
         The loop at an array of angular frequencies.
     omega : ndarray
-        Frequencies that bracket the crossovers, ascending, rad/s; dense enough that the phase turns by less than half
-        a circle between two of them. Shape (n,). The phase at the first is taken between -360 and 0 degrees.
+        Frequencies that bracket the crossovers, ascending, rad/s; dense enough that the phase turns by less
+        than half a circle between two of them. Shape (n,). The phase at the first is taken between -360 and
+        0 degrees.
 
     Returns
     -------
@@ -87,7 +88,9 @@ def margins_of(response: Response, omega: Floats) -> Margins:
 
     phase_margin, phase_place = np.nan, np.nan
     for i in np.flatnonzero(np.diff(np.sign(gain)) != 0):
-        w = brentq(lambda w: float(np.log(np.abs(response(np.array([w]))[0]))), omega[i], omega[i + 1], rtol=1e-12)
+        w = brentq(
+            lambda w: float(np.log(np.abs(response(np.array([w]))[0]))), omega[i], omega[i + 1], rtol=1e-12
+        )
         margin = 180.0 + np.degrees(phase_at(w, int(i)))
         if np.isnan(phase_margin) or margin < phase_margin:
             phase_margin, phase_place = margin, w
@@ -101,7 +104,7 @@ def margins_of(response: Response, omega: Floats) -> Margins:
 
 
 def bode_frame(response: Response, omega: Floats) -> pd.DataFrame:
-    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, from between -360 and 0 on."""
+    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0]."""
     gain, phase = _unwrapped(response, omega)
     phase -= 2 * np.pi * np.ceil(phase[0] / (2 * np.pi) - 1e-9)
     return pd.DataFrame(
@@ -147,14 +150,21 @@ def plot_bode(
 
 
 def plot_phase(frame: pd.DataFrame, margins: Margins, title: str, ax: Axes, label: str = "loop") -> Axes:
-    """Draw the lower half of a Bode plot, parameters as `plot_bode`, and return the Axes. Call inside `style()`."""
+    """Draw the lower half of a Bode plot and return the Axes; call inside `style()`."""
     ax.plot(frame["omega_rad_s"], frame["phase_deg"], label=label)
     ax.axhline(-180.0, color="0.5", linewidth=1)
     if np.isfinite(margins.phase_deg):
         place = margins.phase_crossover_rad_s
         ax.axvline(place, color=COLOURS["black"], linewidth=1, linestyle=":")
         text = f"phase margin {margins.phase_deg:.1f}°"
-        ax.plot([place] * 2, [-180.0, margins.phase_deg - 180.0], color=COLOURS["vermilion"], linewidth=3, label=text)
+        ax.plot(
+            [place] * 2,
+            [-180.0, margins.phase_deg - 180.0],
+            color=COLOURS["vermilion"],
+            linewidth=3,
+            label=text,
+        )
+    ax.set_ylim(max(float(frame["phase_deg"].min()), -300.0) - 8.0)
     ax.set(title=title, xlabel="angular frequency (rad/s)", ylabel="phase (°)", xscale="log")
     ax.legend()
     return ax

@@ -1,13 +1,15 @@
 """RCC's fluid model, equations (6) to (9), with and without feedback delay.
 
-Source: Zhang et al., "Receiver-Driven RDMA Congestion Control by Differentiating Congestion Types in Datacenter
-Networks", ICNP 2021, section IV. N flows with windows W_i share a link of capacity C behind a queue q:
+Source: Zhang et al., "Receiver-Driven RDMA Congestion Control by Differentiating Congestion Types in
+Datacenter Networks", ICNP 2021, section IV. N flows with windows W_i share a link of capacity C behind a
+queue q:
 
     (6)  dW_i/dt = -W_i tanh(u_i) / R        (7)  dq/dt = sum_i W_i / R - C,  q >= 0
     (8)  R = d + q / C                       (9)  du/dt = (K_p / R) (R - R_ref) + (K_d + K_p / 2) dR/dt
 
-Gains are in 1/s and times in seconds: eq (12) leaves no other unit in which the phase margin is above 30 degrees.
-The model as printed has no delay; `feedback_rtts` delays the control signal that the windows follow.
+Gains are in 1/s and times in seconds: eq (12) leaves no other unit in which the phase margin is above 30
+degrees. The model as printed has no delay; `feedback_rtts` delays the control signal that the windows
+follow.
 """
 
 from __future__ import annotations
@@ -33,21 +35,80 @@ __all__ = ["RccFluid"]
 class RccFluid(Model):
     """Windows and queue of N flows under RCC's PID loop.
 
-    >>> RccFluid(flows=4).equilibrium().round(1).to_dict()
-    {'window_bytes': 41250.0, 'queue_bytes': 15000.0, 'rtt_ps': 13200000.0, 'control': 0.0, 'rate_bps': 25000000000.0}
+    >>> RccFluid(flows=4).equilibrium().round(1)[["window_bytes", "queue_bytes", "rtt_ps"]].to_dict()
+    {'window_bytes': 41250.0, 'queue_bytes': 15000.0, 'rtt_ps': 13200000.0}
     """
 
     title: ClassVar[str] = "RCC's PID loop, fluid model (6) to (9)"
 
-    flows: int = parameter(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
-    capacity_bps: float = parameter("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
-    base_rtt_ps: int = parameter("12us", "round-trip time without queue", unit="ps", symbol="d", source="V-A", low=1, slider=("4us", "50us"))
-    delta: float = parameter(0.2, "R_ref = d (1 + delta / 2)", symbol="delta", equation="(2)", source="III-F", low=1e-6, high=1.0, slider=(0.05, 1.0))
-    kp: float = parameter(1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(9)", source="V-A", low=0.0, slider=(1.0, 1e5), is_log=True)
-    kd: float = parameter(1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(9)", source="V-A", low=0.0, slider=(1e3, 2e5), is_log=True)
-    feedback_rtts: float = parameter(0.0, "delay of the control signal, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0))
-    start: float = parameter(1.0, "window of all flows but the first at 0, over their equilibrium share", low=1e-3, high=1e3, slider=(0.1, 4.0))
-    start_first: float = parameter(1.5, "window of the first flow at 0, over its equilibrium share", low=1e-3, high=1e3, slider=(0.1, 4.0))
+    flows: int = parameter(
+        2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32)
+    )
+    capacity_bps: float = parameter(
+        "100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0
+    )
+    base_rtt_ps: int = parameter(
+        "12us",
+        "round-trip time without queue",
+        unit="ps",
+        symbol="d",
+        source="V-A",
+        low=1,
+        slider=("4us", "50us"),
+    )
+    delta: float = parameter(
+        0.2,
+        "R_ref = d (1 + delta / 2)",
+        symbol="delta",
+        equation="(2)",
+        source="III-F",
+        low=1e-6,
+        high=1.0,
+        slider=(0.05, 1.0),
+    )
+    kp: float = parameter(
+        1e4,
+        "proportional gain",
+        unit="1/s",
+        symbol="K_p",
+        equation="(9)",
+        source="V-A",
+        low=0.0,
+        slider=(1.0, 1e5),
+        is_log=True,
+    )
+    kd: float = parameter(
+        1e5,
+        "derivative gain",
+        unit="1/s",
+        symbol="K_d",
+        equation="(9)",
+        source="V-A",
+        low=0.0,
+        slider=(1e3, 2e5),
+        is_log=True,
+    )
+    feedback_rtts: float = parameter(
+        0.0,
+        "delay of the control signal, in R_ref; the paper has none",
+        low=0.0,
+        high=20.0,
+        slider=(0.0, 2.0),
+    )
+    start: float = parameter(
+        1.0,
+        "window of all flows but the first at 0, over their equilibrium share",
+        low=1e-3,
+        high=1e3,
+        slider=(0.1, 4.0),
+    )
+    start_first: float = parameter(
+        1.5,
+        "window of the first flow at 0, over its equilibrium share",
+        low=1e-3,
+        high=1e3,
+        slider=(0.1, 4.0),
+    )
     duration_ps: int = parameter("2ms", "time to integrate", unit="ps", low=1)
     step_ps: int = parameter("200ns", "step", unit="ps", low=1)
 
@@ -59,8 +120,8 @@ class RccFluid(Model):
     def equilibrium(self) -> pd.Series[float]:
         """Return the fixed point, equation (10), with equal windows.
 
-        Only tanh(u) = 0, R = R_ref and sum W = C R_ref follow from (6) to (9). Equal windows, equation (11), do
-        not: any split is stationary, and the integrated model keeps the one it starts with.
+        Only tanh(u) = 0, R = R_ref and sum W = C R_ref follow from (6) to (9). Equal windows, equation
+        (11), do not: any split is stationary, and the integrated model keeps the one it starts with.
         """
         window = self.capacity_bps / 8 * self.reference_s / self.flows
         queue = self.capacity_bps / 8 * (self.reference_s - self.base_rtt_ps * 1e-12)
@@ -70,8 +131,8 @@ class RccFluid(Model):
     def integrate(self) -> Trajectory:
         """Integrate (6) to (9); states (W_first, W_other, q, u), bytes and 1, of shape (n + 1, 4).
 
-        All flows see the same delay and start with u = 0, so u is the same for all, and all but the first flow are
-        alike.
+        All flows see the same delay and start with u = 0, so u is the same for all, and all but the first
+        flow are alike.
         """
         capacity, base, reference = self.capacity_bps / 8, self.base_rtt_ps * 1e-12, self.reference_s
         others, kp, damping = self.flows - 1, self.kp, self.kd + self.kp / 2.0
@@ -94,8 +155,9 @@ class RccFluid(Model):
         )
 
     def solve(self) -> pd.DataFrame:
-        """Return `time_ps, queue_bytes, rtt_ps, control, utilisation`, and windows and rates of the first and of each
-        other flow: `window_first_bytes, window_other_bytes, rate_first_bps, rate_other_bps`."""
+        """Return `time_ps, queue_bytes, rtt_ps, control, utilisation`, and windows and rates of the first
+        and of each other flow: `window_first_bytes, window_other_bytes, rate_first_bps, rate_other_bps`.
+        """
         path = self.integrate()
         first, other, queue, control = path.state.T
         rtt = self.base_rtt_ps * 1e-12 + queue * 8 / self.capacity_bps
@@ -115,7 +177,8 @@ class RccFluid(Model):
         )
 
     def evaluate(self) -> pd.DataFrame:
-        """Return the last quarter's mean beside the equilibrium: `integrated, equilibrium`, indexed by quantity.
+        """Return the last quarter's mean beside the equilibrium: `integrated, equilibrium`, indexed by
+        quantity.
 
         The window and the rate are means over the flows.
         """
@@ -136,9 +199,14 @@ class RccFluid(Model):
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
         with style():
             ax = new_axes(ax)
-            ax.plot(frame["time_ps"] / 1e6, frame["queue_bytes"] / 1e3, color=COLOURS["blue"], label=f"queue, {delay}")
+            ax.plot(
+                frame["time_ps"] / 1e6,
+                frame["queue_bytes"] / 1e3,
+                color=COLOURS["blue"],
+                label=f"queue, {delay}",
+            )
             ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="equilibrium")
             ax.set(title=f"{self.title}, {self.flows} flows", xlabel="time (µs)", ylabel="queue (kB)")
-            ax.set_ylim(bottom=0)
-            ax.legend()
+            ax.set_ylim(0, 1.3 * frame["queue_bytes"].max() / 1e3)
+            ax.legend(loc="upper right", ncols=2)
         return ax

@@ -1,12 +1,12 @@
-"""Stability of RCC's PID loop: the open loop (12), its margins, figure 4, the discrete loop, and tuning.
+"""Stability of RCC's PID loop: the open loop (12), its margins, the discrete loop, and tuning.
 
 Source: Zhang et al., ICNP 2021, section IV. With R = R_ref, the open loop of equation (12) is
 
     G(s) = K (1 + s/z) / (s^2 (s + 1/R)),   K = K_p / R^2,   z = K_p / ((K_d + K_p / 2) R)
 
 times exp(-s T) for a feedback delay T, which the paper leaves out. Its crossover is the positive root y of
-y^3 + y^2/R^2 - (K/z)^2 y - K^2 = 0 with y = omega^2 (one change of sign: exactly one), and its phase margin is
-atan(omega/z) - atan(omega R) - omega T.
+y^3 + y^2/R^2 - (K/z)^2 y - K^2 = 0 with y = omega^2 (one change of sign: exactly one), and its phase margin
+is atan(omega/z) - atan(omega R) - omega T.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rdmacc.units import Quantity, time_ps
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RccLoop", "RccMarginSurface", "phase_margin", "share_above", "tune"]
+__all__ = ["RccLoop", "phase_margin", "tune"]
 
 
 def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay_s: float = 0.0) -> Floats:
@@ -81,11 +81,50 @@ class RccLoop(Model):
 
     title: ClassVar[str] = "RCC's open loop (12)"
 
-    kp: float = parameter(1e4, "proportional gain", unit="1/s", symbol="K_p", equation="(12)", source="V-A", low=1e-9, slider=(1.0, 1e5), is_log=True)
-    kd: float = parameter(1e5, "derivative gain", unit="1/s", symbol="K_d", equation="(12)", source="V-A", low=0.0, slider=(1e3, 1e6), is_log=True)
-    base_rtt_ps: int = parameter("12us", "round-trip time without queue", unit="ps", symbol="d", source="V-A", low=1, slider=("4us", "50us"))
-    delta: float = parameter(0.2, "R_ref = d (1 + delta / 2)", symbol="delta", equation="(2)", source="III-F", low=1e-6, high=1.0, slider=(0.05, 1.0))
-    feedback_rtts: float = parameter(0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0))
+    kp: float = parameter(
+        1e4,
+        "proportional gain",
+        unit="1/s",
+        symbol="K_p",
+        equation="(12)",
+        source="V-A",
+        low=1e-9,
+        slider=(1.0, 1e5),
+        is_log=True,
+    )
+    kd: float = parameter(
+        1e5,
+        "derivative gain",
+        unit="1/s",
+        symbol="K_d",
+        equation="(12)",
+        source="V-A",
+        low=0.0,
+        slider=(1e3, 1e6),
+        is_log=True,
+    )
+    base_rtt_ps: int = parameter(
+        "12us",
+        "round-trip time without queue",
+        unit="ps",
+        symbol="d",
+        source="V-A",
+        low=1,
+        slider=("4us", "50us"),
+    )
+    delta: float = parameter(
+        0.2,
+        "R_ref = d (1 + delta / 2)",
+        symbol="delta",
+        equation="(2)",
+        source="III-F",
+        low=1e-6,
+        high=1.0,
+        slider=(0.05, 1.0),
+    )
+    feedback_rtts: float = parameter(
+        0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
+    )
 
     @property
     def reference_s(self) -> float:
@@ -99,7 +138,7 @@ class RccLoop(Model):
 
     @property
     def zero_rad_s(self) -> float:
-        """z of equation (12), rad/s."""
+        """Z of equation (12), rad/s."""
         return self.kp / ((self.kd + self.kp / 2.0) * self.reference_s)
 
     def transfer_function(self) -> Any:
@@ -149,8 +188,9 @@ class RccLoop(Model):
     def discrete_roots(self, *, is_accumulating: bool = True, delay: int = 0) -> npt.NDArray[np.complex128]:
         """Return the roots of the loop as it runs: one window update for each round trip, linearised.
 
-        With w the relative deviation of the windows, e = R w, a = K_p R and b = K_d R, equations (4) and (5) are
-        w(t+1) = w(t) - u(t - delay), where u accumulates a w + b dw as printed or is a w + b dw itself.
+        With w the relative deviation of the windows, e = R w, a = K_p R and b = K_d R, equations (4) and
+        (5) are w(t+1) = w(t) - u(t - delay), where u accumulates a w + b dw as printed or is a w + b dw
+        itself.
 
         Parameters
         ----------
@@ -178,62 +218,6 @@ class RccLoop(Model):
         return float(np.abs(self.discrete_roots(is_accumulating=is_accumulating, delay=delay)).max())
 
 
-@dataclass(frozen=True, kw_only=True)
-class RccMarginSurface(Model):
-    """Figure 4: the phase margin over K_p and K_d, and the contour of 30 degrees."""
-
-    title: ClassVar[str] = "Phase margin of RCC's loop (Fig 4)"
-
-    base_rtt_ps: int = parameter("12us", "round-trip time without queue", unit="ps", symbol="d", source="V-A", low=1, slider=("4us", "50us"))
-    delta: float = parameter(0.2, "R_ref = d (1 + delta / 2)", symbol="delta", equation="(2)", source="III-F", low=1e-6, high=1.0, slider=(0.05, 1.0))
-    feedback_rtts: float = parameter(0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0))
-    points: int = parameter(121, "grid points along each axis", low=2, high=2000)
-    kp_low: float = parameter(1.0, "least K_p", unit="1/s", source="section IV", low=1e-9)
-    kp_high: float = parameter(1e4, "largest K_p", unit="1/s", source="section IV", low=1e-9)
-    kd_low: float = parameter(1e3, "least K_d", unit="1/s", source="section IV", low=1e-9)
-    kd_high: float = parameter(1e5, "largest K_d", unit="1/s", source="section IV", low=1e-9)
-
-    def grid(self) -> tuple[Floats, Floats, Floats]:
-        """Return K_p (n,), K_d (n,) and the phase margin (n, n), rows by K_p."""
-        reference = self.base_rtt_ps * 1e-12 * (1.0 + self.delta / 2.0)
-        kp = np.geomspace(self.kp_low, self.kp_high, self.points)
-        kd = np.geomspace(self.kd_low, self.kd_high, self.points)
-        return kp, kd, phase_margin(kp[:, None], kd[None, :], reference, self.feedback_rtts * reference)
-
-    def evaluate(self) -> pd.DataFrame:
-        """Return the surface: `kp, kd, phase_margin_deg`."""
-        kp, kd, margin = self.grid()
-        rows, columns = np.repeat(kp, len(kd)), np.tile(kd, len(kp))
-        return pd.DataFrame({"kp": rows, "kd": columns, "phase_margin_deg": margin.ravel()})
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the surface as filled contours, with the contours of 30 and of 0 degrees."""
-        kp, kd, margin = self.grid()
-        share = share_above(self.evaluate(), 30.0)
-        with style():
-            ax = new_axes(ax, (7, 4.4))
-            levels = np.arange(-60.0, 91.0, 10.0)
-            filled = ax.contourf(kd, kp, np.clip(margin, -60, 90), levels=levels, cmap="cividis")
-            lines = ax.contour(kd, kp, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2, linestyles=["--", "-"])
-            ax.clabel(lines, fmt="%g°")
-            ax.figure.colorbar(filled, ax=ax, label="phase margin (°)")
-            delay = f", delay {self.feedback_rtts:g} RTT" if self.feedback_rtts else ""
-            ax.set(
-                title=f"{self.title}{delay}: above 30° on {100 * share:.1f}% of the box",
-                xlabel="K_d (1/s)", ylabel="K_p (1/s)", xscale="log", yscale="log",
-            )  # fmt: skip
-        return ax
-
-
-def share_above(surface: pd.DataFrame, degrees: float, least_ratio: float = 0.0) -> float:
-    """Return the share of grid points of a surface above a phase margin, among those with K_d / K_p of at least a ratio.
-
-    The grid is even in the gains' logarithms, so this is the share of the box's area in log-log axes.
-    """
-    chosen = surface[surface["kd"] >= least_ratio * surface["kp"] * (1 - 1e-12)]
-    return float((chosen["phase_margin_deg"] > degrees).mean())
-
-
 def tune(
     rtt: Quantity,
     *,
@@ -245,8 +229,9 @@ def tune(
 ) -> RccLoop:
     """Return the fastest gains with a phase margin, for a base round-trip time.
 
-    K_p = K_d / `ratio`; of the gains whose margin is reached the largest are taken, since they cross over highest.
-    Only K_d R_ref and K_p R_ref matter, so gains that suit one RTT suit another when scaled by its inverse.
+    K_p = K_d / `ratio`; of the gains whose margin is reached the largest are taken, since they cross over
+    highest. Only K_d R_ref and K_p R_ref matter, so gains that suit one RTT suit another when scaled by its
+    inverse.
 
     Parameters
     ----------
@@ -287,12 +272,18 @@ def tune(
     good = np.flatnonzero(margin_at(scaled) >= margin)
     if not len(good):
         best = float(np.max(margin_at(scaled)))
-        raise ConfigError("margin", margin, f"at most {best:.1f} degrees with K_d / K_p = {ratio:g} and this delay")
+        raise ConfigError(
+            "margin", margin, f"at most {best:.1f} degrees with K_d / K_p = {ratio:g} and this delay"
+        )
     last = int(good[-1])
     low, high = scaled[last], scaled[min(last + 1, len(scaled) - 1)]
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if margin_at(middle) >= margin else (low, middle)
     return RccLoop(
-        kp=low / reference / ratio, kd=low / reference, base_rtt_ps=base_ps, delta=delta, feedback_rtts=feedback_rtts
+        kp=low / reference / ratio,
+        kd=low / reference,
+        base_rtt_ps=base_ps,
+        delta=delta,
+        feedback_rtts=feedback_rtts,
     )

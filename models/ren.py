@@ -1,15 +1,17 @@
 """REN's equations (1) to (9), vectorised over trials.
 
-Source: Li et al., "REN: Receiver-driven Congestion Control using Explicit Notification for Data Center", IEEE TCC 2021,
-section 4. Round i is the i-th base RTT; in it m_i flows arrive at line rate and f_i leave. Queues are in packets of
-one MSS, T trials of n rounds are arrays of shape (T, n).
+Source: Li et al., "REN: Receiver-driven Congestion Control using Explicit Notification for Data Center",
+IEEE TCC 2021, section 4. Round i is the i-th base RTT; in it m_i flows arrive at line rate and f_i leave.
+Queues are in packets of one MSS, T trials of n rounds are arrays of shape (T, n).
 
 What the equations leave open, and what is done here:
 
-- A queue is never negative, and of the active flows no more leave than there are. Without a flow nothing is released.
-- Equation (1) speaks of round 1; with m_1 = 0 it would be negative. Here it holds whenever flows arrive where none is
-  active: the first BDP of one of them passes, the others queue.
-- The paper gives no number of rounds, of trials, nor how it averages: these are parameters (`rdmacc.models.ren_figures`).
+- A queue is never negative, and of the active flows no more leave than there are. Without a flow nothing is
+  released.
+- Equation (1) speaks of round 1; with m_1 = 0 it would be negative. Here it holds whenever flows arrive
+  where none is active: the first BDP of one of them passes, the others queue.
+- The paper gives no number of rounds, of trials, nor how it averages: these are parameters
+  (`rdmacc.models.ren_figures`).
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def _flows(name: str, counts: npt.ArrayLike) -> Ints:
 
 
 def departures_at_most(wanted: npt.ArrayLike, arrivals: npt.ArrayLike) -> Ints:
-    """Return the departures in each round, no more than flows that arrived in earlier rounds and are still there.
+    """Return the departures in each round, no more than flows that arrived in earlier rounds and are still
+    there.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float
 
 
 def next_rate(rate: npt.ArrayLike, capacity: float) -> Floats:
-    """Return the rate one round later under REN, equation (5): doubled below half the capacity, else all of it."""
+    """Return the rate one round later under REN, equation (5): twice it below C / 2, else C."""
     now = np.asarray(rate, dtype=np.float64)
     return np.where(now < capacity / 2, 2 * now, capacity)
 
@@ -143,8 +146,8 @@ def rate_per_round(rate: float, capacity: float, rounds: int) -> Floats:
 def throughputs(flows: int, departures: npt.ArrayLike) -> tuple[Floats, Floats, Ints]:
     """Return throughput over capacity, and the flows that are left, when `flows` flows leave one by one.
 
-    Equations (7) and (8) for REN, (9) for the traditional protocol; all flows share the link fairly and there is
-    no queue at first.
+    Equations (7) and (8) for REN, (9) for the traditional protocol; all flows share the link fairly and
+    there is no queue at first.
 
     Parameters
     ----------
@@ -180,9 +183,9 @@ def throughputs(flows: int, departures: npt.ArrayLike) -> tuple[Floats, Floats, 
 def drain_rounds(burst_flows: int, *, buffer_bdp: float = np.inf, feedback_rounds: int = 0) -> int:
     """Return the rounds from a burst's first packet until REN has drained it, by equation (3).
 
-    The link is full when the burst comes: it adds one BDP for each of its flows, and REN takes one BDP away in
-    each round. As printed, already in the round in which the burst comes; marks that have to travel to the sender
-    and act on what arrives one round later are `feedback_rounds` = 1.
+    The link is full when the burst comes: it adds one BDP for each of its flows, and REN takes one BDP away
+    in each round. As printed, already in the round in which the burst comes; marks that have to travel to
+    the sender and act on what arrives one round later are `feedback_rounds` = 1.
 
     Parameters
     ----------
@@ -193,8 +196,8 @@ def drain_rounds(burst_flows: int, *, buffer_bdp: float = np.inf, feedback_round
     feedback_rounds : int
         Rounds before the first BDP is taken away.
 
-    The paper's micro-benchmark, two flows into a 64 KB buffer at 48 us and 10 Gb/s: its section 5.2 says that the
-    queue is drained "in the next RTT".
+    The paper's micro-benchmark, two flows into a 64 KB buffer at 48 us and 10 Gb/s: its section 5.2 says
+    that the queue is drained "in the next RTT".
 
     >>> drain_rounds(2), drain_rounds(2, feedback_rounds=1)
     (2, 3)

@@ -1,15 +1,16 @@
-"""REN's figures 8 and 9 as models: a rate that doubles, and queue and utilisation under random arrivals and departures.
+"""REN's figures 8 and 9 as models: a rate that doubles, and queue and utilisation under random arrivals and
+departures.
 
-The equations are in `rdmacc.models.ren`. Figure 9 leaves open how many rounds were computed, whether flows leave in
-(a), how the average is taken and how "strength" relates to the Poisson parameter; all are parameters here, and
-`sensitivity` shows how much they matter.
+The equations are in `rdmacc.models.ren`. Figure 9 leaves open how many rounds were computed, whether flows
+leave in (a), how the average is taken and how "strength" relates to the Poisson parameter; all are
+parameters here, and `sensitivity` shows how much they matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from rdmacc.plotting import COLOURS, new_axes, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RenQueue", "RenRate", "RenUtilisation", "sensitivity"]
+__all__ = ["RenQueue", "RenRate", "RenUtilisation", "plot_sensitivity", "sensitivity"]
 
 _REN, _TRADITIONAL = "REN", "traditional"
 _LOOK = {_REN: (COLOURS["blue"], "o"), _TRADITIONAL: (COLOURS["vermilion"], "s")}
@@ -39,12 +40,18 @@ class RenRate(Model):
 
     title: ClassVar[str] = "REN: taking free bandwidth (Fig 8)"
 
-    capacity_bps: float = parameter("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    rtt_ps: int = parameter("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
+    capacity_bps: float = parameter(
+        "10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
+    )
+    rtt_ps: int = parameter(
+        "48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us")
+    )
     start_fraction: float = parameter(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: int = parameter("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    message_bytes: int = parameter(
+        "300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB")
+    )
     rounds: int = parameter(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:
@@ -111,13 +118,35 @@ class RenQueue(Model):
 
     title: ClassVar[str] = "REN: mean queue (Fig 9a)"
 
-    capacity_bps: float = parameter("40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps"))
-    rtt_ps: int = parameter("10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us"))
-    mss_bytes: int = parameter("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
+    capacity_bps: float = parameter(
+        "40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps")
+    )
+    rtt_ps: int = parameter(
+        "10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us")
+    )
+    mss_bytes: int = parameter(
+        "1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1
+    )
     rounds: int = parameter(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
-    factor: float = parameter(1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, slider=(0.5, 2.0))
-    has_departures: bool = parameter(True, "flows leave as often as they arrive", symbol="f_i", equation="(2)", source="assumed", slider=(False, True))
-    average: str = parameter("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
+    factor: float = parameter(
+        1.0,
+        "Poisson parameter over strength",
+        symbol="lambda/strength",
+        source="assumed",
+        low=0.0,
+        slider=(0.5, 2.0),
+    )
+    has_departures: bool = parameter(
+        True,
+        "flows leave as often as they arrive",
+        symbol="f_i",
+        equation="(2)",
+        source="assumed",
+        slider=(False, True),
+    )
+    average: str = parameter(
+        "mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak")
+    )
     trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = parameter(0, "of the arrivals", low=0)
 
@@ -127,7 +156,7 @@ class RenQueue(Model):
         return bdp_packets(self.capacity_bps, self.rtt_ps, self.mss_bytes)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
-        """Return the mean queue: `strength, protocol, queue_packets, error_packets`, the last one standard error."""
+        """Return mean queue and its standard error: `strength, protocol, queue_packets, error_packets`."""
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -147,7 +176,7 @@ class RenQueue(Model):
         return queue.max(axis=1) if self.average == "peak" else queue.mean(axis=1)
 
     def plot(self, ax: Axes | None = None, capacities: Sequence[float] = ()) -> Axes:
-        """Draw the mean queue over strength; several `capacities` (bit/s) as in the paper, default its own."""
+        """Draw the mean queue over strength, for one or several `capacities` (bit/s) as in the paper."""
         lines = ("-", "--", ":", "-.")
         with style():
             ax = new_axes(ax)
@@ -156,8 +185,19 @@ class RenQueue(Model):
                 for name, curve in table.groupby("protocol", sort=False):
                     colour, marker = _LOOK[str(name)]
                     label = f"{name}, {capacity / 1e9:g} Gb/s"
-                    ax.plot(curve["strength"], curve["queue_packets"], line, marker=marker, color=colour, label=label)
-            ax.set(title=f"{self.title}, {self.rounds} rounds", xlabel="arrival strength (flows per RTT)", ylabel="queue (packets)")
+                    ax.plot(
+                        curve["strength"],
+                        curve["queue_packets"],
+                        line,
+                        marker=marker,
+                        color=colour,
+                        label=label,
+                    )
+            ax.set(
+                title=f"{self.title}, {self.rounds} rounds",
+                xlabel="arrival strength (flows per RTT)",
+                ylabel="queue (packets)",
+            )
             ax.set_ylim(bottom=0)
             ax.legend()
         return ax
@@ -169,11 +209,20 @@ class RenUtilisation(Model):
 
     title: ClassVar[str] = "REN: utilisation (Fig 9b)"
 
-    flows: int = parameter(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
+    flows: int = parameter(
+        20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60)
+    )
     rounds: int = parameter(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
-    factor: float = parameter(1.0, "Poisson parameter over strength", symbol="lambda/strength", source="assumed", low=0.0, slider=(0.5, 2.0))
+    factor: float = parameter(
+        1.0,
+        "Poisson parameter over strength",
+        symbol="lambda/strength",
+        source="assumed",
+        low=0.0,
+        slider=(0.5, 2.0),
+    )
     average: str = parameter(
-        "active", "over rounds that still have a flow, or over all (an empty round counts 0)", source="assumed",
+        "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed",
         choices=("active", "all"),
     )  # fmt: skip
     trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
@@ -192,7 +241,7 @@ class RenUtilisation(Model):
         return pd.DataFrame(rows, columns=["strength", "protocol", "utilisation"])
 
     def plot(self, ax: Axes | None = None, flows: Sequence[int] = ()) -> Axes:
-        """Draw utilisation over strength; several initial numbers of `flows` as in the paper, default its own."""
+        """Draw utilisation over strength, for one or several initial numbers of `flows` as in the paper."""
         lines = ("-", "--", ":", "-.")
         with style():
             ax = new_axes(ax)
@@ -203,7 +252,11 @@ class RenUtilisation(Model):
                         curve["strength"], 100 * curve["utilisation"], line, marker=marker, color=colour,
                         label=f"{name}, F = {count}",
                     )  # fmt: skip
-            ax.set(title=f"{self.title}, {self.rounds} rounds", xlabel="leaving strength (flows per RTT)", ylabel="utilisation (%)")
+            ax.set(
+                title=f"{self.title}, {self.rounds} rounds",
+                xlabel="leaving strength (flows per RTT)",
+                ylabel="utilisation (%)",
+            )
             ax.set_ylim(0, 102)
             ax.legend(loc="lower left")
         return ax
@@ -224,8 +277,8 @@ def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = S
     DataFrame
         `choice` (which parameter, and its value), `strength`, `protocol`, and the model's own value.
     """
-    rounds = [{"rounds": n} for n in (10, 20, 30, 100)]
-    own: list[dict[str, object]]
+    rounds: list[dict[str, Any]] = [{"rounds": n} for n in (10, 20, 30, 100)]
+    own: list[dict[str, Any]]
     if isinstance(model, RenQueue):
         own = [{"has_departures": False}, {"average": "last"}, {"average": "peak"}, {"factor": 2.0}]
     else:
@@ -244,15 +297,20 @@ def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     value = "queue_packets" if is_queue else "utilisation"
     with style():
         ax = new_axes(ax)
-        lines = ("-", "--", ":", "-.")
+        colours = list(COLOURS.values())[:4]
         for number, (choice, rows) in enumerate(table.groupby("choice", sort=False)):
             pair = rows.pivot_table(index="strength", columns="protocol", values=value)
             gap = pair[_TRADITIONAL] / pair[_REN] if is_queue else 100 * (pair[_REN] - pair[_TRADITIONAL])
-            ax.plot(gap.index, gap, lines[number // 4], marker=".", label=str(choice))
+            line = ("-", "--")[number // 4]
+            ax.plot(gap.index, gap, line, color=colours[number % 4], marker=".", label=str(choice))
         if is_queue:
-            ax.set(title="REN's gain in queue, by choices left open", ylabel="traditional / REN", yscale="log")
+            ax.set(
+                title="REN's gain in queue, by choices left open", ylabel="traditional / REN", yscale="log"
+            )
         else:
-            ax.set(title="REN's gain in utilisation, by choices left open", ylabel="REN - traditional (points)")
+            ax.set(
+                title="REN's gain in utilisation, by choices left open", ylabel="REN - traditional (points)"
+            )
         ax.set_xlabel("strength (flows per RTT)")
-        ax.legend(fontsize=8, ncols=2)
+        ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

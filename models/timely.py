@@ -1,7 +1,7 @@
 """TIMELY and patched TIMELY: fluid models with state-dependent delays, and their fixed points.
 
-Source: Zhu et al., "ECN or Delay", CoNEXT 2016; TIMELY itself: Mittal et al., SIGCOMM 2015. A flow updates once per
-tau_i = max(Seg / R_i, D_min), by the queue of tau' = q / C + MTU / C + D_prop ago, written q':
+Source: Zhu et al., "ECN or Delay", CoNEXT 2016; TIMELY itself: Mittal et al., SIGCOMM 2015. A flow updates
+once per tau_i = max(Seg / R_i, D_min), by the queue of tau' = q / C + MTU / C + D_prop ago, written q':
 
     dq/dt   = sum R_i - C,  q >= 0
     dg_i/dt = (a / tau_i) (-g_i + (q'(t) - q'(t - tau_i)) / (C D_min))
@@ -12,9 +12,10 @@ tau_i = max(Seg / R_i, D_min), by the queue of tau' = q / C + MTU / C + D_prop a
 
 with w rising from 0 at g = -1/4 to 1 at 1/4 and q_ref = C T_low.
 
-TIMELY has no fixed point: with g = 0 rates still rise. If g = 0 meant "hold" (`is_strict`), every split of C with the
-queue between the thresholds would be one, so that where flows end depends on where they start. Patched TIMELY has
-exactly one: equal rates and q* = q_ref (1 + N delta / (beta C)), as long as that is below C T_high.
+TIMELY has no fixed point: with g = 0 rates still rise. If g = 0 meant "hold" (`is_strict`), every split of
+C with the queue between the thresholds would be one, so that where flows end depends on where they start.
+Patched TIMELY has exactly one: equal rates and q* = q_ref (1 + N delta / (beta C)), as long as that is
+below C T_high.
 """
 
 from __future__ import annotations
@@ -59,19 +60,52 @@ class TimelyFluid(Model):
     title: ClassVar[str] = "TIMELY, fluid model"
 
     flows: int = parameter(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
-    capacity_bps: float = parameter("10Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    t_low_ps: int = parameter("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
-    t_high_ps: int = parameter("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
-    min_rtt_ps: int = parameter("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
-    propagation_ps: int = parameter("4us", "round-trip propagation", unit="ps", symbol="D_prop", low=0, slider=("0us", "100us"))
-    a: float = parameter(0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0))
-    beta: float = parameter(0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True)
-    delta_bps: float = parameter("10Mbps", "additive step", unit="bps", symbol="delta", low=1.0, slider=("1Mbps", "100Mbps"), is_log=True)
-    segment_bytes: int = parameter("16kB", "bytes between updates", unit="bytes", symbol="Seg", low=1, slider=("1kB", "64kB"))
+    capacity_bps: float = parameter(
+        "10Gbps",
+        "bottleneck, and line rate of each sender",
+        unit="bps",
+        symbol="C",
+        low=1.0,
+        slider=("10Gbps", "100Gbps"),
+    )
+    t_low_ps: int = parameter(
+        "50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us")
+    )
+    t_high_ps: int = parameter(
+        "500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms")
+    )
+    min_rtt_ps: int = parameter(
+        "20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us")
+    )
+    propagation_ps: int = parameter(
+        "4us", "round-trip propagation", unit="ps", symbol="D_prop", low=0, slider=("0us", "100us")
+    )
+    a: float = parameter(
+        0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0)
+    )
+    beta: float = parameter(
+        0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True
+    )
+    delta_bps: float = parameter(
+        "10Mbps",
+        "additive step",
+        unit="bps",
+        symbol="delta",
+        low=1.0,
+        slider=("1Mbps", "100Mbps"),
+        is_log=True,
+    )
+    segment_bytes: int = parameter(
+        "16kB", "bytes between updates", unit="bytes", symbol="Seg", low=1, slider=("1kB", "64kB")
+    )
     mtu_bytes: int = parameter("1000B", "packet", unit="bytes", symbol="MTU", low=1)
     is_strict: bool = parameter(False, "rates rise for g < 0 only, and hold at g = 0")
-    start_first: float = parameter(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
-    start: float = parameter(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
+    start_first: float = parameter(
+        0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0)
+    )
+    start: float = parameter(
+        0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0)
+    )
     duration_ps: int = parameter("50ms", "time to integrate", unit="ps", low=1)
     step_ps: int = parameter("2us", "step", unit="ps", low=1)
 
@@ -103,8 +137,8 @@ class TimelyFluid(Model):
     def integrate(self) -> Trajectory:
         """Integrate from the start rates and an empty queue.
 
-        States, shape (n + 1, 5): queue in bytes, then rate (bytes/s) and gradient of the first and of each other flow.
-        Rates are held between 0.1% of C and C.
+        States, shape (n + 1, 5): queue in bytes, then rate (bytes/s) and gradient of the first and of each
+        other flow. Rates are held between 0.1% of C and C.
         """
         capacity, others = self.capacity_byte_s, self.flows - 1
         low, high = capacity * self.t_low_ps * 1e-12, capacity * self.t_high_ps * 1e-12
@@ -112,7 +146,9 @@ class TimelyFluid(Model):
         fixed = self.mtu_bytes / capacity + self.propagation_ps * 1e-12
         delta, beta, between = self.delta_bps / 8, self.beta, self._between()
 
-        def flow(t: float, rate: float, gradient: float, lag: float, old: float, past: Past) -> tuple[float, float]:
+        def flow(
+            t: float, rate: float, gradient: float, lag: float, old: float, past: Past
+        ) -> tuple[float, float]:
             tau = max(segment / rate, least)
             difference = (old - past(t - lag - tau)[0]) / (capacity * least)
             if old < low:
@@ -137,7 +173,8 @@ class TimelyFluid(Model):
         floor = 1e-3 * capacity
         return solve_dde(
             slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12,
-            low=[0.0, floor, -math.inf, floor, -math.inf], high=[math.inf, capacity, math.inf, capacity, math.inf],
+            low=[0.0, floor, -math.inf, floor, -math.inf],
+            high=[math.inf, capacity, math.inf, capacity, math.inf],
         )  # fmt: skip
 
     def solve(self) -> pd.DataFrame:
@@ -175,7 +212,8 @@ class TimelyFluid(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class PatchedTimelyFluid(TimelyFluid):
-    """TIMELY with the paper's patch: a reference queue, and a weight instead of a switch between rise and fall.
+    """TIMELY with the paper's patch: a reference queue, and a weight instead of a switch between rise and
+    fall.
 
     >>> PatchedTimelyFluid(flows=2).fixed_point().round(0).to_dict()
     {'queue_bytes': 78125.0, 'rate_bps': 5000000000.0, 'gradient': 0.0}
@@ -183,7 +221,16 @@ class PatchedTimelyFluid(TimelyFluid):
 
     title: ClassVar[str] = "Patched TIMELY, fluid model"
 
-    beta: float = parameter(0.008, "multiplicative decrease", symbol="beta", source="ECN or Delay", low=1e-9, high=1.0, slider=(0.001, 1.0), is_log=True)
+    beta: float = parameter(
+        0.008,
+        "multiplicative decrease",
+        symbol="beta",
+        source="ECN or Delay",
+        low=1e-9,
+        high=1.0,
+        slider=(0.001, 1.0),
+        is_log=True,
+    )
 
     @property
     def is_patched(self) -> bool:
@@ -212,7 +259,7 @@ class PatchedTimelyFluid(TimelyFluid):
         return change
 
     def evaluate(self) -> pd.DataFrame:
-        """Return the last quarter's mean beside the fixed point: `integrated, fixed_point`, indexed by quantity."""
+        """Return the last quarter's mean beside the fixed point: `integrated, fixed_point`."""
         frame = self.solve()
         late = frame.iloc[-max(1, len(frame) // 4) :].mean()
         rates = np.array([late["rate_first_bps"], *[late["rate_other_bps"]] * (self.flows - 1)])

@@ -1,7 +1,7 @@
 """A model beside a simulation: both run, one frame with both and their difference, one picture.
 
-A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe something
-that can be simulated have them.
+A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe
+something that can be simulated have them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -22,6 +21,7 @@ from rdmacc.results import Result
 from rdmacc.scheme import Scheme
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.tables import html_table
+from rdmacc.topology import Graph
 from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Scenario:
         As in `rdmacc.simulate`.
     """
 
-    topology: nx.Graph
+    topology: Graph
     workload: pd.DataFrame
     scheme: str | Scheme
     engine: str = "auto"
@@ -64,8 +64,8 @@ class Scenario:
 class Comparable(Protocol):
     """A model of something that can be simulated.
 
-    `predict` and `measure` return tidy frames with `COLUMNS`: the same quantities, by equation and by packets. `x` is
-    `time_ps` for a curve, whatever names a row otherwise (a message, a number of flows).
+    `predict` and `measure` return tidy frames with `COLUMNS`: the same quantities, by equation and by
+    packets. `x` is `time_ps` for a curve, whatever names a row otherwise (a message, a number of flows).
     """
 
     def scenario(self) -> Scenario:
@@ -88,7 +88,8 @@ class Comparison:
     Attributes
     ----------
     frame : DataFrame
-        `quantity, unit, x, model, simulation, difference, relative`: simulation minus model, and that over the model.
+        `quantity, unit, x, model, simulation, difference, relative`: simulation minus model, and that over
+        the model.
     result : Result
         The simulation.
     name : str
@@ -128,7 +129,7 @@ class Comparison:
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("quantity")
 
-    def plot(self, ax: Axes | None = None, quantity: str | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, quantity: str | None = None, last: float = 1.0) -> Axes:
         """Draw the model's curve over the simulation's; without a time axis, simulation against model.
 
         Parameters
@@ -137,6 +138,8 @@ class Comparison:
             Where to draw.
         quantity : str, optional
             Which; default the first.
+        last : float
+            Show the last part of the rows, such as 0.5 without a transient.
 
         Raises
         ------
@@ -148,6 +151,7 @@ class Comparison:
         if chosen not in known:
             raise ConfigError("quantity", quantity, f"one of {', '.join(known)}")
         rows = self.frame[self.frame["quantity"] == chosen]
+        rows = rows.iloc[len(rows) - max(1, int(len(rows) * last)) :]
         factor, unit = _SHOWN.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
         label = f"{chosen} ({unit})" if unit else chosen
         with style():
@@ -180,7 +184,9 @@ class Comparison:
             [str(name), str(row["unit"]), *(f"{row[column]:.4g}" for column in table.columns[1:])]
             for name, row in table.iterrows()
         ]
-        return html_table(["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}")
+        return html_table(
+            ["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}"
+        )
 
 
 _SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
@@ -194,13 +200,14 @@ def compare(model: Comparable, scenario: Any = None) -> Comparison:
     model : Comparable
         Such as `rdmacc.models.dcqcn.DcqcnFluid` or `rdmacc.models.max_min.MaxMin`.
     scenario : Scenario, Simulation or Result, optional
-        What to simulate, or what was; anything whose ``run()`` returns a Result will do. Default: the model's own.
+        What to simulate, or what was; anything whose ``run()`` returns a Result will do. Default: the
+        model's own.
 
     Returns
     -------
     Comparison
-        With the joint `frame`, `summary()` and `plot()`. Where model and simulation have values at different times,
-        the simulation's are interpolated to the model's.
+        With the joint `frame`, `summary()` and `plot()`. Where model and simulation have values at
+        different times, the simulation's are interpolated to the model's.
 
     Raises
     ------
@@ -243,12 +250,19 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
         parts.append(
             pd.DataFrame(
                 {
-                    "quantity": quantity, "unit": model["unit"].to_numpy(), "x": model["x"].to_numpy(),
-                    "model": expected, "simulation": values, "difference": values - expected, "relative": relative,
+                    "quantity": quantity,
+                    "unit": model["unit"].to_numpy(),
+                    "x": model["x"].to_numpy(),
+                    "model": expected,
+                    "simulation": values,
+                    "difference": values - expected,
+                    "relative": relative,
                     "over_time": over_time,
                 }
-            )  # fmt: skip
+            )
         )
     if not parts:
-        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation has too")
+        raise ConfigError(
+            "model", list(predicted["quantity"].unique()), "quantities that the simulation has too"
+        )
     return pd.concat(parts, ignore_index=True)

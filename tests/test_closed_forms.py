@@ -224,7 +224,7 @@ TOPOLOGIES = {
 
 @pytest.mark.parametrize("scheme", ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"])
 @pytest.mark.parametrize("name", TOPOLOGIES)
-@settings(max_examples=8)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(data=st.data())
 def test_a_lone_flow_takes_the_ideal_time(engine, name, scheme, data):
     graph = TOPOLOGIES[name]

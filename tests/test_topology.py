@@ -21,6 +21,14 @@ BUILT = {
     "fat_tree": lambda: topology.fat_tree(4),
     "clos": lambda: topology.clos(2, 3, 4, 2, 6),
     "dart_clos": topology.dart_clos,
+    "dart_testbed": topology.dart_testbed,
+    "ren_leaf_spine": topology.ren_leaf_spine,
+    "ren_testbed": topology.ren_testbed,
+    "rcc_fat_tree": topology.rcc_fat_tree,
+    "rcc_dumbbell": topology.rcc_dumbbell,
+    "rcc_multi_bottleneck": topology.rcc_multi_bottleneck,
+    "rcc_testbed": topology.rcc_testbed,
+    "igbn_pair": topology.igbn_pair,
 }
 
 
@@ -105,6 +113,12 @@ def test_dart_clos():
         (lambda: topology.clos(2, 2, 2, 2, 3), "cores = 3: must be a multiple of aggs_per_pod = 2"),
         (lambda: topology.clos(2, 2, 2, 2, 4, fabric_rate=0), "fabric_rate = 0: must be more than 0"),
         (lambda: topology.dart_clos(buffer_per_port=0), "buffer_per_port = 0: must be at least 1 byte"),
+        (lambda: topology.star(2, rate="8.1Tbps"), "rate = '8.1Tbps': must be at most 8 Tb/s: a byte takes"),
+        (
+            lambda: topology.leaf_spine(1, 1, 1, spine_rate=9e12),
+            "spine_rate = 9000000000000.0: must be at most",
+        ),
+        (lambda: topology.dart_testbed(37), "hosts = 37: must be at most 36, the switch's ports"),
     ],
 )
 def test_builders_refuse(build, text):
@@ -186,6 +200,7 @@ def _switch(graph):
 
 
 RATE = "(edge h0-s0): must be a positive, finite number of bit/s"
+FASTEST = "(edge h0-s0): must be at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 DELAY = "(edge h0-s0): must be a whole number of picoseconds, at least 1"
 BUFFER = "(node s0): must be a whole number of bytes, at least 1"
 KIND = "must be 'host' or 'switch'"
@@ -201,6 +216,7 @@ KIND = "must be 'host' or 'switch'"
         (_with("rate_bps", float("inf"), _edge), f"rate_bps = inf {RATE}"),
         (_with("rate_bps", "100Gbps", _edge), f"rate_bps = '100Gbps' {RATE}"),
         (_with("rate_bps", True, _edge), f"rate_bps = True {RATE}"),
+        (_with("rate_bps", 8e12 + 1, _edge), f"rate_bps = 8000000000001.0 {FASTEST}"),
         (_without("delay_ps", _edge), f"delay_ps = None {DELAY}"),
         (_with("delay_ps", 0, _edge), f"delay_ps = 0 {DELAY}"),
         (_with("delay_ps", -5, _edge), f"delay_ps = -5 {DELAY}"),
@@ -240,6 +256,12 @@ def test_validate_refuses_other_graphs(graph, text):
     assert str(caught.value).startswith(text)
 
 
+def test_the_fastest_link():
+    graph = topology.star(2, rate="8Tbps")
+    topology.validate(graph)
+    assert topology.base_rtt_ps(graph, "h0", "h1", 1, 0) == 2 + 4 * us(1)
+
+
 @pytest.mark.parametrize("build", BUILT.values(), ids=BUILT.keys())
 def test_draw(build):
     import matplotlib.pyplot as plt
@@ -247,13 +269,34 @@ def test_draw(build):
     graph = build()
     ax = topology.draw(graph)
     texts = [text.get_text() for text in ax.texts]
-    assert ax.get_title() == graph.graph["name"]
-    for tier in graph.graph["tiers"]:
-        if len(tier) <= 40:
-            assert set(tier) <= set(texts)
+    name, numbers = ax.get_title(loc="left").splitlines()
+    assert name == graph.graph["name"]
+    assert numbers.startswith("base RTT ")
+    lowest, *upper = graph.graph["tiers"]
+    for tier, kind in ((lowest, "host"), *((tier, "switch") for tier in upper)):
+        plural = {"host": "hosts", "switch": "switches"}[kind]
+        count = f"{len(tier)} {kind if len(tier) == 1 else plural}"
+        if len(tier) <= 24:
+            assert {*tier, count} <= set(texts)
         else:
-            assert f"{len(tier)} nodes, {tier[0]} to {tier[-1]}" in texts
+            assert f"{count}\n{tier[0]} to {tier[-1]}" in texts
     ax.figure.canvas.draw()
+    box = ax.figure.bbox
+    for text in (*ax.texts, ax.title):
+        extent = text.get_window_extent()
+        assert box.x0 - 1 <= extent.x0
+        assert extent.x1 <= box.x1 + 1
+    plt.close(ax.figure)
+
+
+def test_draw_names_the_links():
+    import matplotlib.pyplot as plt
+
+    ax = topology.draw(topology.dumbbell(3, 1, rate="100Gbps", bottleneck_rate="40Gbps", delay="2us"))
+    texts = {text.get_text(): text for text in ax.texts}
+    assert texts["40 Gb/s, 2 us"].xy[1] == 1
+    assert texts["100 Gb/s, 2 us"].get_position()[1] == 0.5
+    assert texts["s0"].xy[0] == pytest.approx(3 / 8)
     plt.close(ax.figure)
 
 
@@ -267,3 +310,14 @@ def test_draw_into_given_axes_and_without_tiers():
     height = {text.get_text(): text.xy[1] for text in ax.texts if hasattr(text, "xy")}
     assert (height["h0"], height["leaf0"], height["spine1"]) == (0, 1, 2)
     plt.close(figure)
+
+
+def test_draw_odd_networks():
+    import matplotlib.pyplot as plt
+
+    alone = topology.star(1)
+    assert topology.draw(alone).get_title(loc="left") == "star(1)"
+    twice = topology.leaf_spine(2, 2, 20)
+    topology.add_link(twice, "h0", "leaf1", "100Gbps", "1us")
+    topology.draw(twice).figure.canvas.draw()
+    plt.close("all")

@@ -1,0 +1,347 @@
+"""DASR: how long convergence takes, and what rates the sender set gives during an incast, with and without
+look-ahead.
+
+Source: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter
+Networks", IEEE/ACM ToN 2020, sections III and V-A. The receiver counts its active senders, n, and every ACK
+tells a sender its rate, line / n. The fair shares that result once all have learnt n are
+`rdmacc.models.fair_share`; here is the way there: a sender goes at line rate until its first ACK, and
+everyone's share is one feedback delay old.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.compare import Scenario
+from rdmacc.errors import ConfigError
+from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.ideal import wire_bytes
+from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.results import Result
+from rdmacc.scheme import scheme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DasrConvergence", "DasrIncast", "sender_counts"]
+
+
+def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLike) -> pd.DataFrame:
+    """Return the size of the sender set over time: a sender with several messages in flight counts once.
+
+    Parameters
+    ----------
+    sender : array_like
+        Who sends each message; shape (M,).
+    begin, end : array_like
+        When its first and its last packet reach the receiver; shape (M,).
+
+    Returns
+    -------
+    DataFrame
+        `time_ps, n`: n holds from that time to the next.
+
+    >>> sender_counts(["a", "a", "b"], [0, 5, 6], [10, 20, 8]).values.tolist()
+    [[0, 1], [6, 2], [8, 1], [20, 0]]
+    """
+    messages = pd.DataFrame({"sender": sender, "begin": begin, "end": end})
+    if (messages["end"] < messages["begin"]).any():
+        raise ConfigError("end", end, "not before the begin")
+    changes: dict[float, int] = {}
+    for _, rows in messages.sort_values("begin").groupby("sender", sort=False):
+        start, stop = rows["begin"].iloc[0], rows["end"].iloc[0]
+        spans = []
+        for b, e in zip(rows["begin"], rows["end"], strict=True):
+            if b > stop:
+                spans.append((start, stop))
+                start, stop = b, e
+            stop = max(stop, e)
+        for b, e in (*spans, (start, stop)):
+            changes[b] = changes.get(b, 0) + 1
+            changes[e] = changes.get(e, 0) - 1
+    series = pd.Series(changes).sort_index()
+    series = series[series != 0].cumsum()
+    return pd.DataFrame({"time_ps": series.index, "n": series.to_numpy()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DasrConvergence(Model):
+    """Convergence time t_f + t_cpu + t_b: a new sender's first packet, the receiver's processing, the ACK
+    to the others.
+
+    The paper's testbed: 15 us unloaded RTT, 12 us in hardware, and 28, 41, 44 us at p90, p99, p99.9 in
+    software. t_cpu is calibrated to these three (minus the RTT), not predicted.
+
+    >>> DasrConvergence().evaluate().convergence_ps.round(-6).tolist()
+    [15000000.0, 28000000.0, 41000000.0, 44000000.0]
+    """
+
+    title: ClassVar[str] = "DASR's convergence time"
+
+    hops: int = parameter(2, "links from a sender to the receiver", low=1, slider=(1, 6))
+    delay_ps: int = parameter(
+        "3.685us",
+        "each link's propagation; default: an RTT of 15 us",
+        unit="ps",
+        low=0,
+        slider=("0us", "10us"),
+    )
+    rate_bps: float = parameter("56Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
+    packet_bytes: int = parameter("1048B", "first packet on the wire", unit="bytes", low=1)
+    ack_bytes: int = parameter("64B", "ACK on the wire", unit="bytes", low=1)
+    queue_bytes: int = parameter(
+        "0B", "queue that the first packet waits behind", unit="bytes", low=0, slider=("0B", "500kB")
+    )
+    cpu_p90_ps: int = parameter(
+        "13us", "t_cpu at p90", unit="ps", source="calibrated to V-A", low=0, slider=("0us", "50us")
+    )
+    cpu_p99_ps: int = parameter("26us", "t_cpu at p99", unit="ps", source="calibrated to V-A", low=0)
+    cpu_p999_ps: int = parameter("29us", "t_cpu at p99.9", unit="ps", source="calibrated to V-A", low=0)
+
+    @property
+    def forward_ps(self) -> float:
+        """t_f: the first packet over all hops, store and forward, behind the queue."""
+        return (
+            self.hops * (self.delay_ps + self.packet_bytes * 8e12 / self.rate_bps)
+            + self.queue_bytes * 8e12 / self.rate_bps
+        )
+
+    @property
+    def back_ps(self) -> float:
+        """t_b: the ACK, which has priority, over all hops."""
+        return self.hops * (self.delay_ps + self.ack_bytes * 8e12 / self.rate_bps)
+
+    def evaluate(self) -> pd.DataFrame:
+        """Return `variant, t_f_ps, t_cpu_ps, t_b_ps, convergence_ps, rtts`: hardware (no t_cpu), software
+        at p90, p99, p99.9. `rtts` is in unloaded round trips, t_f + t_b without the queue.
+        """
+        cpu = np.array([0.0, self.cpu_p90_ps, self.cpu_p99_ps, self.cpu_p999_ps])
+        total = self.forward_ps + cpu + self.back_ps
+        unloaded = self.forward_ps + self.back_ps - self.queue_bytes * 8e12 / self.rate_bps
+        return pd.DataFrame(
+            {
+                "variant": ["hardware", "software p90", "software p99", "software p99.9"],
+                "t_f_ps": self.forward_ps, "t_cpu_ps": cpu, "t_b_ps": self.back_ps, "convergence_ps": total,
+                "rtts": total / unloaded,
+            }
+        )  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the three parts, stacked, for each variant."""
+        table = self.evaluate()
+        with style():
+            ax = new_axes(ax)
+            left = np.zeros(len(table))
+            for part, name, colour in zip(
+                ("t_f_ps", "t_cpu_ps", "t_b_ps"),
+                ("t_f", "t_cpu", "t_b"),
+                ("blue", "orange", "sky"),
+                strict=True,
+            ):
+                ax.barh(table["variant"], table[part] / 1e6, left=left, label=name, color=COLOURS[colour])
+                left += table[part].to_numpy() / 1e6
+            ax.invert_yaxis()
+            ax.set(title=self.title, xlabel="time (µs)")
+            ax.legend()
+        return ax
+
+
+@dataclass(frozen=True, kw_only=True)
+class DasrIncast(Model):
+    """k senders and a long flow into one link under DASR, as fluids: rates, queue, completion times.
+
+    >>> gain = DasrIncast(senders=16, message_bytes="256kB").gain()
+    >>> bool(gain["peak_queue_bytes"] > 0)
+    True
+    """
+
+    title: ClassVar[str] = "DASR during an incast"
+
+    senders: int = parameter(16, "senders of the incast", symbol="k", low=1, slider=(1, 64))
+    message_bytes: int = parameter(
+        "256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB")
+    )
+    jitter_ps: int = parameter(
+        "20us", "messages start up to so much later", unit="ps", low=0, slider=("0us", "200us")
+    )
+    look_ahead: bool = parameter(
+        True, "the first message announces all senders", source="III-D", slider=(False, True)
+    )
+    line_bps: float = parameter("100Gbps", "every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
+    delay_ps: int = parameter(
+        "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
+    )
+    start_ps: int = parameter("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
+    payload_bytes: int = parameter("1000B", "payload of a full packet", unit="bytes", low=1)
+    header_bytes: int = parameter("48B", "headers of a packet", unit="bytes", low=0)
+    step_ps: int = parameter("50ns", "step", unit="ps", low=1)
+    seed: int = parameter(0, "of the jitter", low=0)
+
+    def incast(self) -> pd.DataFrame:
+        """Return the incast's messages, from hosts h2, h3, ... to h0."""
+        hosts = [f"h{i}" for i in range(2, self.senders + 2)]
+        return workload.incast(
+            hosts, "h0", self.message_bytes, start=self.start_ps, jitter=self.jitter_ps, seed=self.seed
+        )
+
+    def solve(self) -> pd.DataFrame:
+        """Return `time_ps, queue_bytes, n, long_bps, incast_bps`: rates as sent, the latter of all."""
+        return self._run()[0]
+
+    def evaluate(self) -> pd.DataFrame:
+        """Return `flow, start_ps, fct_ps`, one row for each message of the incast."""
+        return self._run()[1]
+
+    def gain(self) -> pd.Series[float]:
+        """Return what look-ahead changes: without it minus with it, in `peak_queue_bytes, mean_fct_ps,
+        last_fct_ps` (of the incast as a whole) and `back_off_ps` (when the long flow first slows down).
+        """
+        with_it, without = (self.replace(look_ahead=choice)._numbers() for choice in (True, False))
+        return without - with_it
+
+    def _numbers(self) -> pd.Series[float]:
+        curve, flows = self._run()
+        slowed = curve[(curve["time_ps"] > self.start_ps) & (curve["long_bps"] < 0.999 * self.line_bps)]
+        done = float((flows["start_ps"] + flows["fct_ps"]).max()) - float(flows["start_ps"].min())
+        return pd.Series(
+            {
+                "peak_queue_bytes": float(curve["queue_bytes"].max()),
+                "mean_fct_ps": float(flows["fct_ps"].mean()),
+                "last_fct_ps": done,
+                "back_off_ps": float(slowed["time_ps"].iloc[0]),
+            }
+        )
+
+    def _run(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Step the fluids. Sender 0 is the long flow; arrays are over senders, shape (k + 1,).
+
+        One way from sender to queue and from queue to receiver is a link each; an ACK takes both back. A
+        byte that joins the queue at t has left it q / line later.
+        """
+        starts = np.r_[0, self.incast()["start_ps"].to_numpy()].astype(np.float64)
+        size = np.r_[
+            np.inf,
+            np.full(
+                self.senders, float(wire_bytes(self.message_bytes, self.payload_bytes, self.header_bytes))
+            ),
+        ]
+        line, h = self.line_bps / 8e12, float(self.step_ps)  # bytes/ps
+        packet = (self.payload_bytes + self.header_bytes) / line
+        # A packet is sent, stored, forwarded and counted; its ACK comes back over both links.
+        there, back = self.delay_ps + packet, 3 * self.delay_ps + packet
+        rounds = int((self.start_ps + self.jitter_ps + (size[1:].sum() * 3) / line + 40 * self.delay_ps) / h)
+        lag_there, lag_back = int(there / h), int(back / h)
+        sent, arrived = np.zeros(self.senders + 1), np.zeros(self.senders + 1)
+        counted, ended = np.full(self.senders + 1, np.inf), np.full(self.senders + 1, np.inf)
+        queue, history = 0.0, np.ones(rounds + 1, np.int64)
+        told: Floats = np.full(self.senders + 1, np.inf)  # when a sender first hears
+        rates = np.zeros((lag_there + 1, self.senders + 1))
+        rows = np.zeros((rounds, 5))
+        for step in range(rounds):
+            now = step * h
+            share = line / max(1, history[max(0, step - lag_back)])
+            rate = np.where((starts <= now) & (sent < size), np.where(told <= now, share, line), 0.0)
+            rate = np.minimum(rate, (size - sent) / h)
+            sent += rate * h
+            rates[step % (lag_there + 1)] = rate
+            joining = rates[(step + 1) % (lag_there + 1)] if step >= lag_there else np.zeros(self.senders + 1)
+            is_new = (arrived == 0) & (joining > 0)
+            leaving = now + queue / line
+            counted[is_new] = leaving
+            arrived += joining * h
+            ended[(arrived >= size * (1 - 1e-9)) & np.isinf(ended)] = leaving
+            told = np.minimum(told, counted + back)
+            if self.look_ahead and np.isfinite(counted[1:]).any():
+                announced = counted[1:].min()
+                told[1:] = np.minimum(told[1:], announced + back)
+                members = announced <= now
+            else:
+                members = False
+            alive = ((counted <= now) | np.r_[False, np.full(self.senders, members)]) & (ended > now)
+            history[step + 1] = max(1, int(alive.sum()))
+            queue = max(0.0, queue + (joining.sum() - line) * h)
+            rows[step] = now, queue, alive.sum(), rate[0], rate[1:].sum()
+            if np.isfinite(ended[1:]).all() and now > ended[1:].max() + 2 * back:
+                rows = rows[: step + 1]
+                break
+        curve = pd.DataFrame(rows, columns=["time_ps", "queue_bytes", "n", "long_bps", "incast_bps"])
+        curve[["long_bps", "incast_bps"]] *= 8e12
+        fct = ended[1:] + self.delay_ps + packet - starts[1:]
+        return curve, pd.DataFrame(
+            {"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct}
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the queue over time, with and without look-ahead."""
+        with style():
+            ax = new_axes(ax)
+            for choice, colour, line in ((False, "vermilion", "--"), (True, "blue", "-")):
+                curve = self.replace(look_ahead=choice).solve()
+                label = "with look-ahead" if choice else "without look-ahead"
+                ax.plot(
+                    (curve["time_ps"] - self.start_ps) / 1e6,
+                    curve["queue_bytes"] / 1e3,
+                    line,
+                    color=COLOURS[colour],
+                    label=label,
+                )
+            ax.set(
+                title=f"{self.title}: {self.senders} senders and a long flow",
+                xlabel="time since the incast's start (µs)",
+                ylabel="queue (kB)",
+            )
+            ax.set_xlim(left=-5)
+            ax.set_ylim(bottom=0)
+            ax.legend()
+        return ax
+
+    def scenario(self) -> Scenario:
+        """Return the same as packets, on a star."""
+        name = "dasr" if self.look_ahead else "dasr-no-look-ahead"
+        return Scenario(
+            topology=topology.star(self.senders + 2, rate=self.line_bps, delay=self.delay_ps, buffer="64MB"),
+            workload=workload.combine(workload.long_flows([("h1", "h0")], "1GB"), self.incast()),
+            scheme=scheme(name, payload_bytes=self.payload_bytes, header_bytes=self.header_bytes),
+            until=int(self._run()[0]["time_ps"].iloc[-1]),
+            probes=[probes.queue("s0", "h0", every=self.step_ps * 4)],
+        )
+
+    def predict(self, result: Result) -> pd.DataFrame:
+        """Return the queue over time, and the FCT of each message."""
+        curve, flows = self._run()
+        part = curve.iloc[:: max(1, len(curve) // 2000)]
+        return _tidy(part["time_ps"], part["queue_bytes"], flows["flow"], flows["fct_ps"])
+
+    def measure(self, result: Result) -> pd.DataFrame:
+        """Return the same of a simulation of `scenario()`."""
+        queue, flows = result.trace("queue s0->h0"), result.flows.iloc[1:]
+        return _tidy(
+            queue.index,
+            queue,
+            np.arange(1, len(flows) + 1),
+            flows["fct_ps"].astype("Float64").to_numpy(np.float64, na_value=np.nan),
+        )
+
+
+def _tidy(time: npt.ArrayLike, queue: npt.ArrayLike, flow: npt.ArrayLike, fct: npt.ArrayLike) -> pd.DataFrame:
+    curve = {
+        "quantity": "queue",
+        "unit": "bytes",
+        "x": np.asarray(time, np.float64),
+        "value": np.asarray(queue, np.float64),
+        "over_time": True,
+    }
+    times = {
+        "quantity": "FCT",
+        "unit": "ps",
+        "x": np.asarray(flow, np.float64),
+        "value": np.asarray(fct, np.float64),
+        "over_time": False,
+    }
+    return pd.concat([pd.DataFrame(curve), pd.DataFrame(times)], ignore_index=True)

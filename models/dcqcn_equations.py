@@ -1,0 +1,216 @@
+"""DCQCN's fluid equations: marking, one flow's slopes, the fixed point.
+
+Source: Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016. With p the
+marking probability and R_C the rate in packets/s, both of tau* ago (written p', r'), one flow follows
+
+    d alpha/dt = (g / tau_a) ((1 - (1 - p')^(tau_a r')) - alpha)
+    d R_T/dt   = -(R_T - R_C) c / tau + R_AI (e_B (1 - p')^(F B) + e_T (1 - p')^(F T r'))
+    d R_C/dt   = -R_C alpha c / (2 tau) + (R_T - R_C) (e_B + e_T) / 2
+    c = 1 - (1 - p')^(tau r'),  e_B = r' p' / ((1 - p')^-B - 1),  e_T = r' p' / ((1 - p')^(-T r') - 1)
+
+where c is the probability of a CNP in one CNP interval tau, and e_B, e_T are the rates of events of the byte
+counter and the timer. The queue fills by dq/dt = sum R_C - C and marks by RED. Hyper increase is not in the
+model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+from scipy.optimize import brentq
+
+from rdmacc.models.base import Model, parameter
+
+__all__ = ["DcqcnEquations"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DcqcnEquations(Model):
+    """Parameters and equations of N flows under DCQCN through one queue.
+
+    >>> DcqcnEquations(flows=2).fixed_point().round(4).loc[["marking", "alpha"]].to_dict()
+    {'marking': 0.0008, 'alpha': 0.1014}
+    """
+
+    flows: int = parameter(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
+    capacity_bps: float = parameter(
+        "40Gbps",
+        "bottleneck, and line rate of each sender",
+        unit="bps",
+        symbol="C",
+        low=1.0,
+        slider=("10Gbps", "100Gbps"),
+    )
+    packet_bytes: int = parameter("1000B", "packet on the wire", unit="bytes", low=1)
+    kmin_bytes: int = parameter(
+        "5kB",
+        "no marks up to this queue",
+        unit="bytes",
+        symbol="K_min",
+        source="DCQCN, fig. 5",
+        slider=("0B", "100kB"),
+    )
+    kmax_bytes: int = parameter(
+        "200kB",
+        "probability P_max at this queue",
+        unit="bytes",
+        symbol="K_max",
+        source="DCQCN, fig. 5",
+        low=1,
+        slider=("50kB", "1MB"),
+    )
+    pmax: float = parameter(
+        0.01,
+        "marking probability at K_max",
+        symbol="P_max",
+        source="DCQCN, fig. 5",
+        low=1e-9,
+        high=1.0,
+        slider=(0.001, 1.0),
+        is_log=True,
+    )
+    ramp: str = parameter(
+        "cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended")
+    )
+    g: float = parameter(
+        1 / 256,
+        "weight of a new sample in alpha",
+        symbol="g",
+        low=1e-9,
+        high=1.0,
+        slider=(1 / 1024, 1 / 4),
+        is_log=True,
+    )
+    cnp_interval_ps: int = parameter(
+        "50us", "least time between CNPs", unit="ps", symbol="tau", low=1, slider=("4us", "100us")
+    )
+    alpha_period_ps: int = parameter(
+        "55us", "period of alpha's update", unit="ps", symbol="tau_a", low=1, slider=("4us", "100us")
+    )
+    increase_period_ps: int = parameter(
+        "55us",
+        "period of the rate-increase timer",
+        unit="ps",
+        symbol="T",
+        low=1,
+        slider=("20us", "1500us"),
+        is_log=True,
+    )
+    byte_counter_bytes: int = parameter(
+        "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", low=1
+    )
+    fast_recovery_steps: int = parameter(
+        5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10)
+    )
+    additive_bps: float = parameter(
+        "40Mbps",
+        "additive increase",
+        unit="bps",
+        symbol="R_AI",
+        low=1.0,
+        slider=("5Mbps", "400Mbps"),
+        is_log=True,
+    )
+    delay_ps: int = parameter(
+        "4us",
+        "from marking to the changed rate's arrival at the queue",
+        unit="ps",
+        symbol="tau*",
+        low=0,
+        slider=("0us", "100us"),
+    )
+    at_dequeue: bool = parameter(
+        True,
+        "mark packets that leave the queue, so that tau* has no queueing delay; else those that join",
+    )
+
+    @property
+    def capacity_pps(self) -> float:
+        """C in packets/s."""
+        return self.capacity_bps / 8 / self.packet_bytes
+
+    def marking(self, queue_packets: float) -> float:
+        """Return RED's probability for a queue in packets."""
+        queue = queue_packets * self.packet_bytes
+        if queue <= self.kmin_bytes:
+            return 0.0
+        if queue > self.kmax_bytes and self.ramp == "cut":
+            return 1.0
+        return min(1.0, self.pmax * (queue - self.kmin_bytes) / (self.kmax_bytes - self.kmin_bytes))
+
+    def slopes(
+        self, alpha: float, target: float, rate: float, p: float, past_rate: float
+    ) -> tuple[float, float, float]:
+        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` those of tau* ago."""
+        tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
+        cnp, by_bytes, by_time, later_bytes, later_time = self._events(p, past_rate)
+        increase = self.additive_bps / 8 / self.packet_bytes * (by_bytes * later_bytes + by_time * later_time)
+        marked = -math.expm1(tau_a * past_rate * _log_unmarked(p))
+        return (
+            self.g / tau_a * (marked - alpha),
+            -(target - rate) * cnp / tau + increase,
+            -rate * alpha * cnp / (2 * tau) + (target - rate) / 2 * (by_bytes + by_time),
+        )
+
+    def _events(self, p: float, rate: float) -> tuple[float, float, float, float, float]:
+        """Return c, e_B, e_T and the probabilities that F events pass without a CNP."""
+        unmarked = _log_unmarked(p)
+        in_bytes = self.byte_counter_bytes / self.packet_bytes
+        in_time = self.increase_period_ps * 1e-12 * rate
+        cnp = -math.expm1(self.cnp_interval_ps * 1e-12 * rate * unmarked)
+        events = [
+            rate * p / math.expm1(min(-count * unmarked, 700.0))
+            if p > 0.0 and count > 0.0
+            else rate / max(count, 1e-300)
+            for count in (in_bytes, in_time)
+        ]
+        if rate <= 0.0:
+            events = [0.0, 1e12 / self.increase_period_ps]
+        later = [
+            math.exp(max(self.fast_recovery_steps * count * unmarked, -700.0))
+            for count in (in_bytes, in_time)
+        ]
+        return cnp, events[0], events[1], later[0], later[1]
+
+    def fixed_point(self) -> pd.Series[float]:
+        """Return the fixed point, unique and fair: `marking, queue_bytes, alpha, target_bps, rate_bps`.
+
+        Where the marking probability is above P_max and the ramp is cut, no queue gives it: the queue is then
+        K_max, around which a real one moves.
+        """
+        rate = self.capacity_pps / self.flows
+        tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
+
+        def unbalance(log_p: float) -> float:
+            p = math.exp(log_p)
+            cnp, by_bytes, by_time, later_bytes, later_time = self._events(p, rate)
+            alpha = -math.expm1(tau_a * rate * _log_unmarked(p))
+            gap = rate * alpha * cnp / (tau * (by_bytes + by_time))
+            increase = by_bytes * later_bytes + by_time * later_time
+            return gap * cnp / tau - self.additive_bps / 8 / self.packet_bytes * increase
+
+        p = math.exp(brentq(unbalance, math.log(1e-10), math.log(0.5), xtol=1e-13))
+        cnp, by_bytes, by_time, _, _ = self._events(p, rate)
+        alpha = -math.expm1(tau_a * rate * _log_unmarked(p))
+        gap = rate * alpha * cnp / (tau * (by_bytes + by_time))
+        queue = self.kmin_bytes + p / self.pmax * (self.kmax_bytes - self.kmin_bytes)
+        if self.ramp == "cut":
+            queue = min(queue, float(self.kmax_bytes))
+        values = (p, queue, alpha, (rate + gap) * 8 * self.packet_bytes, rate * 8 * self.packet_bytes)
+        return pd.Series(values, index=["marking", "queue_bytes", "alpha", "target_bps", "rate_bps"])
+
+    def small_marking(self) -> float:
+        """Return the paper's approximation of the fixed point's p for small p, the cube root of
+        R_AI N^2 / (tau_a C^2) (1/B + N/(T C))^2.
+        """
+        step, capacity, n = self.additive_bps / 8 / self.packet_bytes, self.capacity_pps, self.flows
+        in_bytes = self.byte_counter_bytes / self.packet_bytes
+        recovery = 1 / in_bytes + n / (self.increase_period_ps * 1e-12 * capacity)
+        return float((step * n**2 / (self.alpha_period_ps * 1e-12 * capacity**2) * recovery**2) ** (1 / 3))
+
+
+def _log_unmarked(p: float) -> float:
+    """Return log(1 - p), finite for p = 1."""
+    return math.log1p(-min(p, 1.0 - 1e-12))

@@ -1,0 +1,144 @@
+"""Sliders for a model, made from its parameters' own metadata; a plain picture where there are no widgets."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rdmacc.models.base import Model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["controls", "explore", "slider_fields"]
+
+SHOWN = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
+"""Base unit: (base units of the unit that a slider shows, its name)."""
+_STEPS = 100
+
+
+def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> list[dataclasses.Field[Any]]:
+    """Return the fields that a slider can set: those with a range, or those named, in that order."""
+    fields = {field.name: field for field in dataclasses.fields(model)}
+    movable = {
+        name: field
+        for name, field in fields.items()
+        if field.metadata.get("slider") or field.metadata.get("choices")
+    }
+    return [movable[name] for name in names or movable]
+
+
+def controls(model: Model, names: tuple[str, ...] = ()) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
+    """Return for each parameter a widget, and a function from the widget's value to the parameter's.
+
+    Needs ipywidgets. A text becomes a drop-down, a truth value a check box, a number a slider, logarithmic
+    where the parameter says so, in the unit that reads best.
+    """
+    widgets: Any = import_module("ipywidgets")
+    made: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
+    for field in slider_fields(model, names):
+        meta, value = field.metadata, getattr(model, field.name)
+        factor, unit = SHOWN.get(meta["unit"], (1.0, meta["unit"]))
+        label = (meta["symbol"] or field.name) + (f" ({unit})" if unit else "")
+        common: dict[str, Any] = {
+            "description": label, "tooltip": meta["doc"], "continuous_update": False,
+            "style": {"description_width": "9em"},
+        }  # fmt: skip
+        if meta["choices"]:
+            del common["continuous_update"]
+            made[field.name] = widgets.Dropdown(options=meta["choices"], value=value, **common), str
+        elif isinstance(field.default, bool):
+            del common["continuous_update"]
+            made[field.name] = widgets.Checkbox(value=value, **common), bool
+        else:
+            made[field.name] = _number(widgets, field, value, factor, common)
+    return made
+
+
+def _number(
+    widgets: Any, field: dataclasses.Field[Any], value: float, factor: float, common: dict[str, Any]
+) -> tuple[Any, Callable[[Any], Any]]:
+    low, high = (end / factor for end in field.metadata["slider"])
+    is_whole = isinstance(field.default, int)
+    shown = min(max(value / factor, low), high)
+
+    def back(number: float) -> float:
+        return round(number * factor) if is_whole else float(number * factor)
+
+    if field.metadata["is_log"]:
+        common |= {
+            "min": np.log10(low),
+            "max": np.log10(high),
+            "step": (np.log10(high) - np.log10(low)) / _STEPS,
+        }
+        return widgets.FloatLogSlider(value=shown, readout_format=".3g", **common), back
+    if is_whole and factor == 1.0:
+        return widgets.IntSlider(value=round(shown), min=round(low), max=round(high), **common), back
+    common |= {"min": low, "max": high, "step": (high - low) / _STEPS}
+    return widgets.FloatSlider(value=shown, readout_format=".4g", **common), back
+
+
+def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
+    """Show a model's picture, and sliders that change it.
+
+    The picture is an output like any other, so that a notebook that was executed without anyone looking
+    keeps it. Without ipywidgets, outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
+
+    Parameters
+    ----------
+    model : Model
+        Where to start.
+    *names : str
+        Parameters to give sliders to; default all that have a range.
+    draw : callable, optional
+        ``draw(model)`` returns Axes; default the model's `plot`.
+
+    Returns
+    -------
+    Axes
+        Of the first picture.
+    """
+    drawn = draw or (lambda chosen: chosen.plot())
+    made = _controls_if_possible(model, names)
+    if made is None:
+        return drawn(model)
+    import matplotlib.pyplot as plt
+
+    widgets: Any = import_module("ipywidgets")
+    display: Any = import_module("IPython.display").display
+
+    display(widgets.VBox([widget for widget, _ in made.values()]))
+    axes = drawn(model)
+    handle = display(_figure(axes), display_id=True)
+    plt.close(_figure(axes))
+
+    def update(_: Any) -> None:
+        changes = {name: back(widget.value) for name, (widget, back) in made.items()}
+        figure = _figure(drawn(model.replace(**changes)))
+        handle.update(figure)
+        plt.close(figure)
+
+    for widget, _ in made.values():
+        widget.observe(update, names="value")
+    return axes
+
+
+def _controls_if_possible(
+    model: Model, names: tuple[str, ...]
+) -> dict[str, tuple[Any, Callable[[Any], Any]]] | None:
+    if os.environ.get("RDMACC_WIDGETS") == "0":
+        return None
+    try:
+        shell = import_module("IPython").get_ipython()
+        return controls(model, names) if getattr(shell, "kernel", None) is not None else None
+    except ImportError:
+        return None
+
+
+def _figure(axes: Axes) -> Any:
+    return axes.figure

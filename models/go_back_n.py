@@ -1,0 +1,114 @@
+"""Goodput of go-back-N and its improvements under random loss, in closed form.
+
+For the setting of Wang et al., "Error Recovery of RDMA Packets in Data Center Networks": a message of n
+packets, each packet and each reply lost with probability p, NAKs for one packet at least one NAK interval
+apart. Derived here, not in the paper. With tau a packet's time, a message costs n tau and
+
+- a loss that is NAKed: one round trip and one packet; there are n p / (1 - p) of them,
+- of these a share q = 1 - (1 - p)^2 whose NAK or repetition is lost too: with CE one NAK interval, without
+  CE a timeout if nothing of the message is left to ask again when the interval is over (a share interval /
+  (n tau)), else one interval,
+- a lost last packet and a lost last ACK: a timeout each, with probability p each; with ST, which sends the
+  last packet twice, p^2 in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.models.base import Model, parameter
+from rdmacc.plotting import new_axes, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["GoBackNGoodput"]
+
+VARIANTS = {"GBN": (False, False), "ST": (False, True), "CE": (True, False), "IGBN": (True, True)}
+"""Names of the variants: (has_ce, has_st)."""
+LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoBackNGoodput(Model):
+    """Goodput over line rate against the loss rate.
+
+    >>> table = GoBackNGoodput().evaluate([0.001, 0.01])
+    >>> table[table.variant == "IGBN"].goodput.round(2).tolist()
+    [0.97, 0.59]
+    """
+
+    title: ClassVar[str] = "Go-back-N under loss"
+
+    rate_bps: float = parameter(
+        "40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps")
+    )
+    wire_bytes: int = parameter(
+        "1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1
+    )
+    packets: int = parameter(
+        4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
+    )
+    rtt_ps: int = parameter(
+        "4.5us",
+        "round-trip time",
+        unit="ps",
+        symbol="RTT",
+        source="Table I: 1 us for each hop",
+        low=0,
+        slider=("1us", "100us"),
+    )
+    nak_interval_ps: int = parameter(
+        "500us",
+        "least time between NAKs for a packet",
+        unit="ps",
+        source="Table I",
+        low=0,
+        slider=("10us", "2ms"),
+    )
+    timeout_ps: int = parameter(
+        "100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms")
+    )
+
+    def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
+        """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""
+        p = np.asarray(losses, np.float64)
+        packet = self.wire_bytes * 8e12 / self.rate_bps
+        alone = self.packets * packet
+        repeats = self.packets * p / (1.0 - p)
+        again = repeats * (1.0 - (1.0 - p) ** 2)
+        stuck = min(1.0, self.nak_interval_ps / alone)
+        frames = []
+        for name, (has_ce, has_st) in VARIANTS.items():
+            timeouts = (0.0 if has_ce else stuck) * again + (p**2 if has_st else 2 * p)
+            intervals = again * (1.0 if has_ce else 1.0 - stuck)
+            time = alone + repeats * (self.rtt_ps + packet) + intervals * self.nak_interval_ps
+            time = time + timeouts * self.timeout_ps
+            frames.append(
+                pd.DataFrame({"variant": name, "loss": p, "time_ps": time, "goodput": alone / time})
+            )
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw goodput over the loss rate, a curve for each variant."""
+        table = self.evaluate(np.geomspace(1e-5, 2e-2, 60).tolist())
+        with style():
+            ax = new_axes(ax)
+            for (name, rows), line in zip(
+                table.groupby("variant", sort=False), ("-", "--", ":", "-."), strict=True
+            ):
+                ax.plot(100 * rows["loss"], 100 * rows["goodput"], line, label=str(name))
+            ax.set(
+                title=self.title,
+                xlabel="loss rate of packets and replies (%)",
+                ylabel="goodput (% of line rate)",
+                xscale="log",
+            )
+            ax.set_ylim(0, 102)
+            ax.legend()
+        return ax

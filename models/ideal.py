@@ -1,0 +1,127 @@
+"""What no scheme can beat, and what a fair one does on average: base FCT and M/G/1 processor sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.plotting import COLOURS, new_axes, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ProcessorSharing", "base_fct_ps", "wire_bytes"]
+
+SIZES = tuple(int(size) for size in np.geomspace(1e3, 1e7, 25))
+
+
+def wire_bytes(
+    sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: int = 48
+) -> npt.NDArray[np.int64]:
+    """Return messages' bytes on the wire: a header for each packet, the last one too.
+
+    >>> wire_bytes([1, 1000, 1001]).tolist()
+    [49, 1048, 1097]
+    """
+    payload = np.asarray(sizes, np.int64)
+    return payload + -(-payload // payload_bytes) * header_bytes
+
+
+def base_fct_ps(
+    sizes: npt.ArrayLike,
+    rate_bps: float,
+    delays_ps: Sequence[int],
+    payload_bytes: int = 1000,
+    header_bytes: int = 48,
+) -> Floats:
+    """Return the FCT of messages alone on a path of links of one rate, store and forward.
+
+    Propagation, the whole message once, and the first packet once for each further hop. For any network,
+    `rdmacc.fabric.Fabric.base_fct_ps_many` does the same exactly, also where a last packet that is short
+    catches up.
+
+    Parameters
+    ----------
+    sizes : array_like of int
+        Payload bytes; shape (n,).
+    rate_bps : float
+        Of every link.
+    delays_ps : sequence of int
+        Propagation delay of each hop.
+    payload_bytes, header_bytes : int
+        Per packet.
+
+    Returns
+    -------
+    ndarray
+        Picoseconds; shape (n,).
+
+    >>> base_fct_ps([1000, 100_000], 100e9, [1_000_000] * 2).tolist()
+    [2167680.0, 10467840.0]
+    """
+    byte_ps = 8e12 / rate_bps
+    first = np.minimum(np.asarray(sizes, np.int64), payload_bytes) + header_bytes
+    wires = wire_bytes(sizes, payload_bytes, header_bytes)
+    return (wires + (len(delays_ps) - 1) * first) * byte_ps + float(sum(delays_ps))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessorSharing(Model):
+    """One link that all flows share equally, Poisson arrivals: M/G/1 processor sharing.
+
+    A flow of wire size x takes x / (C (1 - rho)) on average, whatever the distribution of sizes (Kleinrock
+    1967): the slowdown of the transfer is 1 / (1 - rho) for all sizes, and latency that does not queue
+    dilutes it for small ones.
+
+    >>> ProcessorSharing(load=0.5, latency_ps=0).evaluate([10_000]).slowdown.tolist()
+    [2.0]
+    """
+
+    title: ClassVar[str] = "M/G/1 processor sharing"
+
+    load: float = parameter(
+        0.5, "offered wire bytes over capacity", symbol="rho", low=0.0, high=0.999, slider=(0.05, 0.95)
+    )
+    capacity_bps: float = parameter(
+        "100Gbps", "the link", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "400Gbps")
+    )
+    latency_ps: int = parameter(
+        "4us", "what a message takes beside its transmission", unit="ps", low=0, slider=("0us", "50us")
+    )
+    payload_bytes: int = parameter("1000B", "payload of a full packet", unit="bytes", low=1)
+    header_bytes: int = parameter("48B", "headers of a packet", unit="bytes", low=0)
+
+    def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
+        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean."""
+        payload = np.asarray(sizes, np.int64)
+        transfer = wire_bytes(payload, self.payload_bytes, self.header_bytes) * 8e12 / self.capacity_bps
+        ideal = transfer + self.latency_ps
+        fct = transfer / (1.0 - self.load) + self.latency_ps
+        return pd.DataFrame(
+            {"size_bytes": payload, "ideal_fct_ps": ideal, "fct_ps": fct, "slowdown": fct / ideal}
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean slowdown over size, and the limit 1 / (1 - rho)."""
+        table, limit = self.evaluate(), 1.0 / (1.0 - self.load)
+        with style():
+            ax = new_axes(ax)
+            ax.plot(
+                table["size_bytes"] / 1e3, table["slowdown"], color=COLOURS["blue"], label="mean slowdown"
+            )
+            ax.axhline(limit, color="0.4", linewidth=1, linestyle="--", label=f"1 / (1 - rho) = {limit:.2f}")
+            ax.set(
+                title=f"{self.title}, load {100 * self.load:.0f}%",
+                xlabel="message size (kB)",
+                ylabel="FCT / FCT alone",
+                xscale="log",
+            )
+            ax.set_ylim(0.9, 1.05 * limit + 0.1)
+            ax.legend()
+        return ax

@@ -1,0 +1,175 @@
+"""Progressive filling, and flows as fluids whose max-min fair rates change at each start and end. Compiled
+if Numba is there.
+
+Rates: all rise together, and those that cross a full link stop (Bertsekas and Gallager, "Data Networks",
+6.5.2). A flow may use a link at a multiple of its rate, such as the small one of its ACKs.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+from rdmacc.models.base import Floats
+
+try:
+    from numba import njit
+except ImportError:  # pragma: no cover - plain Python gives the same numbers, slowly
+
+    def njit(**_: Any) -> Callable[[Any], Any]:  # type: ignore[no-redef]
+        """Return a decorator that leaves a function as it is."""
+        return lambda function: function
+
+
+__all__ = ["Ints", "as_lists", "max_min_rates", "transfer"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@njit(cache=True)
+def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, rate: Floats) -> None:
+    """Set the rates of some flows; f uses ``links[k]`` at ``use[k]`` times it, k in first[f]:first[f + 1]."""
+    left = capacity.copy()
+    load = np.zeros(len(capacity))
+    touched = np.empty(len(capacity), np.int64)
+    n_touched = 0
+    for f in flows:
+        for k in range(first[f], first[f + 1]):
+            if load[links[k]] == 0.0:
+                touched[n_touched] = links[k]
+                n_touched += 1
+            load[links[k]] += use[k]
+    rising, stopped = flows.copy(), flows.copy()
+    n_rising = len(flows)
+    while n_rising > 0:
+        level = np.inf
+        for i in range(n_touched):
+            link = touched[i]
+            if load[link] > 1e-9:
+                level = min(level, max(left[link], 0.0) / load[link])
+        n_kept, n_stopped = 0, 0
+        for i in range(n_rising):
+            f = rising[i]
+            is_stopped = False
+            for k in range(first[f], first[f + 1]):
+                if load[links[k]] > 1e-9 and left[links[k]] <= level * load[links[k]] * (1.0 + 1e-12):
+                    is_stopped = True
+                    break
+            if is_stopped:
+                stopped[n_stopped] = f
+                n_stopped += 1
+            else:
+                rising[n_kept] = f
+                n_kept += 1
+        for i in range(n_stopped):
+            f = stopped[i]
+            rate[f] = level
+            for k in range(first[f], first[f + 1]):
+                left[links[k]] -= level * use[k]
+                load[links[k]] -= use[k]
+        n_rising = n_kept
+
+
+@njit(cache=True)
+def transfer(
+    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints,
+    first: Ints, links: Ints, use: Floats, capacity: Floats,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return when each flow starts and when its last byte has left, in the unit of `ready`.
+
+    Flow f has `volume` to send, starts at `ready` or, if it waits for others, when the last of them is
+    through, which is its `latency` after its last byte has left; the flows that wait for f are
+    ``nexts[next_first[f]:...]``.
+    """
+    n = len(volume)
+    begin, end = ready.copy(), np.full(n, np.inf)
+    left, rate, waiting = volume.copy(), np.zeros(n), waits.copy()
+    active = np.empty(n, np.int64)
+    n_active = 0
+    queue = [(ready[f], f) for f in range(n) if waits[f] == 0]
+    heapq.heapify(queue)
+    now = 0.0
+    while n_active > 0 or len(queue) > 0:
+        finish = np.inf
+        for i in range(n_active):
+            f = active[i]
+            finish = min(finish, now + left[f] / rate[f])
+        upcoming = queue[0][0] if len(queue) > 0 else np.inf
+        then = min(finish, upcoming)
+        kept = 0
+        for i in range(n_active):
+            f = active[i]
+            left[f] -= (then - now) * rate[f]
+            if left[f] <= 1e-9 * volume[f]:
+                end[f] = then
+                for k in range(next_first[f], next_first[f + 1]):
+                    follower = nexts[k]
+                    waiting[follower] -= 1
+                    begin[follower] = max(begin[follower], then + latency[f])
+                    if waiting[follower] == 0:
+                        heapq.heappush(queue, (begin[follower], follower))
+            else:
+                active[kept] = f
+                kept += 1
+        n_active, now = kept, then
+        while len(queue) > 0 and queue[0][0] <= now:
+            active[n_active] = heapq.heappop(queue)[1]
+            n_active += 1
+        fill(active[:n_active], first, links, use, capacity, rate)
+    return begin, end
+
+
+def as_lists(rows: Sequence[Sequence[Any]], dtype: Any = np.int64) -> tuple[Ints, Any]:
+    """Return rows of different lengths as (first, values): row i is ``values[first[i]:first[i + 1]]``."""
+    first = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=first[1:])
+    return first, np.array([value for row in rows for value in row], dtype=dtype)
+
+
+def max_min_rates(
+    paths: Sequence[Sequence[int]], capacity: npt.ArrayLike, use: Sequence[Sequence[float]] | None = None
+) -> Floats:
+    """Return the max-min fair rates of flows.
+
+    Parameters
+    ----------
+    paths : sequence of sequence of int
+        Links of each of N flows, at least one each.
+    capacity : array_like
+        Of each link, more than 0; shape (L,).
+    use : sequence of sequence of float, optional
+        Multiple of its rate at which a flow uses each of its links; default 1.
+
+    Returns
+    -------
+    ndarray
+        Rates in the unit of `capacity`; shape (N,).
+
+    Raises
+    ------
+    ConfigError
+        For a flow without links, a link that does not exist, or a capacity that is not positive.
+
+    Examples
+    --------
+    >>> max_min_rates([[0], [0, 1], [1]], [10.0, 4.0]).tolist()
+    [8.0, 2.0, 2.0]
+    """
+    limits = np.asarray(capacity, np.float64)
+    if not np.all(limits > 0):
+        raise ConfigError("capacity", capacity, "more than 0 for every link")
+    for path in paths:
+        if not len(path) or min(path) < 0 or max(path) >= len(limits):
+            raise ConfigError(
+                "paths", list(path), f"at least one link for each flow, from 0 to {len(limits) - 1}"
+            )
+    first, links = as_lists(paths)
+    shares = np.ones(len(links)) if use is None else as_lists(use, np.float64)[1]
+    rates = np.zeros(len(paths))
+    fill(np.arange(len(paths)), first, links, shares, limits, rates)
+    return rates

@@ -1,0 +1,71 @@
+"""Networks as :class:`networkx.Graph` objects: builders, the papers' own networks, measures and a drawing.
+
+A node has a ``kind``, "host" or "switch"; a switch has ``buffer_bytes`` (int, shared by its ports). An edge
+is a full-duplex link with ``rate_bps`` (float, each direction) and ``delay_ps`` (int, propagation).
+``graph.graph`` holds the ``name``, the ``tiers``: lists of node names, from the hosts upwards, which only
+:func:`draw` reads, and a dumbbell's two ``sides``, which only :func:`bisection_bps` does. Any graph that
+:func:`validate` accepts works; the builders are conveniences.
+
+>>> network = rcc_fat_tree()
+>>> info = describe(network)
+>>> info.base_rtt_ps, info.oversubscription
+(12266880, 1.0)
+"""
+
+from __future__ import annotations
+
+from rdmacc.topology.base import (
+    Graph,
+    add_host,
+    add_link,
+    add_switch,
+    default_buffer_bytes,
+    hosts,
+    switches,
+    validate,
+)
+from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, star
+from rdmacc.topology.drawing import draw
+from rdmacc.topology.measures import TopologyInfo, base_rtt_ps, bdp_bytes, bisection_bps, describe
+from rdmacc.topology.papers import (
+    dart_clos,
+    dart_testbed,
+    igbn_pair,
+    rcc_dumbbell,
+    rcc_fat_tree,
+    rcc_multi_bottleneck,
+    rcc_testbed,
+    ren_leaf_spine,
+    ren_testbed,
+)
+
+__all__ = [
+    "Graph",
+    "TopologyInfo",
+    "add_host",
+    "add_link",
+    "add_switch",
+    "base_rtt_ps",
+    "bdp_bytes",
+    "bisection_bps",
+    "clos",
+    "dart_clos",
+    "dart_testbed",
+    "default_buffer_bytes",
+    "describe",
+    "draw",
+    "dumbbell",
+    "fat_tree",
+    "hosts",
+    "igbn_pair",
+    "leaf_spine",
+    "rcc_dumbbell",
+    "rcc_fat_tree",
+    "rcc_multi_bottleneck",
+    "rcc_testbed",
+    "ren_leaf_spine",
+    "ren_testbed",
+    "star",
+    "switches",
+    "validate",
+]

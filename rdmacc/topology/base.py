@@ -1,0 +1,202 @@
+"""What a network is made of: nodes, links, and the check that rdmacc can simulate it."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Hashable, Mapping
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import networkx as nx
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, rate_bps, size_bytes, time_ps
+
+__all__ = [
+    "FASTEST_BPS",
+    "Graph",
+    "add_host",
+    "add_link",
+    "add_switch",
+    "checked_buffer",
+    "checked_count",
+    "checked_delay",
+    "checked_rate",
+    "default_buffer_bytes",
+    "hops_to",
+    "hosts",
+    "per_port_buffers",
+    "switches",
+    "validate",
+]
+
+Graph: TypeAlias = "nx.Graph[Any]"
+
+FASTEST_BPS = 8e12
+"""Fastest link: a byte takes 1 ps, the unit of time."""
+_TOO_FAST = "must be at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
+
+
+def default_buffer_bytes(rate: Quantity) -> int:
+    """Return the shared buffer of a switch whose fastest port has `rate`: 16 MiB for every 50 Gb/s.
+
+    This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s.
+    """
+    return round(16 * 2**20 * rate_bps(rate) / 50e9)
+
+
+def add_host(graph: Graph, name: Hashable) -> None:
+    """Add a host to `graph`."""
+    graph.add_node(name, kind="host")
+
+
+def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
+    """Add a switch with a shared buffer of `buffer` bytes to `graph`."""
+    graph.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
+
+
+def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay: Quantity) -> None:
+    """Join two nodes of `graph` by a full-duplex link.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The network.
+    one, other : hashable
+        Nodes that are there already.
+    rate : number or str
+        Rate of each direction; a number is bit/s.
+    delay : number or str
+        Propagation delay; a number is picoseconds.
+
+    Raises
+    ------
+    ConfigError
+        If a node is unknown, the rate or the delay is not positive, or the rate is above 8 Tb/s.
+    """
+    for node in (one, other):
+        if node not in graph:
+            raise ConfigError("node", node, "must be a node of the graph; add it first")
+    graph.add_edge(one, other, rate_bps=checked_rate("rate", rate), delay_ps=checked_delay(delay))
+
+
+def hosts(graph: Graph) -> list[Any]:
+    """Return the names of the hosts, in the order of ``graph.nodes``."""
+    return [name for name, node in graph.nodes(data=True) if node.get("kind") == "host"]
+
+
+def switches(graph: Graph) -> list[Any]:
+    """Return the names of the switches, in the order of ``graph.nodes``."""
+    return [name for name, node in graph.nodes(data=True) if node.get("kind") == "switch"]
+
+
+def validate(graph: Graph) -> None:
+    """Check that `graph` is a network that rdmacc can simulate.
+
+    Raises
+    ------
+    ConfigError
+        For a graph that is empty, directed or a multigraph; a node without a known ``kind``; a rate that is
+        missing, not a number, not finite, not positive or above 8 Tb/s; a delay that is missing, no integer
+        or below 1 ps; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
+        to itself.
+    """
+    if not isinstance(graph, nx.Graph):
+        raise ConfigError("graph", graph, "must be a networkx.Graph")
+    if graph.is_directed() or graph.is_multigraph():
+        allowed = "must be an undirected networkx.Graph with one link per pair of nodes"
+        raise ConfigError("graph", type(graph).__name__, allowed)
+    if not len(graph):
+        raise ConfigError("graph", str(graph), "must have at least one node")
+    for name, node in graph.nodes(data=True):
+        _check_node(graph, name, node)
+    for one, other, link in graph.edges(data=True):
+        place = f"edge {one}-{other}"
+        if one == other:
+            raise ConfigError("edge", (one, other), "must join two different nodes", where=place)
+        rate, delay = link.get("rate_bps"), link.get("delay_ps")
+        if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
+            raise ConfigError("rate_bps", rate, "must be a positive, finite number of bit/s", where=place)
+        if float(rate) > FASTEST_BPS:
+            raise ConfigError("rate_bps", rate, _TOO_FAST, where=place)
+        if not _is_int(delay) or not 1 <= int(delay or 0) < 2**63:
+            allowed = "must be a whole number of picoseconds, at least 1"
+            raise ConfigError("delay_ps", delay, allowed, where=place)
+
+
+def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
+    """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding."""
+    hops = dict.fromkeys(sources, 0)
+    queue = deque(sources)
+    while queue:
+        node = queue.popleft()
+        if hops[node] and graph.nodes[node]["kind"] == "host":
+            continue
+        for peer in graph[node]:
+            if peer not in hops:
+                hops[peer] = hops[node] + 1
+                queue.append(peer)
+    return hops
+
+
+def checked_count(field: str, value: int) -> int:
+    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1."""
+    if not _is_int(value) or value < 1:
+        raise ConfigError(field, value, "must be a whole number, at least 1")
+    return int(value)
+
+
+def checked_rate(field: str, value: Quantity) -> float:
+    """Return a link rate in bit/s; raise a ConfigError unless it is above 0 and at most 8 Tb/s."""
+    rate = rate_bps(value, field=field)
+    if rate <= 0:
+        raise ConfigError(field, value, "must be more than 0 bit/s")
+    if rate > FASTEST_BPS:
+        raise ConfigError(field, value, _TOO_FAST)
+    return rate
+
+
+def checked_delay(value: Quantity) -> int:
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1."""
+    delay = time_ps(value, field="delay")
+    if delay < 1:
+        raise ConfigError("delay", value, "must be at least 1 ps")
+    return delay
+
+
+def checked_buffer(value: Quantity | None, rate: float) -> int:
+    """Return a buffer in bytes, the default for None; raise a ConfigError if it is below 1."""
+    if value is None:
+        return default_buffer_bytes(rate)
+    buffer = size_bytes(value, field="buffer")
+    if buffer < 1:
+        raise ConfigError("buffer", value, "must be at least 1 byte")
+    return buffer
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
+    place = f"node {name}"
+    kind = node.get("kind")
+    if kind not in ("host", "switch"):
+        raise ConfigError("kind", kind, "must be 'host' or 'switch'", where=place)
+    if kind == "host":
+        if not graph.degree[name]:
+            raise ConfigError("host", name, "must have at least one link")
+        return
+    buffer = node.get("buffer_bytes")
+    if not _is_int(buffer) or not 1 <= int(buffer or 0) < 2**63:
+        raise ConfigError("buffer_bytes", buffer, "must be a whole number of bytes, at least 1", where=place)
+
+
+def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:
+    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports."""
+    per_port = size_bytes(buffer_per_port, field="buffer_per_port")
+    if per_port < 1:
+        raise ConfigError("buffer_per_port", buffer_per_port, "must be at least 1 byte")
+    for name in switches(graph):
+        graph.nodes[name]["buffer_bytes"] = per_port * graph.degree[name]

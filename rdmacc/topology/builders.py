@@ -1,0 +1,266 @@
+"""Builders of the usual networks: star, dumbbell, leaf-spine, fat tree and three-tier Clos."""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from rdmacc.errors import ConfigError
+from rdmacc.topology.base import Graph, checked_buffer, checked_count, checked_delay, checked_rate
+from rdmacc.units import Quantity
+
+__all__ = ["clos", "dumbbell", "fat_tree", "leaf_spine", "star"]
+
+
+def star(
+    hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None
+) -> Graph:
+    r"""Return `hosts` hosts around one switch.
+
+    ::
+
+              s0
+           /  |  \
+         h0   h1   h2
+
+    Parameters
+    ----------
+    hosts : int
+        Number of hosts, at least 1.
+    rate, delay : number or str
+        Of every link; numbers are bit/s and picoseconds.
+    buffer : number or str, optional
+        Shared buffer of the switch; default :func:`default_buffer_bytes` of `rate`.
+
+    Returns
+    -------
+    networkx.Graph
+    """
+    count = checked_count("hosts", hosts)
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    graph, names = _start(f"star({count})", count)
+    _switches(graph, "s", 1, checked_buffer(buffer, speed))
+    _links(graph, [(host, "s0") for host in names], speed, lag)
+    return graph
+
+
+def dumbbell(
+    left: int,
+    right: int,
+    rate: Quantity = "100Gbps",
+    bottleneck_rate: Quantity | None = None,
+    delay: Quantity = "1us",
+    buffer: Quantity | None = None,
+) -> Graph:
+    r"""Return two switches with hosts on either side; the link between them is the bottleneck.
+
+    ::
+
+         h0 --\                  /-- h2
+               s0 ============ s1
+         h1 --/                  \-- h3
+
+    Parameters
+    ----------
+    left, right : int
+        Number of hosts on either side; the left ones come first.
+    rate : number or str
+        Rate of the hosts' links.
+    bottleneck_rate : number or str, optional
+        Rate of the link between the switches; default `rate`.
+    delay : number or str
+        Propagation delay of every link.
+    buffer : number or str, optional
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+
+    Returns
+    -------
+    networkx.Graph
+    """
+    lefts, rights = checked_count("left", left), checked_count("right", right)
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    middle = speed if bottleneck_rate is None else checked_rate("bottleneck_rate", bottleneck_rate)
+    graph, names = _start(f"dumbbell({lefts}, {rights})", lefts + rights)
+    _switches(graph, "s", 2, checked_buffer(buffer, max(speed, middle)))
+    _links(graph, [(host, "s0" if i < lefts else "s1") for i, host in enumerate(names)], speed, lag)
+    _links(graph, [("s0", "s1")], middle, lag)
+    graph.graph["sides"] = (names[:lefts], names[lefts:])
+    return graph
+
+
+def leaf_spine(
+    leaves: int,
+    spines: int,
+    hosts_per_leaf: int,
+    rate: Quantity = "100Gbps",
+    spine_rate: Quantity | None = None,
+    delay: Quantity = "1us",
+    buffer: Quantity | None = None,
+) -> Graph:
+    r"""Return a two-tier network in which every leaf connects to every spine.
+
+    ::
+
+            spine0       spine1
+              |    \   /   |
+              |     \ /    |        spine_rate
+              |     / \    |
+            leaf0        leaf1
+            /   \        /   \      rate
+           h0    h1     h2    h3
+
+    Parameters
+    ----------
+    leaves, spines, hosts_per_leaf : int
+        At least 1 each. Host ``h{i}`` is on leaf ``i // hosts_per_leaf``.
+    rate : number or str
+        Rate of the hosts' links.
+    spine_rate : number or str, optional
+        Rate of the links between leaves and spines; default `rate`.
+    delay : number or str
+        Propagation delay of every link.
+    buffer : number or str, optional
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+
+    Returns
+    -------
+    networkx.Graph
+    """
+    low, high = checked_count("leaves", leaves), checked_count("spines", spines)
+    per = checked_count("hosts_per_leaf", hosts_per_leaf)
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
+    graph, names = _start(f"leaf_spine({low}, {high}, {per})", low * per)
+    memory = checked_buffer(buffer, max(speed, upper))
+    leaf = _switches(graph, "leaf", low, memory)
+    spine = _switches(graph, "spine", high, memory)
+    _links(graph, [(host, leaf[i // per]) for i, host in enumerate(names)], speed, lag)
+    _links(graph, [(down, up) for down in leaf for up in spine], upper, lag)
+    return graph
+
+
+def fat_tree(
+    k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None
+) -> Graph:
+    r"""Return the k-ary fat tree (Al-Fares et al., SIGCOMM 2008): k pods, k^3/4 hosts, full bisection.
+
+    ::
+
+           core0 ... core{k^2/4 - 1}       agg a of every pod connects to k/2 cores
+              |         |
+           agg0  ...  agg{k/2 - 1}         in each of k pods: k/2 aggs,
+              |    x    |
+           tor0  ...  tor{k/2 - 1}         k/2 ToRs,
+           / \        / \
+          h0  h1 ...                       k/2 hosts on each ToR
+
+    Parameters
+    ----------
+    k : int
+        Ports of a switch: even, at least 2.
+    rate, delay : number or str
+        Of every link; numbers are bit/s and picoseconds.
+    buffer : number or str, optional
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of `rate`.
+
+    Returns
+    -------
+    networkx.Graph
+    """
+    if checked_count("k", k) % 2:
+        raise ConfigError("k", k, "must be even, at least 2")
+    half = int(k) // 2
+    graph = clos(int(k), half, half, half, half * half, rate=rate, delay=delay, buffer=buffer)
+    graph.graph["name"] = f"fat_tree({k})"
+    return graph
+
+
+def clos(
+    pods: int,
+    tors_per_pod: int,
+    hosts_per_tor: int,
+    aggs_per_pod: int,
+    cores: int,
+    rate: Quantity = "100Gbps",
+    fabric_rate: Quantity | None = None,
+    delay: Quantity = "1us",
+    buffer: Quantity | None = None,
+) -> Graph:
+    r"""Return a three-tier Clos network.
+
+    A ToR connects to every agg of its pod. The cores form `aggs_per_pod` equal groups; agg a of every pod
+    connects to each core of group a. A ToR is oversubscribed by
+    ``hosts_per_tor * rate / (aggs_per_pod * fabric_rate)``.
+
+    ::
+
+          core0   core1 |  core2   core3       group 0 | group 1
+             \   /           \   /
+              agg0            agg1             of each pod
+               |  \         /  |
+               |     \   /     |               fabric_rate
+               |     /   \     |
+              tor0            tor1
+              /  \            /  \            rate
+             h0   h1         h2   h3
+
+    Parameters
+    ----------
+    pods, tors_per_pod, hosts_per_tor, aggs_per_pod : int
+        At least 1 each. Switches are numbered pod by pod.
+    cores : int
+        A multiple of `aggs_per_pod`.
+    rate : number or str
+        Rate of the hosts' links.
+    fabric_rate : number or str, optional
+        Rate of the links between switches; default `rate`.
+    delay : number or str
+        Propagation delay of every link.
+    buffer : number or str, optional
+        Shared buffer of a switch; default :func:`default_buffer_bytes` of the fastest link.
+
+    Returns
+    -------
+    networkx.Graph
+    """
+    n_pods, n_tors = checked_count("pods", pods), checked_count("tors_per_pod", tors_per_pod)
+    n_hosts = checked_count("hosts_per_tor", hosts_per_tor)
+    n_aggs, n_cores = checked_count("aggs_per_pod", aggs_per_pod), checked_count("cores", cores)
+    if n_cores % n_aggs:
+        raise ConfigError("cores", cores, f"must be a multiple of aggs_per_pod = {n_aggs}")
+    group = n_cores // n_aggs
+    speed, lag = checked_rate("rate", rate), checked_delay(delay)
+    upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
+    memory = checked_buffer(buffer, max(speed, upper))
+    shape = f"clos({n_pods}, {n_tors}, {n_hosts}, {n_aggs}, {n_cores})"
+    graph, names = _start(shape, n_pods * n_tors * n_hosts)
+    tor = _switches(graph, "tor", n_pods * n_tors, memory)
+    agg = _switches(graph, "agg", n_pods * n_aggs, memory)
+    core = _switches(graph, "core", n_cores, memory)
+    _links(graph, [(host, tor[i // n_hosts]) for i, host in enumerate(names)], speed, lag)
+    for pod in range(n_pods):
+        own_tors, own_aggs = tor[pod * n_tors : (pod + 1) * n_tors], agg[pod * n_aggs : (pod + 1) * n_aggs]
+        _links(graph, [(down, up) for down in own_tors for up in own_aggs], upper, lag)
+        for a, down in enumerate(own_aggs):
+            _links(graph, [(down, up) for up in core[a * group : (a + 1) * group]], upper, lag)
+    return graph
+
+
+def _start(name: str, count: int) -> tuple[Graph, list[str]]:
+    """Return a graph of `count` hosts, and their names."""
+    graph: Graph = nx.Graph(name=name)
+    names = [f"h{i}" for i in range(count)]
+    graph.add_nodes_from(names, kind="host")
+    graph.graph["tiers"] = [names]
+    return graph, names
+
+
+def _switches(graph: Graph, prefix: str, count: int, buffer: int) -> list[str]:
+    """Add `count` switches as the next tier of `graph`; return their names."""
+    names = [f"{prefix}{i}" for i in range(count)]
+    graph.add_nodes_from(names, kind="switch", buffer_bytes=buffer)
+    graph.graph["tiers"].append(names)
+    return names
+
+
+def _links(graph: Graph, pairs: list[tuple[str, str]], rate: float, delay: int) -> None:
+    graph.add_edges_from(pairs, rate_bps=rate, delay_ps=delay)

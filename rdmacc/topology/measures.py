@@ -1,0 +1,316 @@
+"""What can be said of a network before anything runs: round-trip times, BDP, bisection, oversubscription."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+from rdmacc.tables import html_table, text_table
+from rdmacc.topology.base import Graph, hops_to, hosts, switches
+from rdmacc.units import format_rate, format_size, format_time, transmission_ps
+
+if TYPE_CHECKING:
+    from rdmacc.fabric import Fabric
+
+__all__ = ["TopologyInfo", "base_rtt_ps", "bdp_bytes", "bisection_bps", "describe"]
+
+
+@dataclass(frozen=True)
+class TopologyInfo:
+    """A network in numbers; made by :func:`describe`.
+
+    RTT and BDP are those of the farthest pair of hosts: the one with the longest base RTT.
+    """
+
+    name: str
+    hosts: int
+    """Number of hosts."""
+    switches: int
+    """Number of switches."""
+    links: int
+    """Number of links."""
+    farthest: tuple[Any, Any]
+    """The first pair of hosts (source, destination) with the longest base RTT."""
+    hops: int
+    """Links on the farthest pair's shortest path."""
+    mean_hops: float
+    """Links on the shortest path, mean over all pairs of different hosts."""
+    propagation_rtt_ps: int
+    """Round-trip time of the farthest pair, of propagation alone."""
+    base_rtt_ps: int
+    """Round-trip time of the farthest pair, with the transmission of one packet and its ACK on every link."""
+    bdp_bytes: int
+    """Rate of the slowest link between the farthest pair times `base_rtt_ps`."""
+    bisection_bps: float
+    """What one half of the hosts can send to the other half; see :func:`bisection_bps`."""
+    oversubscription: float
+    """What the links of the hosts of one half add up to (of the smaller sum), over `bisection_bps`."""
+
+    def rows(self) -> list[list[str]]:
+        """Return a name and a text with units for each number."""
+        return [
+            ["hosts", str(self.hosts)],
+            ["switches", str(self.switches)],
+            ["links", str(self.links)],
+            ["farthest pair", f"{self.farthest[0]} to {self.farthest[1]}, {self.hops} hops"],
+            ["mean path", f"{self.mean_hops:.2f} hops"],
+            ["propagation, round trip", format_time(self.propagation_rtt_ps)],
+            ["base RTT", format_time(self.base_rtt_ps)],
+            ["BDP", format_size(self.bdp_bytes)],
+            ["bisection", format_rate(self.bisection_bps)],
+            ["oversubscription", f"{self.oversubscription:.3g}"],
+        ]
+
+    def __str__(self) -> str:
+        return text_table([self.name, ""], self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(["", ""], self.rows(), caption=self.name)
+
+
+def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> TopologyInfo:
+    """Return a network in numbers.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        A valid network with at least two hosts that a path joins.
+    data_bytes, ack_bytes : int
+        Sizes on the wire of the packet and the ACK of the base RTT. With 0 and 0 it is propagation alone,
+        which is what papers usually call base RTT.
+
+    Returns
+    -------
+    TopologyInfo
+
+    Raises
+    ------
+    ConfigError
+        If the graph is not valid, a size is negative, or no path joins two hosts.
+
+    Examples
+    --------
+    >>> from rdmacc.topology import rcc_fat_tree
+    >>> paper = describe(rcc_fat_tree(), data_bytes=0, ack_bytes=0)
+    >>> paper.base_rtt_ps, paper.bdp_bytes
+    (12000000, 150000)
+    """
+    from rdmacc.fabric import Fabric
+
+    for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
+        if value < 0:
+            raise ConfigError(field, value, "must be at least 0 bytes")
+    fabric = Fabric.from_graph(graph)
+    src, dst, weight = _host_pairs(fabric)
+    if not len(src):
+        raise ConfigError("graph", str(graph.graph.get("name", "")), "must have two hosts that a path joins")
+    hops, propagation, rtt, slowest = _walk(fabric, src, dst, data_bytes, ack_bytes)
+    far = int(np.argmax(rtt))
+    bisection = bisection_bps(graph)
+    first, second = _halves(graph)
+    half = min(_uplinks_bps(graph, first), _uplinks_bps(graph, second))
+    return TopologyInfo(
+        name=fabric.name,
+        hosts=len(fabric.hosts),
+        switches=fabric.n_nodes - len(fabric.hosts),
+        links=graph.number_of_edges(),
+        farthest=(fabric.names[src[far]], fabric.names[dst[far]]),
+        hops=int(hops[far]),
+        mean_hops=float(np.average(hops, weights=weight)),
+        propagation_rtt_ps=int(propagation[far]),
+        base_rtt_ps=int(rtt[far]),
+        bdp_bytes=round(float(slowest[far]) * int(rtt[far]) / 8e12),
+        bisection_bps=bisection,
+        oversubscription=half / bisection if bisection else float("inf"),
+    )
+
+
+def base_rtt_ps(
+    graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64
+) -> int:
+    """Return the round-trip time of one packet and its ACK alone in the network.
+
+    Store-and-forward: the packet goes along the first shortest path, the ACK comes back along the same links.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        A valid network.
+    src, dst : hashable
+        Two hosts.
+    data_bytes, ack_bytes : int
+        Sizes on the wire.
+
+    Returns
+    -------
+    int
+        Picoseconds.
+
+    Raises
+    ------
+    ConfigError
+        If `src` or `dst` is not a host, or no path joins them.
+    """
+    total = 0
+    for one, other in pairwise(_first_path(graph, src, dst)):
+        link = graph.edges[one, other]
+        byte_ps = 8e12 / link["rate_bps"]
+        total += transmission_ps(data_bytes, byte_ps) + transmission_ps(ack_bytes, byte_ps)
+        total += 2 * int(link["delay_ps"])
+    return total
+
+
+def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
+    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`."""
+    path = _first_path(graph, src, dst)
+    slowest = min(float(graph.edges[one, other]["rate_bps"]) for one, other in pairwise(path))
+    return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)
+
+
+def bisection_bps(
+    graph: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
+) -> float:
+    """Return what one half of the hosts can send to the other half at most: a maximum flow.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        A valid network. Hosts forward nothing; every path counts, not only the shortest.
+    one, other : sequence of hosts, optional
+        The halves; default the sides of a :func:`~rdmacc.topology.dumbbell`, else the first and the second
+        half of the hosts in the order of ``graph.nodes``. For the networks that the builders make, this is a
+        halving between which least can flow; for other graphs it need not be.
+
+    Returns
+    -------
+    float
+        Bit/s in one direction; the other direction has as much.
+
+    Raises
+    ------
+    ConfigError
+        If a half is empty, names a node that is no host, or shares one with the other half.
+    """
+    known = hosts(graph)
+    first, second = _halves(graph)
+    left, right = (first if one is None else list(one)), (second if other is None else list(other))
+    among = set(known)
+    for field, names in (("one", left), ("other", right)):
+        wrong = [name for name in names if name not in among]
+        if wrong or not names:
+            raise ConfigError(field, names, "must be hosts of the network, at least one")
+    if set(left) & set(right):
+        raise ConfigError("other", right, "must share no host with the first half")
+    side = dict.fromkeys(left, 0) | dict.fromkeys(right, 1)
+    source, sink = object(), object()
+    flow: nx.DiGraph[Any] = nx.DiGraph()
+    flow.add_nodes_from([source, sink, *switches(graph)])
+
+    def add(tail: Any, head: Any, rate: float) -> None:
+        before = flow.edges[tail, head]["capacity"] if flow.has_edge(tail, head) else 0.0
+        flow.add_edge(tail, head, capacity=before + rate)
+
+    for a, b, link in graph.edges(data=True):
+        for tail, head in ((a, b), (b, a)):
+            tail_is_host, head_is_host = tail in among, head in among
+            if (tail_is_host and side.get(tail) != 0) or (head_is_host and side.get(head) != 1):
+                continue
+            add(source if tail_is_host else tail, sink if head_is_host else head, float(link["rate_bps"]))
+    return float(nx.maximum_flow_value(flow, source, sink))
+
+
+def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:
+    """Return the sides of a dumbbell, as built, or the first and the second half of the hosts."""
+    names = hosts(graph)
+    sides = graph.graph.get("sides")
+    if sides is not None and all(sides) and sorted(map(str, chain(*sides))) == sorted(map(str, names)):
+        return list(sides[0]), list(sides[1])
+    middle = len(names) // 2
+    return names[:middle], names[middle:]
+
+
+def _uplinks_bps(graph: Graph, names: list[Any]) -> float:
+    """Return what the links of some hosts add up to."""
+    return sum(float(link["rate_bps"]) for name in names for link in graph.adj[name].values())
+
+
+def _host_pairs(
+    fabric: Fabric,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return pairs of hosts that stand for all of them, and how many ordered pairs each stands for.
+
+    Hosts on one switch by links of the same rate and delay are alike: the first of them stands for all, and
+    for the pairs among them the first two do.
+    """
+    nic = fabric.node_first_port[fabric.hosts]
+    link = list(zip(fabric.port_rate_bps[nic].tolist(), fabric.port_delay_ps[nic].tolist(), strict=True))
+    classes: dict[tuple[int, tuple[float, int]], list[int]] = {}
+    for host, attachment, kind in zip(fabric.hosts.tolist(), fabric.attach[fabric.hosts].tolist(), link):
+        classes.setdefault((attachment, kind), []).append(host)
+    members = list(classes.values())
+    count = np.array([len(names) for names in members], dtype=np.float64)
+    first = np.array([names[0] for names in members], dtype=np.int64)
+    second = np.array([names[min(1, len(names) - 1)] for names in members], dtype=np.int64)
+    src, dst = np.repeat(first, len(first)), np.tile(first, len(first))
+    same = src == dst
+    dst[same] = second
+    weight = np.outer(count, count).ravel()
+    weight[same] -= count
+    joined = (weight > 0) & (src != dst)
+    joined[joined] = fabric.reachable_many(src[joined], dst[joined])
+    return src[joined], dst[joined], weight[joined]
+
+
+def _walk(
+    fabric: Fabric, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], data_bytes: int, ack_bytes: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return hops, round-trip propagation (ps), base RTT (ps) and slowest rate (bit/s) of each pair."""
+    columns = fabric.attach[dst]
+    ends, lasts = fabric.attachments[columns], fabric.last_port[dst]
+    nodes = src.copy()
+    hops, propagation, sending = (np.zeros(len(src), dtype=np.int64) for _ in range(3))
+    slowest = np.full(len(src), np.inf)
+    active = np.arange(len(src))
+    while len(active):
+        here = nodes[active]
+        onward = fabric.route_ports[fabric.route_first[here, columns[active]]]
+        ports = np.where(here == ends[active], lasts[active], onward)
+        byte_ps = fabric.port_byte_ps[ports]
+        hops[active] += 1
+        propagation[active] += 2 * fabric.port_delay_ps[ports]
+        for wire_bytes in (data_bytes, ack_bytes):
+            sending[active] += (wire_bytes * byte_ps + 0.5).astype(np.int64)
+        slowest[active] = np.minimum(slowest[active], fabric.port_rate_bps[ports])
+        nodes[active] = fabric.port_peer[ports]
+        active = active[nodes[active] != dst[active]]
+    return hops, propagation, propagation + sending, slowest
+
+
+def _first_path(graph: Graph, src: Hashable, dst: Hashable) -> list[Any]:
+    """Return the nodes of the shortest path whose every next node comes first in ``graph.nodes``."""
+    for field, name in (("src", src), ("dst", dst)):
+        if name not in graph or graph.nodes[name].get("kind") != "host":
+            raise ConfigError(field, name, "must be a host of the network")
+    if src == dst:
+        raise ConfigError("dst", dst, f"must differ from src = {src!r}")
+    hops = hops_to(graph, [dst])
+    if src not in hops:
+        raise ConfigError("dst", dst, f"must be reachable from src = {src!r}")
+    order = {name: i for i, name in enumerate(graph.nodes)}
+    path = [src]
+    while path[-1] != dst:
+        here = hops[path[-1]]
+        onward = [
+            peer
+            for peer in graph[path[-1]]
+            if hops.get(peer) == here - 1 and (peer == dst or graph.nodes[peer]["kind"] == "switch")
+        ]
+        path.append(min(onward, key=order.__getitem__))
+    return path

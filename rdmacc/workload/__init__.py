@@ -1,0 +1,90 @@
+"""Workloads: DataFrames with one row per message.
+
+==============  =======  ===============================================================================
+``src, dst``    object   names of two different hosts
+``size_bytes``  int64    at least 1; input may be called ``size`` and have units ("64KiB")
+``start_ps``    int64    not before this time; input may be called ``start`` and have units ("1us")
+``group``       Int64    names an incast or a coflow; missing for none
+``after``       object   tuple of the messages (index labels) that must be complete first; () for none
+``weight``      float64  share relative to others, for schemes that know weights; default 1
+==============  =======  ===============================================================================
+
+The index is named ``message`` and is unique. A message starts at ``start_ps`` or when the last message of
+``after`` is complete, whichever is later. Other columns are kept as they are.
+
+==================  ====================================================================================
+one's own           :func:`messages`, :func:`from_csv`, :func:`from_parquet`
+at random           :func:`poisson` at a load, :func:`incasts`, :func:`dart_mix`, :func:`random_pairs`
+patterns            :func:`incast`, :func:`long_flows`, :func:`permutation`, :func:`many_to_many`
+closed loops        :func:`partition_aggregate`, :func:`request_response`
+collectives         :func:`ring_all_reduce`, :func:`tree_all_reduce`, :func:`all_to_all`
+together            :func:`combine` side by side, :func:`sequence` one after the other
+sizes               :class:`SizeDistribution`, the published ones in ``SIZES``
+load                :class:`LoadDefinition`, :func:`offered_load`, :func:`port_loads`
+==================  ====================================================================================
+
+All chance comes from ``stream(seed, PURPOSE)``, one stream for each purpose.
+"""
+
+from __future__ import annotations
+
+from rdmacc.workload.arrivals import PAIR_STARTS, PAIRS, incasts, poisson, random_pairs
+from rdmacc.workload.checks import validate
+from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_reduce
+from rdmacc.workload.compose import combine, sequence
+from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
+from rdmacc.workload.frame import COLUMNS, messages, stream
+from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
+from rdmacc.workload.mixes import DART_MIXES, dart_mix
+from rdmacc.workload.patterns import (
+    INCAST_JITTER,
+    INCAST_SENDERS,
+    PERMUTATION,
+    incast,
+    long_flows,
+    many_to_many,
+    permutation,
+)
+from rdmacc.workload.published import DART_SHORT, SIZES, size_distribution
+from rdmacc.workload.rounds import partition_aggregate, request_response
+from rdmacc.workload.sizes import SizeDistribution
+
+__all__ = [
+    "COLUMNS",
+    "DART_MIXES",
+    "DART_SHORT",
+    "INCAST_JITTER",
+    "INCAST_SENDERS",
+    "LOAD_LINKS",
+    "PAIRS",
+    "PAIR_STARTS",
+    "PERMUTATION",
+    "SIZES",
+    "LoadDefinition",
+    "SizeDistribution",
+    "all_to_all",
+    "combine",
+    "dart_mix",
+    "from_csv",
+    "from_parquet",
+    "incast",
+    "incasts",
+    "long_flows",
+    "many_to_many",
+    "messages",
+    "offered_load",
+    "partition_aggregate",
+    "permutation",
+    "poisson",
+    "port_loads",
+    "random_pairs",
+    "request_response",
+    "ring_all_reduce",
+    "sequence",
+    "size_distribution",
+    "stream",
+    "to_csv",
+    "to_parquet",
+    "tree_all_reduce",
+    "validate",
+]

@@ -1,0 +1,288 @@
+"""Traffic that arrives at random: Poisson messages at a load, incasts at a rate or a load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.frame import Host, Int64s, as_objects, checked_hosts, checked_whole, from_columns, stream
+from rdmacc.workload.load import Load, as_definition, bytes_per_second, exact_span_ps
+from rdmacc.workload.published import Sizes, size_distribution
+from rdmacc.workload.traffic import Network, Traffic
+
+__all__ = ["incasts", "poisson", "random_pairs"]
+
+PAIRS = 104
+PAIR_STARTS = 105
+POISSON_PAIRS = 106
+POISSON_SIZES = 107
+POISSON_STARTS = 108
+INCASTS_ENDS = 109
+INCASTS_SIZES = 110
+INCASTS_STARTS = 111
+INCASTS_JITTER = 112
+
+_LATEST_PS = 2.0**62
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def poisson(
+    network: Network,
+    sizes: Sizes,
+    load: float,
+    *,
+    of: Load = "host",
+    count: int | None = None,
+    duration: Quantity | None = None,
+    senders: Sequence[Host] | None = None,
+    receivers: Sequence[Host] | None = None,
+    is_exact: bool = False,
+    start: Quantity = "0us",
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return messages between random pairs of hosts, whose arrivals are a Poisson process at a load.
+
+    The load is a fraction of the capacity of *defining links*, see :class:`~rdmacc.workload.LoadDefinition`:
+    with the mean size on the wire E[B] (of the distribution, not of the sample) and the expected number h of
+    defining links on a message's path, messages arrive at the rate
+
+        lambda = load * sum_{l in L} (rate of l) / (8 E[B] h)
+
+    Parameters
+    ----------
+    network : networkx.Graph or Fabric
+        The network.
+    sizes : SizeDistribution, str or number
+        Sizes of the messages: a distribution, the name of a published one ("web_search"), or one size.
+    load : float
+        Above 0; 1 is all that the defining links can carry.
+    of : str, sequence of (from, to), or LoadDefinition
+        The defining links: "host", "receiver", "uplink", "core" or a list, counted with headers; a
+        LoadDefinition for payload alone or other packet sizes.
+    count, duration : int; number or str
+        How many messages, or for how long they arrive: one of the two.
+    senders, receivers : sequence of host, optional
+        Who sends and who receives; default all hosts. Every pair of different hosts is equally likely.
+    is_exact : bool
+        Choose the time in which `count` messages arrive so that their own sizes and pairs, not the expected
+        ones, make up the load: for few messages of a heavy-tailed distribution. Needs `count`.
+    start : number or str
+        When the process begins.
+    seed : int
+        Of pairs, sizes and arrivals.
+
+    Returns
+    -------
+    DataFrame
+        In the order of the starts.
+
+    Raises
+    ------
+    ConfigError
+        For an impossible load, size or set of links, or unless one of `count` and `duration` is given.
+
+    Examples
+    --------
+    >>> from rdmacc import topology
+    >>> from rdmacc.workload import offered_load
+    >>> network = topology.leaf_spine(2, 2, 4)
+    >>> work = poisson(network, "64kB", 0.5, of="core", count=100_000)
+    >>> round(offered_load(work, network, of="core"), 2)
+    0.5
+    """
+    definition, distribution = as_definition(of), size_distribution(sizes)
+    traffic = Traffic(network, senders, receivers)
+    rate = bytes_per_second(load, traffic, definition) / definition.mean_bytes(distribution)
+    begin = time_ps(start, field="start")
+    rng = stream(seed, POISSON_STARTS)
+    number, offsets = _arrivals(rng, rate, count, duration)
+    lengths = distribution.sample(stream(seed, POISSON_SIZES), number)
+    src, dst = traffic.pairs(stream(seed, POISSON_PAIRS), number)
+    if is_exact:
+        if count is None:
+            raise ConfigError("count", None, "must be given with is_exact: the duration follows from it")
+        span_ps = exact_span_ps(load, traffic, definition, src, dst, lengths)
+        if not span_ps:
+            raise ConfigError("count", count, "must be higher: no message crosses the defining links")
+        offsets = np.sort(rng.random(number)) * span_ps
+    return from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
+
+
+def incasts(
+    network: Network,
+    degree: int,
+    size: Sizes,
+    *,
+    rate: float | None = None,
+    load: float | None = None,
+    of: Load = "host",
+    count: int | None = None,
+    duration: Quantity | None = None,
+    senders: Sequence[Host] | None = None,
+    receivers: Sequence[Host] | None = None,
+    jitter: Quantity = "0us",
+    start: Quantity = "0us",
+    group: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return incasts whose arrivals are a Poisson process: random senders send to a random receiver.
+
+    Parameters
+    ----------
+    network : networkx.Graph or Fabric
+        The network.
+    degree : int
+        Number of senders of an incast: different hosts, drawn for each incast.
+    size : SizeDistribution, str or number
+        Size of each message; drawn for each message.
+    rate : float, optional
+        Incasts per second.
+    load : float, optional
+        Instead of `rate`: the load that the incasts make up, as in :func:`poisson`.
+    of : str, sequence of (from, to), or LoadDefinition
+        What `load` is a fraction of.
+    count, duration : int; number or str
+        How many incasts, or for how long they arrive: one of the two.
+    senders, receivers : sequence of host, optional
+        Who sends and who receives; default all hosts. The receiver is drawn first.
+    jitter : number or str
+        Each message starts up to this much later than its incast, uniformly.
+    start : number or str
+        When the process begins.
+    group : int
+        Group of the first incast; incast i is group ``group + i``.
+    seed : int
+        Of senders, receivers, sizes and arrivals.
+
+    Returns
+    -------
+    DataFrame
+        `degree` rows for each incast, in the order of the incasts' starts.
+
+    Raises
+    ------
+    ConfigError
+        Unless one of `rate` and `load` is given, and one of `count` and `duration`; if there are fewer than
+        `degree` senders besides a receiver.
+    """
+    distribution, width = size_distribution(size), checked_whole("degree", degree, 1)
+    traffic = Traffic(network, senders, receivers, is_incast=True)
+    least = len(traffic.senders) - int(traffic.is_loop.any())
+    if width > least:
+        raise ConfigError("degree", degree, f"must be at most {least}, the senders besides the receiver")
+    if (rate is None) == (load is None):
+        raise ConfigError("rate", rate, f"must be given, or load, and not both; load = {load!r}")
+    if load is not None:
+        definition = as_definition(of)
+        per_incast = width * definition.mean_bytes(distribution)
+        rate = bytes_per_second(load, traffic, definition) / per_incast
+    elif isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < rate < float("inf"):
+        raise ConfigError("rate", rate, "must be a number of incasts per second, above 0")
+    assert rate is not None
+    begin, spread = time_ps(start, field="start"), time_ps(jitter, field="jitter")
+    number, offsets = _arrivals(stream(seed, INCASTS_STARTS), rate, count, duration)
+    src, dst = _incast_ends(stream(seed, INCASTS_ENDS), traffic, number, width)
+    total = number * width
+    lengths = distribution.sample(stream(seed, INCASTS_SIZES), total)
+    starts = np.repeat(_starts(begin, offsets), width)
+    starts += stream(seed, INCASTS_JITTER).integers(0, spread, size=total, endpoint=True)
+    groups = checked_whole("group", group, 0) + np.repeat(np.arange(number), width)
+    return from_columns(traffic.names(src), traffic.names(dst), lengths, starts, groups)
+
+
+def random_pairs(
+    hosts: Sequence[Host],
+    count: int,
+    size: Quantity,
+    seed: int = 0,
+    start: Quantity = "0us",
+    window: Quantity = "0us",
+) -> pd.DataFrame:
+    """Return messages between random pairs of different hosts, in the order of their starts.
+
+    Parameters
+    ----------
+    hosts : sequence
+        At least two different hosts.
+    count : int
+        Number of messages, at least 1.
+    size : number or str
+        Size of each.
+    seed : int
+        Of the pairs and the starts.
+    start, window : number or str
+        The starts are uniform from `start` to ``start + window``.
+
+    Returns
+    -------
+    DataFrame
+    """
+    names, number = checked_hosts(hosts), checked_whole("count", count, 1)
+    rng = stream(seed, PAIRS)
+    src = rng.integers(len(names), size=number)
+    dst = (src + rng.integers(1, len(names), size=number)) % len(names)
+    spread = time_ps(window, field="window")
+    offsets = stream(seed, PAIR_STARTS).integers(0, spread, size=number, endpoint=True)
+    starts = time_ps(start, field="start") + np.sort(offsets)
+    known = as_objects(names)
+    return from_columns(known[src], known[dst], size, starts)
+
+
+def _arrivals(
+    rng: np.random.Generator, rate: float, count: int | None, duration: Quantity | None
+) -> tuple[int, Floats]:
+    """Return how many events a Poisson process of `rate` per second has, and when, in ps, ascending."""
+    if (count is None) == (duration is None):
+        raise ConfigError(
+            "count", count, f"must be given, or duration, and not both; duration = {duration!r}"
+        )
+    if count is not None:
+        number = checked_whole("count", count, 1)
+        return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
+    assert duration is not None
+    span_ps = time_ps(duration, field="duration")
+    number = int(rng.poisson(rate * span_ps / 1e12))
+    if not number:
+        allowed = f"must be longer: none arrives in it, at {rate:.3g} per second"
+        raise ConfigError("duration", duration, allowed)
+    return number, np.sort(rng.random(number)) * span_ps
+
+
+def _starts(begin: int, offsets: Floats) -> Int64s:
+    if begin + float(offsets[-1]) > _LATEST_PS:
+        raise ConfigError(
+            "start", float(offsets[-1]), f"must be at most {_LATEST_PS:.3g} ps: the load is too low"
+        )
+    return begin + np.rint(offsets).astype(np.int64)
+
+
+def _incast_ends(
+    rng: np.random.Generator, traffic: Traffic, count: int, degree: int
+) -> tuple[Int64s, Int64s]:
+    """Return node numbers of senders and receivers, `degree` of them for each of `count` incasts.
+
+    Floyd's algorithm (Bentley and Floyd, CACM 1987) draws each set of different senders, for all incasts at
+    once, from the senders without the receiver: those behind its place move up by one.
+    """
+    senders, receivers = traffic.senders, traffic.receivers
+    place = {int(node): i for i, node in enumerate(senders)}
+    own = np.array([place.get(int(node), len(senders)) for node in receivers], dtype=np.int64)
+    drawn = rng.integers(len(receivers), size=count)
+    skipped = own[drawn]
+    others = len(senders) - (skipped < len(senders))
+    chosen = np.full((count, degree), -1, dtype=np.int64)
+    for i in range(degree):
+        top = others - degree + i
+        pick = rng.integers(0, top, endpoint=True)
+        taken = (chosen[:, :i] == pick[:, None]).any(axis=1)
+        chosen[:, i] = np.where(taken, top, pick)
+    chosen += chosen >= skipped[:, None]
+    return senders[chosen].ravel(), np.repeat(receivers[drawn], degree)

@@ -1,0 +1,169 @@
+"""The check of a workload against a network, and of what waits on what."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from rdmacc.errors import ConfigError
+from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
+
+if TYPE_CHECKING:
+    from rdmacc.fabric import Fabric
+
+__all__ = ["check_acyclic", "positions", "split_after", "split_ids", "unique_index", "validate"]
+
+
+def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
+    """Check a workload against a network; return what the engines read.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        As this module describes, or what :func:`messages` accepts.
+    fabric : Fabric
+        The network.
+
+    Returns
+    -------
+    DataFrame
+        A normalised copy whose index is 0 to M - 1. If the messages were 0 to M - 1 already, in any order,
+        row i is message i; any other labels are renumbered in the order of the rows, in `after` too, and kept
+        in a column ``id``.
+
+    Raises
+    ------
+    ConfigError
+        For an empty workload; a missing column; a duplicate id; an unknown node; an end that is no host; a
+        message to its own source; hosts that no path joins; a size below 1 or a start below 0, or not whole;
+        a weight that is not positive; an unknown id in `after`, or messages that wait on each other in a
+        circle.
+    """
+    if not isinstance(workload, pd.DataFrame):
+        raise ConfigError("workload", type(workload).__name__, "must be a pandas DataFrame")
+    if not len(workload):
+        raise ConfigError("workload", "0 messages", "must have at least one message")
+    frame = messages(workload)
+    labels = unique_index(frame)
+    numbered = pd.RangeIndex(len(frame), name="message")
+    if pd.api.types.is_integer_dtype(labels) and labels.min() == 0 and labels.max() == len(frame) - 1:
+        if not labels.is_monotonic_increasing:
+            frame = frame.sort_index()
+            labels = frame.index
+    elif "id" in frame:
+        raise ConfigError("id", "a column", "must have another name: the messages' own labels are kept in it")
+    else:
+        frame["id"] = labels
+    _check_ends(frame, fabric)
+    weights = frame["weight"].to_numpy()
+    good = np.isfinite(weights) & (weights > 0)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise row_error(frame, row, "weight", float(weights[row]), "must be a finite number above 0")
+    waiting, wanted, counts = positions(frame["after"], labels)
+    if len(wanted):
+        check_acyclic(np.repeat(waiting, counts), wanted, labels)
+        frame["after"] = split_after(wanted, waiting, counts, len(frame))
+    frame.index = numbered
+    return frame
+
+
+def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
+    """Return the labels of the messages; raise a ConfigError if one occurs twice."""
+    if not frame.index.is_unique:
+        twice = frame.index[frame.index.duplicated()][0]
+        raise ConfigError("message", twice, "must be unique, and names several rows")
+    return frame.index
+
+
+def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:
+    """Return the rows that wait, the rows that they wait for (flat), and how many each waits for."""
+    lengths = np.fromiter(map(len, after), dtype=np.int64, count=len(after))
+    waiting = np.flatnonzero(lengths)
+    flat = list(chain.from_iterable(after.iloc[waiting]))
+    if not flat:
+        return waiting, np.zeros(0, dtype=np.int64), lengths[waiting]
+    try:
+        wanted = labels.get_indexer(pd.Index(flat)).astype(np.int64)
+    except TypeError:
+        place = {label: row for row, label in enumerate(labels)}
+        ids = (place.get(id_, -1) if isinstance(id_, Hashable) else -1 for id_ in flat)
+        wanted = np.fromiter(ids, dtype=np.int64, count=len(flat))
+    if (wanted < 0).any():
+        worst = int(np.argmin(wanted))
+        row = int(np.repeat(waiting, lengths[waiting])[worst])
+        raise ConfigError("after", flat[worst], "must be the id of a message", where=f"row {labels[row]}")
+    return waiting, wanted, lengths[waiting]
+
+
+def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
+    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere."""
+    return split_ids(flat.tolist(), rows, counts, length)
+
+
+def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
+    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
+    values = nothing_after(length)
+    low = 0
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        values[row] = tuple(ids[low : low + count])
+        low += count
+    return values
+
+
+def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
+    """Raise a ConfigError for the first row whose ends are not two different hosts that a path joins."""
+    ends: list[Int64s] = []
+    for field in ("src", "dst"):
+        codes, names = pd.factorize(frame[field])
+        known = np.array([fabric.index.get(name, -1) for name in names] + [-1], dtype=np.int64)
+        nodes = known[codes]
+        if (nodes < 0).any():
+            row = int(np.argmin(nodes))
+            raise row_error(frame, row, field, frame[field].iloc[row], "must be a node of the network")
+        hosts = fabric.is_host[nodes]
+        if not hosts.all():
+            row = int(np.argmin(hosts))
+            raise row_error(frame, row, field, frame[field].iloc[row], "must be a host, and is a switch")
+        ends.append(nodes)
+    src, dst = ends
+    if (src == dst).any():
+        row = int(np.argmax(src == dst))
+        raise row_error(frame, row, "dst", frame["dst"].iloc[row], "must differ from src")
+    reachable = fabric.reachable_many(src, dst)
+    if not reachable.all():
+        row = int(np.argmin(reachable))
+        src_name, dst_name = frame[["src", "dst"]].iloc[row]
+        raise row_error(frame, row, "dst", dst_name, f"must be reachable from src = {src_name!r}")
+
+
+def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
+    """Raise a ConfigError that shows a circle, if messages wait on each other in one."""
+    count = len(labels)
+    graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))
+    loops = np.flatnonzero(waiting == wanted)
+    found, member = connected_components(graph.tocsr(), directed=True, connection="strong")
+    if found == count and not len(loops):
+        return
+    if len(loops):
+        circle = [int(waiting[loops[0]])]
+    else:
+        size = np.bincount(member)
+        inside = (size[member[waiting]] > 1) & (member[waiting] == member[wanted])
+        onward = dict(zip(waiting[inside].tolist(), wanted[inside].tolist(), strict=True))
+        row, seen = next(iter(onward)), dict[int, None]()
+        while row not in seen:
+            seen[row] = None
+            row = onward[row]
+        walk = list(seen)
+        circle = walk[walk.index(row) :]
+    names = [str(labels[row]) for row in (*circle, circle[0])]
+    shown = " -> ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-5:]])
+    raise ConfigError("after", shown, "must not make messages wait on each other in a circle")

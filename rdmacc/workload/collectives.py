@@ -1,0 +1,199 @@
+"""The collectives of a training step: ring and tree all-reduce, all-to-all; every step waits by `after`.
+
+A group is the messages of one step, which start together when nothing holds any of them up. Steps of several
+collectives follow each other by :func:`~rdmacc.workload.sequence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, size_bytes, time_ps
+from rdmacc.workload.frame import Host, Int64s, as_objects, checked_hosts, checked_whole, from_columns
+from rdmacc.workload.patterns import many_to_many
+
+__all__ = ["all_to_all", "ring_all_reduce", "tree_all_reduce"]
+
+
+def ring_all_reduce(
+    hosts: Sequence[Host], size: Quantity, start: Quantity = "0us", group: int = 0
+) -> pd.DataFrame:
+    """Return a ring all-reduce: every host ends with the sum of all hosts' `size` bytes.
+
+    ::
+
+         h0 -> h1 -> h2 -> ... -> h{n-1} -> h0      in each of 2 (n - 1) steps, all at once
+
+    The data are n chunks, which differ by 1 byte at most. In step t host i sends chunk ``(i - t) mod n`` to
+    host i + 1: n - 1 steps of reduce-scatter, then n - 1 of all-gather. It waits for what it got in step
+    t - 1, from host i - 1. So a host sends ``2 (n - 1) / n * size`` bytes, exactly if n divides `size`; all
+    hosts together always send ``2 (n - 1) size``.
+
+    Parameters
+    ----------
+    hosts : sequence
+        The ring: n different hosts, at least two.
+    size : number or str
+        Data of each host, at least n bytes.
+    start : number or str
+        Start of the first step.
+    group : int
+        Group of the first step; step t is group ``group + t``.
+
+    Returns
+    -------
+    DataFrame
+        Step by step: what host i sends in step t is message ``n t + i``.
+
+    Raises
+    ------
+    ConfigError
+        For hosts that occur twice, or fewer bytes than hosts.
+
+    References
+    ----------
+    Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009.
+    """
+    names = as_objects(checked_hosts(hosts))
+    n = len(names)
+    chunks = _parts(size, n)
+    steps = 2 * (n - 1)
+    step, host = np.repeat(np.arange(steps), n), np.tile(np.arange(n), steps)
+    before = (step - 1) * n + (host - 1) % n
+    groups = checked_whole("group", group, 0) + step
+    begin = time_ps(start, field="start")
+    after = _after(before[n:], n)
+    return from_columns(names[host], names[(host + 1) % n], chunks[(host - step) % n], begin, groups, after)
+
+
+def tree_all_reduce(
+    hosts: Sequence[Host],
+    size: Quantity,
+    chunks: int = 1,
+    fan_out: int = 2,
+    start: Quantity = "0us",
+    group: int = 0,
+) -> pd.DataFrame:
+    r"""Return a tree all-reduce: sums go up to the root, the result comes down, chunk after chunk.
+
+    ::
+
+              h0              up: a host sends to its parent when it has its children's sums
+            /    \
+          h1      h2          down: a host sends to its children when it has the result
+         /  \    /  \
+        h3  h4  h5  h6
+
+    Host i's parent is host ``(i - 1) // fan_out``. A chunk also waits for the one before it on the same link.
+    Every host but the root sends `size` bytes up, and every host but the root receives as much: ``2 (n - 1)
+    size`` in all.
+
+    Parameters
+    ----------
+    hosts : sequence
+        n different hosts, at least two; the first is the root.
+    size : number or str
+        Data of each host, at least `chunks` bytes.
+    chunks : int
+        Parts in which the data go, one behind the other; they differ by 1 byte at most.
+    fan_out : int
+        Children of a host.
+    start : number or str
+        Start of the leaves' first chunks.
+    group : int
+        Group of the first chunk on its way up; chunk c is ``group + 2 c`` up and ``group + 2 c + 1`` down.
+
+    Returns
+    -------
+    DataFrame
+        Chunk by chunk, up and then down: with m = n - 1, chunk c from host i + 1 up is message
+        ``2 m c + i``, and down to it ``2 m c + m + i``.
+
+    Raises
+    ------
+    ConfigError
+        For hosts that occur twice, an impossible number of chunks or children, or fewer bytes than chunks.
+    """
+    names = as_objects(checked_hosts(hosts))
+    parts = _parts(size, checked_whole("chunks", chunks, 1), "chunks")
+    width, m, count = checked_whole("fan_out", fan_out, 1), len(names) - 1, len(parts)
+    child = np.arange(1, m + 1)
+    parent = (child - 1) // width
+    # Rows of one chunk: up from host i is row i - 1, down to it row m + i - 1.
+    children = [range(width * i + 1, min(width * i + width, m) + 1) for i in range(m + 1)]
+    up = [tuple(lower - 1 for lower in children[i]) for i in range(1, m + 1)]
+    root = tuple(lower - 1 for lower in children[0])
+    down = [(m + int(above) - 1,) if above else root for above in parent]
+    waits = [*up, *down]
+    after: list[tuple[int, ...]] = list(waits)
+    for first in range(2 * m, 2 * m * count, 2 * m):
+        after += [(*(first + row for row in rows), first - 2 * m + i) for i, rows in enumerate(waits)]
+    src, dst = np.r_[child, parent], np.r_[parent, child]
+    groups = checked_whole("group", group, 0) + np.repeat(np.arange(2 * count), m)
+    begin = time_ps(start, field="start")
+    lengths = np.repeat(parts, 2 * m)
+    return from_columns(np.tile(names[src], count), np.tile(names[dst], count), lengths, begin, groups, after)
+
+
+def all_to_all(
+    hosts: Sequence[Host],
+    size: Quantity,
+    is_shifted: bool = False,
+    start: Quantity = "0us",
+    group: int = 0,
+) -> pd.DataFrame:
+    """Return an all-to-all: every host sends `size` bytes to every other, as experts exchange tokens.
+
+    Parameters
+    ----------
+    hosts : sequence
+        n different hosts, at least two.
+    size : number or str
+        Of each message.
+    is_shifted : bool
+        False: all ``n (n - 1)`` messages start at once. True: n - 1 steps, in step t host i sends to host
+        i + t + 1 only, when its own message of step t - 1 is complete and the one that it gets has come.
+    start : number or str
+        Start of the first messages.
+    group : int
+        Group of the messages; of step t, if there are steps, it is ``group + t``.
+
+    Returns
+    -------
+    DataFrame
+        Sender by sender, or step by step: what host i sends in step t is message ``n t + i``.
+
+    Raises
+    ------
+    ConfigError
+        For hosts that occur twice, or a size below 1 byte.
+    """
+    listed = checked_hosts(hosts)
+    if not is_shifted:
+        return many_to_many(listed, listed, size, start, group=group)
+    names, n = as_objects(listed), len(listed)
+    step, host = np.repeat(np.arange(n - 1), n), np.tile(np.arange(n), n - 1)
+    to = (host + step + 1) % n
+    own, gets = (step - 1) * n + host, (step - 1) * n + (host - step) % n
+    after = _after(np.column_stack([own, gets])[n:], n)
+    groups = checked_whole("group", group, 0) + step
+    return from_columns(names[host], names[to], size, time_ps(start, field="start"), groups, after)
+
+
+def _parts(size: Quantity, count: int, of: str = "hosts") -> Int64s:
+    """Return `count` sizes that add up to `size` and differ by 1 byte at most, the larger ones first."""
+    total = size_bytes(size, field="size")
+    if total < count:
+        raise ConfigError("size", size, f"must be at least 1 byte for each of the {count} {of}")
+    low, more = divmod(total, count)
+    return low + (np.arange(count) < more)
+
+
+def _after(rows: Int64s, free: int) -> Iterator[tuple[int, ...]]:
+    """Yield the empty tuple `free` times, then the rows that each further message waits for."""
+    yield from [()] * free
+    yield from map(tuple, np.atleast_2d(rows.T).T.tolist())

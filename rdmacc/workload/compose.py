@@ -1,0 +1,86 @@
+"""Workloads out of workloads: side by side, or one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.workload.checks import positions, split_after, unique_index
+from rdmacc.workload.frame import messages
+
+__all__ = ["combine", "sequence"]
+
+_MOST_PAIRS = 50_000_000
+
+
+def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
+    """Return the workloads one after the other as one.
+
+    Messages are numbered 0 to M - 1 in that order and `after` follows; groups are numbered from 0 so that no
+    two workloads share one.
+
+    Raises
+    ------
+    ConfigError
+        If there is no workload, or one has duplicate or unknown messages.
+    """
+    if not workloads:
+        raise ConfigError("workloads", workloads, "must be at least one")
+    parts: list[pd.DataFrame] = []
+    first = groups = 0
+    for workload in workloads:
+        part = messages(workload)
+        labels = unique_index(part)
+        waiting, wanted, counts = positions(part["after"], labels)
+        part["after"] = split_after(wanted + first, waiting, counts, len(part))
+        codes, names = pd.factorize(part["group"], sort=True)
+        part["group"] = pd.array(codes + groups, dtype="Int64")
+        part.loc[codes < 0, "group"] = pd.NA
+        parts.append(part)
+        first += len(part)
+        groups += len(names)
+    whole = pd.concat(parts, ignore_index=True)
+    whole.index = whole.index.rename("message")
+    return whole
+
+
+def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
+    """Return the workloads as one, each of which begins when the one before is complete.
+
+    The messages of a workload that wait for none wait for the last ones of the workload before: those that
+    none of its own messages waits for. A start after time 0 still holds, whichever is later.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`combine`, or if two workloads have so many first and last messages that more than 50 million
+        pairs wait for each other.
+
+    Examples
+    --------
+    One step of a mixture of experts: dispatch, combine, and the gradients' all-reduce.
+
+    >>> from rdmacc.workload import all_to_all, ring_all_reduce
+    >>> hosts = ["h0", "h1", "h2", "h3"]
+    >>> tokens = all_to_all(hosts, "1MB")
+    >>> step = sequence(tokens, tokens, ring_all_reduce(hosts, "100MB"))
+    >>> len(step), step["after"].iloc[12] == tuple(range(12))
+    (48, True)
+    """
+    whole = combine(*workloads)
+    _, wanted, _ = positions(whole["after"], whole.index)
+    is_wanted = np.zeros(len(whole), dtype=np.bool_)
+    is_wanted[wanted] = True
+    after = whole["after"].to_numpy(dtype=object).copy()
+    ends = np.cumsum([len(workload) for workload in workloads])
+    for low, middle, high in zip(np.r_[0, ends[:-2]], ends[:-1], ends[1:]):
+        lasts = tuple((low + np.flatnonzero(~is_wanted[low:middle])).tolist())
+        roots = [row for row in range(middle, high) if not after[row]]
+        if len(lasts) * len(roots) > _MOST_PAIRS:
+            allowed = f"must have fewer: {_MOST_PAIRS} pairs at most wait for each other"
+            raise ConfigError("workloads", f"{len(lasts)} last, then {len(roots)} first messages", allowed)
+        for row in roots:
+            after[row] = lasts
+    whole["after"] = after
+    return whole

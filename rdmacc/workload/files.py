@@ -1,0 +1,123 @@
+"""Workloads in files: CSV, which a person can write, and Parquet, which is small and fast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from itertools import chain
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rdmacc.errors import ConfigError
+from rdmacc.workload.checks import split_ids
+from rdmacc.workload.frame import messages
+
+__all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
+
+
+def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
+    """Return the workload in a CSV file.
+
+    The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``,
+    ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``.
+    Sizes and starts may have units.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`messages`.
+    """
+    texts: Any = {"src": str, "dst": str, "after": str}
+    frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
+    if "message" in frame:
+        frame = frame.set_index("message")
+    if "after" in frame:
+        convert: Callable[[str], Hashable] = int if pd.api.types.is_integer_dtype(frame.index) else str
+        frame["after"] = pd.Series(
+            [_ids(text, convert) for text in frame["after"]], frame.index, dtype=object
+        )
+    return messages(frame)
+
+
+def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
+    """Write a workload to a CSV file that :func:`from_csv` reads back."""
+    frame = messages(workload)
+    frame["after"] = [" ".join(map(str, after)) for after in frame["after"]]
+    frame.to_csv(path)
+
+
+def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
+    """Return the workload in a Parquet file.
+
+    The columns are those that :func:`messages` describes; ``after`` is a list of ids, and may be missing.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing or has values that it does not allow.
+    """
+    table = pq.read_table(path)
+    after = None
+    if "after" in table.column_names:
+        place = table.column_names.index("after")
+        after = table.column(place).combine_chunks()
+        table = table.remove_column(place)
+        if not (pa.types.is_list(after.type) or pa.types.is_large_list(after.type)):
+            raise ConfigError("after", str(after.type), "must be a column of lists of ids")
+    frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+    if "message" in frame:
+        frame = frame.set_index("message")
+    if after is not None:
+        lengths = np.diff(after.offsets.to_numpy()) if len(after) else np.zeros(0, np.int64)
+        lengths = np.where(after.is_null().to_numpy(zero_copy_only=False), 0, lengths).astype(np.int64)
+        rows = np.flatnonzero(lengths)
+        frame["after"] = split_ids(after.flatten().to_pylist(), rows, lengths[rows], len(frame))
+    return messages(frame)
+
+
+def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
+    """Write a workload to a Parquet file that :func:`from_parquet` reads back.
+
+    Raises
+    ------
+    ConfigError
+        If a column, hosts and ids included, has values of several kinds, or of a kind that Parquet lacks.
+    """
+    frame = messages(workload)
+    arrays: dict[str, Any] = {"message": _arrow("message", list(frame.index))}
+    for name in frame:
+        if name != "after":
+            arrays[str(name)] = _arrow(str(name), frame[name])
+            continue
+        offsets = np.zeros(len(frame) + 1, dtype=np.int64)
+        np.cumsum(frame["after"].map(len).to_numpy(), out=offsets[1:])
+        ids = _arrow("after", list(chain.from_iterable(frame["after"])))
+        if pa.types.is_null(ids.type):
+            ids = ids.cast(arrays["message"].type)
+        arrays["after"] = pa.LargeListArray.from_arrays(pa.array(offsets), ids)
+    pq.write_table(pa.table(arrays), path)
+
+
+def _arrow(name: str, values: Any) -> Any:
+    """Return a column of a Parquet file."""
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        allowed = f"must be texts, or numbers of one kind, to be written: {error}"
+        raise ConfigError(name, "a column", allowed) from None
+
+
+def _ids(text: object, convert: Callable[[str], Hashable]) -> tuple[Hashable, ...]:
+    """Return the ids in a CSV cell."""
+    if not isinstance(text, str):
+        return ()
+    ids = [part for part in re.split(r"[;\s]+", text) if part]
+    try:
+        return tuple(convert(part) for part in ids)
+    except ValueError:
+        return tuple(ids)

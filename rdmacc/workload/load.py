@@ -1,0 +1,247 @@
+"""What "load" means here, exactly, and how much of it a workload offers.
+
+The load of traffic is measured on *defining links*, a set L of directed links of the network. It is
+
+    load = sum_{l in L} (bytes offered to l per second) * 8 / sum_{l in L} (rate of l in bit/s)
+
+where the traffic of a pair of hosts divides equally at each hop over all the links of its shortest paths, as
+ECMP and spraying do on average. Two things must be said with every load, and a :class:`LoadDefinition` says
+them: which links, and whether a message counts with its payload alone or with its packets' headers. ACKs and
+other replies are never counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP, Fabric
+from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.checks import validate
+from rdmacc.workload.frame import Host, Int64s
+from rdmacc.workload.sizes import SizeDistribution
+from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
+
+__all__ = [
+    "LOAD_LINKS",
+    "Load",
+    "LoadDefinition",
+    "as_definition",
+    "bytes_per_second",
+    "exact_span_ps",
+    "offered_load",
+    "port_loads",
+]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+LOAD_LINKS = ("host", "receiver", "uplink", "core")
+"""Names of the sets of defining links; see :class:`LoadDefinition`."""
+
+
+@dataclass(frozen=True)
+class LoadDefinition:
+    """What a load is a fraction of.
+
+    Of a named set only those links count that the traffic can use: in a dumbbell with all senders on the
+    left, "core" is the bottleneck from left to right.
+    """
+
+    links: str | Sequence[tuple[Any, Any]] = "host"
+    """"host": the senders' own links, towards the network. "receiver": the links to the receivers. "uplink":
+    the links from switches that have hosts to other switches. "core": the links to the switches farthest from
+    the hosts, from below or from their like; in leaf-spine networks the same as "uplink". Or (from, to) pairs
+    of node names."""
+    counting: str = "wire"
+    """"wire": a message counts with the headers of its packets, so that the load is the links' utilisation by
+    data. "payload": without."""
+    payload_bytes: int = 1000
+    """Payload of a full packet; as in a Scheme."""
+    header_bytes: int = 48
+    """Headers of a packet; as in a Scheme."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.links, str) and self.links not in LOAD_LINKS:
+            allowed = f"must be one of {', '.join(LOAD_LINKS)}, or (from, to) pairs of nodes"
+            raise ConfigError("links", self.links, allowed)
+        if not isinstance(self.links, str) and not len(self.links):
+            raise ConfigError("links", self.links, "must be at least one (from, to) pair of nodes")
+        if self.counting not in ("wire", "payload"):
+            raise ConfigError("counting", self.counting, "must be 'wire' or 'payload'")
+        for name, least in (("payload_bytes", 1), ("header_bytes", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(name, getattr(self, name), f"must be at least {least}")
+
+    def mean_bytes(self, sizes: SizeDistribution) -> float:
+        """Return what a message counts on average."""
+        if self.counting == "payload":
+            return sizes.mean
+        return sizes.mean_wire_bytes(self.payload_bytes, self.header_bytes)
+
+    def counted_bytes(self, size_bytes: Int64s) -> Int64s:
+        """Return what each message counts; shape M."""
+        if self.counting == "payload":
+            return size_bytes
+        return size_bytes + self.header_bytes * -(-size_bytes // self.payload_bytes)
+
+    def ports(self, fabric: Fabric) -> Int64s:
+        """Return the numbers of the defining links' ports, used or not."""
+        if not isinstance(self.links, str):
+            return np.array([fabric.port(*link) for link in self.links], dtype=np.int64)
+        if self.links == "host":
+            chosen = fabric.port_class == HOST_NIC
+        elif self.links == "receiver":
+            chosen = (fabric.port_class == LAST_HOP) | fabric.is_host[fabric.port_peer]
+        else:
+            level = _levels(fabric)
+            here, there = level[fabric.port_node], level[fabric.port_peer]
+            between = (fabric.port_class == IN_NETWORK) & (here >= 1)
+            edge = here == 1 if self.links == "uplink" else there == level.max()
+            chosen = between & edge & (there >= here)
+        return np.flatnonzero(chosen)
+
+
+Load: TypeAlias = str | Sequence[tuple[Any, Any]] | LoadDefinition
+"""What generators take for `of`: a definition, or its `links` with everything else by default."""
+
+
+def exact_span_ps(
+    load: float, traffic: Traffic, definition: LoadDefinition, src: Int64s, dst: Int64s, size_bytes: Int64s
+) -> float:
+    """Return the time in ps in which these messages, by node numbers and size, make up exactly the load."""
+    ports, _ = _used(traffic, definition)
+    counted = definition.counted_bytes(size_bytes)
+    crossing = port_bytes(traffic.fabric, src, dst, counted)[ports].sum()
+    return float(crossing * 8e12 / (load * traffic.fabric.port_rate_bps[ports].sum()))
+
+
+def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) -> float:
+    """Return how many bytes of messages, counted as defined, make up the load.
+
+    Raises
+    ------
+    ConfigError
+        If the load is not above 0, or the traffic uses none of the defining links.
+    """
+    if isinstance(load, bool) or not isinstance(load, Real) or not 0 < float(load) < float("inf"):
+        raise ConfigError("load", load, "must be a number above 0")
+    ports, shares = _used(traffic, definition)
+    return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
+
+
+def offered_load(
+    workload: pd.DataFrame,
+    network: Network,
+    of: Load = "host",
+    duration: Quantity | None = None,
+    senders: Sequence[Host] | None = None,
+    receivers: Sequence[Host] | None = None,
+) -> float:
+    """Return the load that a workload offers, whatever generated it.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Messages; those that wait for others count like any.
+    network : Graph or Fabric
+        The network.
+    of : str, sequence or LoadDefinition
+        What the load is a fraction of.
+    duration : number or str, optional
+        Over what time; default from the first start to the last, which suits Poisson arrivals.
+    senders, receivers : sequence of host, optional
+        Who could have sent and received; a link that their traffic cannot use does not count. Default: all
+        hosts.
+
+    Returns
+    -------
+    float
+        A fraction: 1 is all that the defining links can carry.
+
+    Raises
+    ------
+    ConfigError
+        If the workload is not valid, all messages start at once and `duration` is not given, or the traffic
+        uses none of the defining links.
+    """
+    definition = as_definition(of)
+    fabric = as_fabric(network)
+    ports, _ = _used(Traffic(fabric, senders, receivers), definition)
+    frame = port_loads(workload, fabric, definition, duration)
+    return float(frame["offered_bps"].to_numpy()[ports].sum() / fabric.port_rate_bps[ports].sum())
+
+
+def port_loads(
+    workload: pd.DataFrame, network: Network, of: Load = "host", duration: Quantity | None = None
+) -> pd.DataFrame:
+    """Return what a workload offers to each port, split equally over the shortest paths.
+
+    Parameters are those of :func:`offered_load`; of the definition only the counting matters.
+
+    Returns
+    -------
+    DataFrame
+        ``port, link_class, rate_bps, offered_bps, load``; a row for each port, in the order of the ports.
+    """
+    definition, fabric = as_definition(of), as_fabric(network)
+    frame = validate(workload, fabric)
+    node_of = pd.Series(fabric.index)
+    src, dst = (frame[end].map(node_of).to_numpy(np.int64) for end in ("src", "dst"))
+    counted = definition.counted_bytes(frame["size_bytes"].to_numpy(np.int64))
+    offered = port_bytes(fabric, src, dst, counted) * 8e12 / _span_ps(frame["start_ps"], duration)
+    return pd.DataFrame(
+        {
+            "port": [fabric.port_name(port) for port in range(fabric.n_ports)],
+            "link_class": [fabric.link_class(port) for port in range(fabric.n_ports)],
+            "rate_bps": fabric.port_rate_bps,
+            "offered_bps": offered,
+            "load": offered / fabric.port_rate_bps,
+        }
+    )
+
+
+def as_definition(of: Load) -> LoadDefinition:
+    """Return a definition of load for its links' name, or the definition itself."""
+    return of if isinstance(of, LoadDefinition) else LoadDefinition(of)
+
+
+def _used(traffic: Traffic, definition: LoadDefinition) -> tuple[Int64s, Floats]:
+    """Return the defining links' ports that the traffic uses, and the expected part of all bytes on each."""
+    shares = traffic.port_shares()
+    ports = definition.ports(traffic.fabric)
+    used = ports[shares[ports] > 0]
+    if not len(used):
+        raise ConfigError("links", definition.links, "must be links that the traffic uses; it uses none")
+    return used, shares[used]
+
+
+def _span_ps(starts: pd.Series[int], duration: Quantity | None) -> int:
+    if duration is None:
+        span = int(starts.max() - starts.min())
+        if span < 1:
+            raise ConfigError("duration", None, "must be given: all messages start at once")
+        return span
+    span = time_ps(duration, field="duration")
+    if span < 1:
+        raise ConfigError("duration", duration, "must be at least 1 ps")
+    return span
+
+
+def _levels(fabric: Fabric) -> Int64s:
+    """Return each node's hops from the nearest host; shape N."""
+    level = np.where(fabric.is_host, 0, -1).astype(np.int64)
+    step = 0
+    while True:
+        near = fabric.port_peer[level[fabric.port_node] == step].astype(np.int64)
+        new = near[level[near] < 0]
+        if not len(new):
+            return level
+        step += 1
+        level[new] = step

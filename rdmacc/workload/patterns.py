@@ -1,0 +1,220 @@
+"""Who sends to whom: incast, long flows, permutation, many-to-many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, stream
+from rdmacc.workload.published import Sizes, size_distribution
+
+__all__ = ["incast", "long_flows", "many_to_many", "permutation"]
+
+INCAST_SENDERS = 101
+INCAST_JITTER = 102
+PERMUTATION = 103
+MANY_SIZES = 114
+MANY_JITTER = 115
+
+
+def incast(
+    senders: int | Sequence[Host],
+    receiver: Host,
+    size: Quantity,
+    start: Quantity = "0us",
+    jitter: Quantity = "0us",
+    rounds: int = 1,
+    period: Quantity | None = None,
+    seed: int = 0,
+    group: int = 0,
+    hosts: Sequence[Host] | None = None,
+) -> pd.DataFrame:
+    """Return many-to-one traffic: in each round every sender sends one message to the receiver.
+
+    Parameters
+    ----------
+    senders : int or sequence
+        Hosts, or how many of `hosts` to draw at random (without the receiver; the same in every round).
+    receiver : host
+        Whom all send to.
+    size : number or str
+        Size of each message.
+    start : number or str
+        Start of the first round.
+    jitter : number or str
+        Each message starts up to this much later than its round, uniformly.
+    rounds : int
+        Number of rounds; round r is group ``group + r``.
+    period : number or str, optional
+        Time from the start of a round to that of the next. Without it a round starts when the one before is
+        complete (by `after`), which leaves no room for jitter.
+    seed : int
+        Of the senders drawn and the jitter.
+    group : int
+        Group of the first round.
+    hosts : sequence, optional
+        Where to draw senders from.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    ConfigError
+        For an impossible number of senders or rounds, a sender that is the receiver or occurs twice, or
+        jitter over several rounds without a period.
+    """
+    if isinstance(senders, (int, np.integer)):
+        names = _drawn(int(senders), receiver, hosts, seed)
+    else:
+        names = list(senders)
+    if not names or receiver in names or len(set(names)) < len(names):
+        raise ConfigError("senders", names, f"must be different hosts, at least one, without {receiver!r}")
+    turns, spread = checked_whole("rounds", rounds, 1), time_ps(jitter, field="jitter")
+    if period is None and turns > 1 and spread:
+        allowed = "must be 0 without a period: a round then starts when the one before ends"
+        raise ConfigError("jitter", jitter, allowed)
+    degree = len(names)
+    turn = np.repeat(np.arange(turns, dtype=np.int64), degree)
+    starts = time_ps(start, field="start") + turn * (0 if period is None else time_ps(period, field="period"))
+    starts += stream(seed, INCAST_JITTER).integers(0, spread, size=len(turn), endpoint=True)
+    after: list[tuple[int, ...]] | None = None
+    if period is None and turns > 1:
+        waits = [(), *(tuple(range(r * degree, (r + 1) * degree)) for r in range(turns - 1))]
+        after = [wait for wait in waits for _ in range(degree)]
+    groups = checked_whole("group", group) + turn
+    return from_columns(names * turns, [receiver] * len(turn), size, starts, groups, after)
+
+
+def long_flows(
+    pairs: Iterable[tuple[Host, Host]],
+    size: Quantity = "1GB",
+    start: Quantity | Sequence[Quantity] = "0us",
+) -> pd.DataFrame:
+    """Return one message for each (src, dst) of `pairs`, all of one size.
+
+    Parameters
+    ----------
+    pairs : iterable of tuple
+        Source and destination of each flow.
+    size : number or str
+        Size of each.
+    start : number or str, or a sequence of them
+        Start of all of them, or of each.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    ConfigError
+        If there are no pairs, or as many starts as pairs are not given.
+    """
+    ends = list(pairs)
+    if not ends:
+        raise ConfigError("pairs", ends, "must be at least one pair of hosts")
+    moments: list[Any]
+    if isinstance(start, Iterable) and not isinstance(start, str):
+        moments = list(start)
+    else:
+        moments = [start] * len(ends)
+    if len(moments) != len(ends):
+        raise ConfigError("start", moments, f"must be one time, or one for each of the {len(ends)} pairs")
+    starts = np.array([time_ps(moment, field="start") for moment in moments], dtype=np.int64)
+    return from_columns([src for src, _ in ends], [dst for _, dst in ends], size, starts)
+
+
+def permutation(
+    hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Quantity = "0us"
+) -> pd.DataFrame:
+    """Return one message from every host, to a random one: every host receives one, none its own.
+
+    Parameters
+    ----------
+    hosts : sequence
+        At least two different hosts.
+    size, start : number or str
+        Of each message.
+    seed : int
+        Of the permutation, which is uniform among those without a fixed point.
+
+    Returns
+    -------
+    DataFrame
+    """
+    names = checked_hosts(hosts)
+    rng = stream(seed, PERMUTATION)
+    order = np.arange(len(names))
+    target = order
+    while (target == order).any():
+        target = rng.permutation(len(names))
+    starts = np.full(len(names), time_ps(start, field="start"), dtype=np.int64)
+    return from_columns(names, [names[i] for i in target], size, starts)
+
+
+def many_to_many(
+    senders: Sequence[Host],
+    receivers: Sequence[Host],
+    size: Sizes,
+    start: Quantity = "0us",
+    jitter: Quantity = "0us",
+    seed: int = 0,
+    group: int = 0,
+) -> pd.DataFrame:
+    """Return one message from every sender to every receiver, without those to itself.
+
+    Parameters
+    ----------
+    senders, receivers : sequence
+        Different hosts each; a host may be both.
+    size : SizeDistribution, str or number
+        Of each message.
+    start, jitter : number or str
+        The starts are uniform from `start` to ``start + jitter``.
+    seed : int
+        Of sizes and starts.
+    group : int
+        Group of all the messages.
+
+    Returns
+    -------
+    DataFrame
+        Sender by sender; of each, in the order of `receivers`.
+
+    Raises
+    ------
+    ConfigError
+        If a host occurs twice among the senders or the receivers, or no message is left.
+    """
+    ends = []
+    for field, names in (("senders", list(senders)), ("receivers", list(receivers))):
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(field, names, "must be different hosts, at least one")
+        ends.append(as_objects(names))
+    src, dst = np.repeat(ends[0], len(ends[1])), np.tile(ends[1], len(ends[0]))
+    other = src != dst
+    src, dst = src[other], dst[other]
+    if not len(src):
+        raise ConfigError("receivers", list(receivers), "must have a host that is not the only sender")
+    lengths = size_distribution(size).sample(stream(seed, MANY_SIZES), len(src))
+    spread = time_ps(jitter, field="jitter")
+    offsets = stream(seed, MANY_JITTER).integers(0, spread, size=len(src), endpoint=True)
+    starts = time_ps(start, field="start") + offsets
+    return from_columns(src, dst, lengths, starts, checked_whole("group", group, 0))
+
+
+def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) -> list[Host]:
+    """Return `count` random hosts, in the order of `hosts`."""
+    pool = [host for host in hosts or () if host != receiver]
+    degree = checked_whole("senders", count, 1)
+    if degree > len(pool):
+        raise ConfigError("senders", count, f"must be at most {len(pool)}, the other hosts in hosts=")
+    drawn = stream(seed, INCAST_SENDERS).choice(len(pool), size=degree, replace=False)
+    return [pool[i] for i in np.sort(drawn)]

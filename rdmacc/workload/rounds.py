@@ -1,0 +1,161 @@
+"""Closed loops: rounds of requests and responses, each waiting for the one before by `after`.
+
+A message that waits starts the moment the last one that it waits for is complete: nobody thinks in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, repeat
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.frame import Host, Int64s, Objects, as_objects, checked_whole, from_columns, stream
+from rdmacc.workload.published import Sizes, size_distribution
+
+__all__ = ["partition_aggregate", "request_response"]
+
+PARTITION_SIZES = 116
+REQUEST_SERVERS = 117
+REQUEST_SIZES = 118
+REQUEST_JITTER = 119
+
+
+def partition_aggregate(
+    aggregator: Host,
+    workers: Sequence[Host],
+    request: Sizes,
+    response: Sizes,
+    rounds: int = 1,
+    start: Quantity = "0us",
+    seed: int = 0,
+    group: int = 0,
+) -> pd.DataFrame:
+    r"""Return rounds in which an aggregator asks all workers, who answer: an incast of responses.
+
+    ::
+
+         round 0                      round 1
+         a -> w0  ... w0 -> a  \
+         a -> w1  ... w1 -> a   > ->  a -> w0 ...
+         a -> w2  ... w2 -> a  /
+
+    A response waits for its request; all requests of a round wait for all responses of the round before.
+
+    Parameters
+    ----------
+    aggregator : host
+        Who asks.
+    workers : sequence
+        Different hosts, without the aggregator.
+    request, response : SizeDistribution, str or number
+        Sizes of the messages.
+    rounds : int
+        Number of rounds.
+    start : number or str
+        Start of the first round.
+    seed : int
+        Of the sizes.
+    group : int
+        Group of the first round's responses; those of round r are group ``group + r``. Requests have none.
+
+    Returns
+    -------
+    DataFrame
+        Round by round, the requests first: with n workers, request i of round r is message ``2 n r + i``, its
+        response ``2 n r + n + i``.
+
+    Raises
+    ------
+    ConfigError
+        For workers that occur twice or are the aggregator, or an impossible number of rounds.
+    """
+    names, turns = list(workers), checked_whole("rounds", rounds, 1)
+    if not names or aggregator in names or len(set(names)) < len(names):
+        allowed = f"must be different hosts, at least one, without {aggregator!r}"
+        raise ConfigError("workers", names, allowed)
+    n = len(names)
+    asked, one = as_objects(names), np.repeat(as_objects([aggregator]), n)
+    src, dst = np.tile(np.r_[one, asked], turns), np.tile(np.r_[asked, one], turns)
+    lengths = np.empty(2 * n * turns, dtype=np.int64)
+    rng = stream(seed, PARTITION_SIZES)
+    is_response = np.tile(np.repeat([False, True], n), turns)
+    for sizes, rows in ((request, ~is_response), (response, is_response)):
+        lengths[rows] = size_distribution(sizes).sample(rng, n * turns)
+    groups = np.where(is_response, checked_whole("group", group, 0) + np.arange(2 * n * turns) // (2 * n), -1)
+    after: list[tuple[int, ...]] = []
+    for first in range(0, 2 * n * turns, 2 * n):
+        before = tuple(range(first - n, first)) if first else ()
+        after += chain(repeat(before, n), zip(range(first, first + n)))
+    return from_columns(src, dst, lengths, time_ps(start, field="start"), groups, after)
+
+
+def request_response(
+    clients: Sequence[Host],
+    servers: Sequence[Host],
+    request: Sizes,
+    response: Sizes,
+    rounds: int = 1,
+    start: Quantity = "0us",
+    jitter: Quantity = "0us",
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Return closed loops: each client asks a random server, and the next one when it has the response.
+
+    Parameters
+    ----------
+    clients : sequence
+        Different hosts.
+    servers : sequence
+        Different hosts, of which each request goes to a random one; a client may be a server to others.
+    request, response : SizeDistribution, str or number
+        Sizes of the messages.
+    rounds : int
+        Requests of each client.
+    start, jitter : number or str
+        The clients' first requests start uniformly from `start` to ``start + jitter``.
+    seed : int
+        Of servers, sizes and starts.
+
+    Returns
+    -------
+    DataFrame
+        Client by client: request r of client c is message ``2 (c rounds + r)``, its response the next one.
+
+    Raises
+    ------
+    ConfigError
+        For a host that occurs twice, a client without a server, or an impossible number of rounds.
+    """
+    turns = checked_whole("rounds", rounds, 1)
+    for field, names in (("clients", list(clients)), ("servers", list(servers))):
+        if not names or len(set(names)) < len(names):
+            raise ConfigError(field, names, "must be different hosts, at least one")
+    asking, asked = as_objects(clients), as_objects(servers)
+    if len(asked) == 1 and asked[0] in set(clients):
+        raise ConfigError("servers", list(servers), "must have a host that is not the client itself")
+    client = np.repeat(asking, turns)
+    server = asked[_other(stream(seed, REQUEST_SERVERS), client, asked)]
+    count = len(client)
+    src, dst = (np.column_stack(ends).ravel() for ends in ((client, server), (server, client)))
+    rng = stream(seed, REQUEST_SIZES)
+    asks, answers = (size_distribution(sizes).sample(rng, count) for sizes in (request, response))
+    spread = time_ps(jitter, field="jitter")
+    offsets = stream(seed, REQUEST_JITTER).integers(0, spread, size=len(asking), endpoint=True)
+    starts = np.repeat(time_ps(start, field="start") + offsets, 2 * turns)
+    after: list[tuple[int, ...]] = list(zip(range(-1, 2 * count - 1)))
+    after[:: 2 * turns] = [()] * len(asking)
+    return from_columns(src, dst, np.column_stack([asks, answers]).ravel(), starts, None, after)
+
+
+def _other(rng: np.random.Generator, own: Objects, pool: Objects) -> Int64s:
+    """Return, for each host of `own`, the place of a random one in `pool` that is not itself."""
+    drawn = rng.integers(len(pool), size=len(own))
+    again = np.flatnonzero(pool[drawn] == own)
+    while len(again):
+        drawn[again] = rng.integers(len(pool), size=len(again))
+        again = again[pool[drawn[again]] == own[again]]
+    return drawn

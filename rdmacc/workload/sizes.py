@@ -1,0 +1,277 @@
+"""Distributions of message sizes: a cumulative distribution function, piecewise linear between its knots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, format_size, size_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["SizeDistribution"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class SizeDistribution:
+    """A distribution of sizes, by its CDF.
+
+    Made by :meth:`from_cdf`, :meth:`from_file`, :meth:`choice` or :meth:`uniform`. Between two knots the CDF
+    is linear; two knots of one size are a point mass, two of one probability a gap. A sampled size is rounded
+    to whole bytes, at least 1.
+
+    Examples
+    --------
+    >>> sizes = SizeDistribution.from_cdf([("1kB", 0.5), ("9kB", 1)])
+    >>> sizes.mean, sizes.cdf([999, 1000, 5000]).tolist(), sizes.quantile(0.75)
+    (3000.0, [0.0, 0.5, 0.75], 5000.0)
+    """
+
+    name: str
+    """Name for tables and plots."""
+    sizes: tuple[float, ...]
+    """Sizes of the knots in bytes, ascending."""
+    probabilities: tuple[float, ...]
+    """Probability of at most that size, ascending from 0 to 1; as long as `sizes`."""
+    source: str = ""
+    """Where it is from."""
+
+    def __post_init__(self) -> None:
+        sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
+        if sizes.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
+            allowed = "must be at least two knots, and as many probabilities"
+            raise ConfigError("sizes", self.sizes, allowed, where=self.name)
+        if not (np.isfinite(sizes).all() and sizes[0] >= 0 and (np.diff(sizes) >= 0).all() and sizes[-1] > 0):
+            allowed = "must be finite and ascending, from at least 0 bytes to more than 0"
+            raise ConfigError("sizes", self.sizes, allowed, where=self.name)
+        if not ((np.diff(chances) >= 0).all() and chances[0] == 0 and chances[-1] == 1):
+            allowed = "must be ascending, from 0 to 1"
+            raise ConfigError("probabilities", self.probabilities, allowed, where=self.name)
+
+    @classmethod
+    def from_cdf(
+        cls, knots: Iterable[Sequence[Any]], name: str = "custom", source: str = ""
+    ) -> SizeDistribution:
+        """Return the distribution with these knots.
+
+        Parameters
+        ----------
+        knots : iterable of (size, probability)
+            Ascending; an array of shape (K, 2) is one too. A size is bytes or has a unit. If the first
+            probability is above 0, the first size is a point mass. The last is 1, or 100 if it is in percent.
+        name, source : str
+            Name for tables and plots, and where it is from.
+
+        Raises
+        ------
+        ConfigError
+            If there are no knots, or sizes or probabilities do not ascend.
+        """
+        pairs = [tuple(knot) for knot in knots]
+        if not pairs or any(len(pair) != 2 for pair in pairs):
+            raise ConfigError("knots", pairs, "must be (size, probability) pairs, at least one", where=name)
+        sizes = [_knot_size(size, name) for size, _ in pairs]
+        chances = [_probability(chance, name) for _, chance in pairs]
+        if chances[-1] > 1:
+            chances = [chance / 100 for chance in chances]
+        if abs(chances[-1] - 1) < _TINY:
+            chances[-1] = 1.0
+        if chances[0] > 0:
+            sizes, chances = [sizes[0], *sizes], [0.0, *chances]
+        return cls(name, tuple(sizes), tuple(chances), source)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], name: str | None = None) -> SizeDistribution:
+        """Return the distribution in a text file: a knot on each line, as simulators circulate them.
+
+        The first number of a line is the size in bytes, the last the probability (or percent); what stands
+        between is skipped. Empty lines and those that begin with # do not count.
+
+        Raises
+        ------
+        ConfigError
+            If a line has no two numbers, and as :meth:`from_cdf`.
+        """
+        knots = []
+        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+            words = line.replace(",", " ").split()
+            if not words or words[0].startswith("#"):
+                continue
+            try:
+                knots.append((float(words[0]), float(words[-1] if len(words) > 1 else "none")))
+            except ValueError:
+                allowed = "must be a size and a probability"
+                raise ConfigError("line", line, allowed, where=f"{path}, line {number}") from None
+        return cls.from_cdf(knots, Path(path).stem if name is None else name, str(path))
+
+    @classmethod
+    def choice(
+        cls, sizes: Sequence[Quantity], weights: Sequence[float] | None = None, name: str = ""
+    ) -> SizeDistribution:
+        """Return the distribution of one of `sizes`, with probabilities in proportion to `weights`."""
+        lengths = [size_bytes(size, field="sizes") for size in sizes]
+        shares = np.ones(len(lengths)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if not lengths or min(lengths) < 1:
+            raise ConfigError("sizes", list(sizes), "must be at least one size of at least 1 byte")
+        if shares.shape != (len(lengths),) or not (np.isfinite(shares).all() and (shares > 0).all()):
+            raise ConfigError("weights", weights, f"must be {len(lengths)} numbers above 0")
+        order = np.argsort(lengths, kind="stable")
+        ends = np.cumsum(shares[order] / shares.sum())
+        ends[-1] = 1.0
+        chances = np.column_stack([np.r_[0.0, ends[:-1]], ends]).ravel()
+        label = name or " or ".join(format_size(lengths[i]) for i in order)
+        return cls(label, tuple(float(lengths[i]) for i in np.repeat(order, 2)), tuple(chances.tolist()))
+
+    @classmethod
+    def uniform(cls, low: Quantity, high: Quantity, name: str = "") -> SizeDistribution:
+        """Return the uniform distribution from `low` to `high`."""
+        ends = size_bytes(low, field="low"), size_bytes(high, field="high")
+        if ends[0] > ends[1] or ends[0] < 1:
+            raise ConfigError("low", low, f"must be at least 1 byte and at most high = {high!r}")
+        label = name or f"{format_size(ends[0])} to {format_size(ends[1])}"
+        return cls(label, (float(ends[0]), float(ends[1])), (0.0, 1.0))
+
+    @property
+    def mean(self) -> float:
+        """Mean size in bytes: the exact integral of the piecewise linear CDF."""
+        low, high, chance = self._segments()
+        return float((chance * (low + high) / 2).sum())
+
+    @property
+    def knots(self) -> pd.DataFrame:
+        """The knots: `size_bytes`, `probability`."""
+        return pd.DataFrame({"size_bytes": self.sizes, "probability": self.probabilities})
+
+    def cdf(self, size: npt.ArrayLike) -> Floats:
+        """Return the probability of at most `size` bytes, elementwise."""
+        x = np.asarray(size, dtype=np.float64)
+        sizes, chances = np.asarray(self.sizes), np.asarray(self.probabilities)
+        right = np.searchsorted(sizes, x, side="right")
+        low, high = np.clip(right - 1, 0, None), np.clip(right, None, len(sizes) - 1)
+        width = sizes[high] - sizes[low]
+        part = np.where(width > 0, (x - sizes[low]) / np.where(width > 0, width, 1), 0.0)
+        inside = chances[low] + part * (chances[high] - chances[low])
+        return np.asarray(np.where(right == 0, 0.0, np.where(right == len(sizes), 1.0, inside)))
+
+    def quantile(self, probability: npt.ArrayLike) -> Any:
+        """Return the size that a fraction `probability` of the messages does not exceed, elementwise."""
+        found = np.interp(np.asarray(probability, dtype=np.float64), self.probabilities, self.sizes)
+        return found if np.ndim(found) else float(found)
+
+    def byte_share(self, size: npt.ArrayLike) -> Floats:
+        """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise."""
+        low, high, chance = self._segments()
+        x = np.clip(np.asarray(size, dtype=np.float64)[..., None], low, high)
+        width = high - low
+        reached = np.asarray(size, dtype=np.float64)[..., None] >= low
+        part = np.where(width > 0, (x - low) / np.where(width > 0, width, 1), 1.0) * reached
+        return np.asarray((chance * part * (low + x) / 2).sum(axis=-1) / self.mean)
+
+    def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
+        """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,)."""
+        sizes = np.interp(rng.random(count), self.probabilities, self.sizes)
+        return np.maximum(np.rint(sizes), 1.0).astype(np.int64)
+
+    def capped(self, limit: Quantity) -> SizeDistribution:
+        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`."""
+        most = size_bytes(limit, field="limit")
+        if most < 1:
+            raise ConfigError("limit", limit, "must be at least 1 byte")
+        if most >= self.sizes[-1]:
+            return self
+        kept = [(size, chance) for size, chance in zip(self.sizes, self.probabilities) if size <= most]
+        knots = [*kept, (float(most), float(self.cdf(most))), (float(most), 1.0)]
+        name = f"{self.name}, capped at {format_size(most)}"
+        return SizeDistribution(
+            name, tuple(size for size, _ in knots), tuple(chance for _, chance in knots), self.source
+        )
+
+    def mean_packets(self, payload_bytes: int) -> float:
+        """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral."""
+        if payload_bytes < 1:
+            raise ConfigError("payload_bytes", payload_bytes, "must be at least 1 byte")
+        low, high, chance = self._segments()
+        area = _packet_area(payload_bytes)
+        width = high - low
+        spread = (area(high) - area(low)) / np.where(width > 0, width, 1)
+        point = np.ceil(np.maximum(np.rint(low), 1) / payload_bytes)
+        return float((chance * np.where(width > 0, spread, point)).sum())
+
+    def mean_wire_bytes(self, payload_bytes: int, header_bytes: int) -> float:
+        """Return the mean size on the wire, with a header of `header_bytes` on each packet."""
+        return self.mean + header_bytes * self.mean_packets(payload_bytes)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the fraction of messages, and of bytes, in messages of at most a size."""
+        from rdmacc.plotting import COLOURS, new_axes, style
+
+        positive = [size for size in self.sizes if size > 0]
+        grid = np.geomspace(max(min(positive) / 2, 1), max(positive) * 1.5, 2000)
+        grid = np.unique(np.r_[grid, positive, np.nextafter(positive, 0)])
+        with style():
+            ax = new_axes(ax)
+            ax.plot(grid, self.cdf(grid), color=COLOURS["blue"], label="of the messages")
+            ax.plot(grid, self.byte_share(grid), color=COLOURS["vermilion"], label="of the bytes")
+            ax.axvline(self.mean, color="0.6", linewidth=1, linestyle=":")
+            ax.annotate(
+                f"mean {format_size(self.mean, 3)}", (self.mean, 0.5), xytext=(5, 0),
+                textcoords="offset points", fontsize=9, color="0.35",
+            )  # fmt: skip
+            ax.set(
+                title=self.name,
+                xscale="log",
+                xlabel="message size (bytes)",
+                ylabel="fraction",
+                ylim=(0, 1.02),
+            )
+            ax.legend(loc="upper left")
+        return ax
+
+    def _segments(self) -> tuple[Floats, Floats, Floats]:
+        """Return lower end, upper end and probability of each piece."""
+        sizes = np.asarray(self.sizes, dtype=np.float64)
+        return sizes[:-1], sizes[1:], np.diff(np.asarray(self.probabilities, dtype=np.float64))
+
+
+def _knot_size(size: Any, name: str) -> float:
+    if isinstance(size, str):
+        return float(size_bytes(size, field="size"))
+    try:
+        return float(size)
+    except (TypeError, ValueError):
+        raise ConfigError("size", size, "must be a number of bytes or have a unit", where=name) from None
+
+
+def _probability(chance: Any, name: str) -> float:
+    try:
+        value = float(chance)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 <= value <= 100:
+        raise ConfigError("probability", chance, "must be from 0 to 1, or to 100 in percent", where=name)
+    return value
+
+
+def _packet_area(payload: int) -> Callable[[Floats], Floats]:
+    """Return the integral from 0 of the number of packets that a size, rounded to whole bytes, takes."""
+
+    def area(size: Floats) -> Floats:
+        above = np.maximum(size - 0.5, 0.0)  # rounding puts a size up to half a byte above k packets into k
+        full = np.floor(above / payload)
+        return np.asarray(size + payload * full * (full - 1) / 2 + (above - full * payload) * full)
+
+    return area

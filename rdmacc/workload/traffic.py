@@ -1,0 +1,158 @@
+"""Random pairs of hosts, and how their traffic divides over the links of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+from rdmacc.fabric import Fabric
+from rdmacc.topology import Graph
+from rdmacc.workload.frame import Host, Int64s, Objects, as_objects
+
+__all__ = ["Network", "Traffic", "as_fabric", "port_bytes", "spread"]
+
+Network: TypeAlias = "Graph | Fabric"
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+class Traffic:
+    """Random pairs of senders and receivers on a network, and the links that they use.
+
+    Parameters
+    ----------
+    network : Graph or Fabric
+        The network.
+    senders, receivers : sequence of host, optional
+        Default: all hosts. No host sends to itself.
+    is_incast : bool
+        False: uniform over all pairs. True: uniform over the receivers, then over the other senders.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        senders: Sequence[Host] | None = None,
+        receivers: Sequence[Host] | None = None,
+        is_incast: bool = False,
+    ) -> None:
+        self.fabric = as_fabric(network)
+        self.senders = _nodes(self.fabric, "senders", senders)
+        self.receivers = _nodes(self.fabric, "receivers", receivers)
+        both = np.isin(self.receivers, self.senders)
+        others = len(self.senders) - both
+        if not others.any():
+            raise ConfigError("receivers", receivers, "must leave a sender that is not the receiver itself")
+        weight = 1 / np.maximum(others, 1) if is_incast else np.ones(len(others))
+        self.is_loop = both
+        self._weight = np.where(others > 0, weight, 0.0)
+        self._others = others
+
+    def port_shares(self) -> Floats:
+        """Return, for each port, the expected part of all bytes that crosses it; shape P."""
+        fabric = self.fabric
+        shape = (fabric.n_nodes, len(fabric.attachments))
+        columns = fabric.attach[self.receivers]
+        towards = np.bincount(columns, weights=self._weight, minlength=shape[1])
+        mass = np.zeros(shape)
+        mass[self.senders] = towards
+        loops = self.receivers[self.is_loop]
+        mass[loops, columns[self.is_loop]] -= self._weight[self.is_loop]
+        mass[np.abs(mass) < 1e-12] = 0.0
+        arriving = np.zeros(fabric.n_nodes)
+        arriving[self.receivers] = self._weight * self._others
+        total = arriving.sum()
+        return spread(fabric, mass / total, arriving / total)
+
+    def pairs(self, rng: np.random.Generator, count: int) -> tuple[Int64s, Int64s]:
+        """Return node numbers of `count` random senders and receivers, uniform over all pairs."""
+        src = rng.integers(len(self.senders), size=count)
+        dst = rng.integers(len(self.receivers), size=count)
+        again = np.flatnonzero(self.senders[src] == self.receivers[dst])
+        while len(again):
+            src[again] = rng.integers(len(self.senders), size=len(again))
+            dst[again] = rng.integers(len(self.receivers), size=len(again))
+            again = again[self.senders[src[again]] == self.receivers[dst[again]]]
+        return self.senders[src], self.receivers[dst]
+
+    def names(self, nodes: Int64s) -> Objects:
+        """Return the names of nodes."""
+        return as_objects(self.fabric.names)[nodes]
+
+
+def as_fabric(network: Network) -> Fabric:
+    """Return the arrays of a network."""
+    return network if isinstance(network, Fabric) else Fabric.from_graph(network)
+
+
+def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
+    """Return the node numbers of different hosts; all hosts for None."""
+    if names is None:
+        return fabric.hosts.astype(np.int64)
+    nodes = [fabric.index.get(name, -1) for name in names]
+    if not nodes or len(set(nodes)) < len(nodes):
+        raise ConfigError(field, list(names), "must be different hosts, at least one")
+    for name, node in zip(names, nodes, strict=True):
+        if node < 0 or not fabric.is_host[node]:
+            raise ConfigError(field, name, "must be a host of the network")
+    return np.array(nodes, dtype=np.int64)
+
+
+def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Floats:
+    """Return the bytes that cross each port, of messages by node numbers and bytes; shape P."""
+    mass, arriving = np.zeros((fabric.n_nodes, len(fabric.attachments))), np.zeros(fabric.n_nodes)
+    np.add.at(mass, (src, fabric.attach[dst]), counted)
+    np.add.at(arriving, dst, counted)
+    return spread(fabric, mass, arriving)
+
+
+def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
+    """Return what crosses each port, if all splits equally over the shortest paths.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network.
+    mass : ndarray of float
+        What each node sends towards each attachment; shape N x A.
+    arriving : ndarray of float
+        What each node receives; shape N.
+
+    Returns
+    -------
+    ndarray of float
+        Shape P.
+    """
+    columns = mass.shape[1]
+    crossing = np.zeros(fabric.n_ports)
+    here = mass.copy()
+    ends = (fabric.attachments, np.arange(columns))
+    while True:
+        here[ends] = 0.0
+        node, column = np.nonzero(here)
+        if not len(node):
+            break
+        counts = fabric.route_count[node, column].astype(np.int64)
+        if not counts.all():
+            lost = int(np.argmin(counts))
+            raise ConfigError(
+                "receivers",
+                fabric.names[fabric.attachments[column[lost]]],
+                f"must be reachable from {fabric.names[node[lost]]!r}",
+            )
+        rows = np.repeat(np.arange(len(node)), counts)
+        nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        ports = fabric.route_ports[fabric.route_first[node, column][rows] + nth]
+        share = (here[node, column] / counts)[rows]
+        crossing += np.bincount(ports, weights=share, minlength=fabric.n_ports)
+        place = fabric.port_peer[ports].astype(np.int64) * columns + column[rows]
+        onward = np.zeros(here.size)
+        np.add.at(onward, place, share)
+        here = onward.reshape(mass.shape)
+    last = fabric.last_port
+    hangs = last >= 0
+    crossing[last[hangs]] += arriving[hangs]
+    return crossing

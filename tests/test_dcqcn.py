@@ -1,0 +1,378 @@
+"""DCQCN as its paper describes it: the handlers against the paper's rules, then in the simulator.
+
+Theory: alpha decays by (1 - g) each period without a CNP and rises by g with one; a cut takes alpha / 2 of the rate;
+after n steps of fast recovery the gap to the target is 1 / 2^n of the cut; the fluid fixed point (Zhu et al., CoNEXT
+2016) has equal rates and a queue at Kmin + p* / Pmax (Kmax - Kmin).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import probes
+from rdmacc.protocols.dcqcn import Dcqcn, increase
+from rdmacc.records import NEVER
+from rdmacc.state import CNP, NONE, Packet, QueuePair
+from rdmacc.units import us
+from tests.support import WIRE, check_finished, samples, transmission
+
+LINE = 40e9
+
+
+def make(line=LINE, **changes):
+    """Return parameters, queue pair and sender as after `on_open`."""
+    params, qp, sender = Dcqcn(**changes), QueuePair(), Dcqcn.Sender()
+    qp.line_bps = line
+    Dcqcn.on_open(params, qp, sender)
+    return params, qp, sender
+
+
+class Rules:
+    """The reaction point in the fact sheet's words, to compare with."""
+
+    def __init__(self, params, line):
+        self.p, self.line = params, line
+        scale = line / params.reference_bps if params.reference_bps else 1.0
+        self.r_ai, self.r_hai = params.additive_bps * scale, params.hyper_bps * scale
+        self.rc = self.rt = line
+        self.alpha = 1.0
+        self.t = self.bc = self.bytes = 0
+        self.limited = False
+
+    def cnp(self):
+        self.rt = self.rc
+        self.rc = max(self.p.min_rate_bps, self.rc * (1 - self.alpha / 2))
+        self.alpha = (1 - self.p.g) * self.alpha + self.p.g
+        self.t = self.bc = self.bytes = 0
+        self.limited = True
+
+    def alpha_timer(self):
+        self.alpha *= 1 - self.p.g
+
+    def timer(self):
+        if self.limited:
+            self.t += 1
+            self.increase()
+
+    def sent(self, size):
+        if self.limited:
+            self.bytes += size
+            if self.bytes >= self.p.byte_counter_bytes:
+                self.bytes -= self.p.byte_counter_bytes
+                self.bc += 1
+                self.increase()
+
+    def increase(self):
+        if max(self.t, self.bc) < self.p.fast_recovery_steps:
+            pass
+        elif min(self.t, self.bc) > self.p.fast_recovery_steps:
+            self.rt += (min(self.t, self.bc) - self.p.fast_recovery_steps) * self.r_hai
+        else:
+            self.rt += self.r_ai
+        self.rt = min(self.rt, self.line)
+        self.rc = (self.rt + self.rc) / 2
+        if self.rt == self.line and self.rc > 0.9999 * self.line:  # "when RC reaches line": unlimited again
+            self.rc, self.limited = self.line, False
+
+
+# Handlers
+
+
+def test_starts_at_line_rate_without_timers():
+    _, qp, sender = make()
+    assert sender.rate_bps == sender.target_bps == qp.line_bps
+    assert sender.alpha == 1.0
+    assert sender.alpha_timer_ps == sender.increase_timer_ps == NEVER
+
+
+@pytest.mark.parametrize(("k", "expected"), [(10, 0.96162), (100, 0.67612), (256, 0.36716)])
+def test_alpha_decays_while_idle(k, expected):
+    """Fact 1: alpha_k = (1 - g)^k, g = 1/256."""
+    params, _, sender = make()
+    for i in range(k):
+        Dcqcn.on_alpha_timer(params, sender, us(55) * (i + 1))
+    assert sender.alpha == pytest.approx(expected, abs=5e-6)
+    assert sender.alpha_timer_ps == us(55) * (k + 1)
+
+
+def test_half_life_of_alpha():
+    """177.1 periods, 9.74 ms."""
+    params, _, sender = make()
+    periods = 0
+    while sender.alpha > 0.5:
+        Dcqcn.on_alpha_timer(params, sender, 0)
+        periods += 1
+    assert periods == 178
+    assert periods * 55e-6 == pytest.approx(9.74e-3, rel=0.01)
+
+
+def test_alpha_rises_with_cnps():
+    """Fact 2: alpha_0 = 0, 100 CNPs: 0.32388."""
+    params, _, sender = make()
+    sender.alpha = 0.0
+    for i in range(100):
+        Dcqcn.on_cnp(params, sender, i)
+    assert sender.alpha == pytest.approx(0.32388, abs=5e-6)
+
+
+def test_the_first_cnp_halves_the_rate():
+    """Fact 3, with the old alpha, and the timers start."""
+    params, _, sender = make()
+    Dcqcn.on_cnp(params, sender, us(7))
+    assert (sender.rate_bps, sender.target_bps) == (LINE / 2, LINE)
+    assert sender.alpha == 1.0
+    assert (sender.alpha_timer_ps, sender.increase_timer_ps) == (us(62), us(62))
+
+
+def test_fast_recovery_halves_the_gap():
+    """Fact 3: after n events RT - RC = (line / 2) / 2^n; after five 0.984375 of the line."""
+    params, qp, sender = make()
+    Dcqcn.on_cnp(params, sender, 0)
+    for n in range(1, 5):
+        Dcqcn.on_increase_timer(params, qp, sender, us(55) * n)
+        assert LINE - sender.rate_bps == LINE / 2 / 2**n
+        assert sender.target_bps == LINE
+    Dcqcn.on_increase_timer(params, qp, sender, us(55) * 5)
+    assert sender.rate_bps == 0.984375 * LINE
+
+
+def test_the_three_phases():
+    """Target after cuts to 10 Gb/s: constant, + 40 Mb/s from the fifth event on, + i 400 Mb/s when both passed it."""
+    params, qp, sender = make()
+    sender.rate_bps = 20e9
+    Dcqcn.on_cnp(params, sender, 0)
+    assert (sender.rate_bps, sender.target_bps) == (10e9, 20e9)
+    targets = []
+    for i in range(8):
+        Dcqcn.on_increase_timer(params, qp, sender, us(55) * (i + 1))
+        targets.append(sender.target_bps)
+    assert targets == [20e9] * 4 + [20e9 + 40e6 * i for i in (1, 2, 3, 4)]
+    sender.timer_events = 7
+    for byte_events, step in ((5, 40e6), (6, 400e6), (7, 800e6), (9, 800e6)):
+        sender.byte_events = byte_events
+        before = sender.target_bps
+        increase(params, qp, sender)
+        assert sender.target_bps - before == pytest.approx(step)
+
+
+def test_the_byte_counter():
+    """10 MB between events, counted from the first cut on, and the rest is carried over."""
+    params, qp, sender = make(byte_counter_bytes="10kB")
+    packet = Packet()
+    packet.wire_bytes = 4000
+    for _ in range(10):
+        Dcqcn.on_send(params, qp, sender, packet)
+    assert (sender.byte_events, sender.counted_bytes) == (0, 0)
+    Dcqcn.on_cnp(params, sender, 0)
+    events = []
+    for _ in range(6):
+        Dcqcn.on_send(params, qp, sender, packet)
+        events.append((sender.byte_events, sender.counted_bytes))
+    assert events == [(0, 4000), (0, 8000), (1, 2000), (1, 6000), (2, 0), (2, 4000)]
+
+
+def test_a_cnp_restarts_everything():
+    params, qp, sender = make()
+    Dcqcn.on_cnp(params, sender, 0)
+    for i in range(6):
+        Dcqcn.on_increase_timer(params, qp, sender, us(55) * i)
+    sender.counted_bytes, sender.byte_events = 77, 3
+    rate = sender.rate_bps
+    Dcqcn.on_cnp(params, sender, us(1000))
+    assert (sender.timer_events, sender.byte_events, sender.counted_bytes) == (0, 0, 0)
+    assert sender.target_bps == rate
+    assert sender.increase_timer_ps == us(1055)
+
+
+def test_the_rate_does_not_fall_below_the_least():
+    params, _, sender = make(min_rate_bps="1Gbps")
+    for i in range(50):
+        Dcqcn.on_cnp(params, sender, i)
+    assert sender.rate_bps == 1e9
+
+
+def test_increases_scale_with_the_line():
+    _, _, sender = make(line=100e9)
+    assert (sender.additive_bps, sender.hyper_bps) == (100e6, 1e9)
+    _, _, sender = make(line=100e9, reference_bps=0)
+    assert (sender.additive_bps, sender.hyper_bps) == (40e6, 400e6)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.sampled_from(["cnp", "alpha"]),
+        st.just("timer"),
+        st.just("timer"),
+        st.integers(64, 9000),
+        st.integers(5000, 9000),
+    ),
+    max_size=120,
+)
+
+
+@given(
+    steps=STEPS,
+    line=st.sampled_from([10e9, 40e9, 100e9]),
+    g=st.sampled_from([1 / 256, 1 / 16]),
+    steps_of_recovery=st.integers(1, 6),
+)
+def test_any_sequence_of_events_follows_the_rules(steps, line, g, steps_of_recovery):
+    """Random CNPs, timer and byte events: rate, target and alpha are those of the fact sheet's rules, bit by bit."""
+    params, qp, sender = make(line, g=g, byte_counter_bytes="20kB", fast_recovery_steps=steps_of_recovery)
+    rules = Rules(params, line)
+    for now, step in enumerate(steps):
+        if step == "cnp":
+            Dcqcn.on_cnp(params, sender, now)
+            rules.cnp()
+        elif step == "alpha":
+            Dcqcn.on_alpha_timer(params, sender, now)
+            rules.alpha_timer()
+        elif step == "timer":
+            if sender.increase_timer_ps < NEVER:
+                sender.increase_timer_ps = NEVER
+                Dcqcn.on_increase_timer(params, qp, sender, now)
+            rules.timer()
+        else:
+            packet = Packet()
+            packet.wire_bytes = step
+            Dcqcn.on_send(params, qp, sender, packet)
+            rules.sent(step)
+        assert (sender.rate_bps, sender.target_bps, sender.alpha) == (rules.rc, rules.rt, rules.alpha)
+        assert params.min_rate_bps <= sender.rate_bps <= sender.target_bps <= line or step == "cnp"
+        assert 0.0 <= sender.alpha <= 1.0
+        assert (sender.increase_timer_ps < NEVER) == rules.limited
+
+
+def test_notifications_are_50_us_apart():
+    """The first marked packet is answered at once; others within N = 50 us are forgotten."""
+    params, receiver = Dcqcn(), Dcqcn.Receiver()
+
+    def kind(now, ce=1):
+        packet, notice = Packet(), Packet()
+        packet.ce = ce
+        Dcqcn.on_data(params, receiver, packet, notice, now)
+        return notice.kind
+
+    assert kind(0, ce=0) == NONE
+    assert kind(us(3)) == CNP
+    assert [kind(us(t)) for t in (4, 20, 52)] == [NONE] * 3
+    assert kind(us(60), ce=0) == NONE  # the marks in between are not remembered
+    assert kind(us(61)) == CNP
+    assert kind(us(111)) == CNP
+
+
+# In the simulator
+
+
+def test_the_first_cut_at_the_computed_time(engine):
+    """Two senders at 40 Gb/s: the packet that finds more than Kmin is marked, its CNP halves the sender's rate."""
+    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes=4 * WIRE, kmax_bytes=4 * WIRE)
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
+    watch = [probes.rate(0), probes.rate(1)]
+    graph = rdmacc.star(3, rate="40Gbps")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="50us", probes=watch)
+    t, d = transmission(WIRE, LINE), us(1)
+    t_cnp = transmission(64, LINE)
+    # Wave m brings h1's packet behind m - 1 and h2's behind m (from m = 2 on, one more: see test_red): h2's of wave 4
+    # is the first to find five, as packet number 8 of the port.
+    served = t + d + 8 * t + d
+    # It goes back as a CNP behind its own ACK, over two links.
+    heard = served + 2 * t_cnp + d + t_cnp + d
+    cuts = [(at, value) for at, value in samples(result, "rate 1") if value < LINE]
+    assert cuts[0] == (heard, LINE / 2)
+    # h1's packet of wave 5 finds five too; it is served next.
+    cuts = [(at, value) for at, value in samples(result, "rate 0") if value < LINE]
+    assert cuts[0] == (heard + t, LINE / 2)
+
+
+def test_a_cut_sender_paces_its_packets(engine):
+    """At half the rate packets start two packet times apart."""
+    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes=4 * WIRE, kmax_bytes=4 * WIRE, increase_period_ps="10ms")
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "100kB")
+    watch = [probes.rate(0), probes.field("port", ("h1", "s0"), "tx_data_packets")]
+    graph = rdmacc.star(3, rate="40Gbps")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="12us", probes=watch)
+    cut = next(at for at, value in samples(result, "rate 0") if value < LINE)
+    starts = [at for at, _ in samples(result, "tx_data_packets ('h1', 's0')") if at > cut]
+    gaps = np.diff(starts)
+    assert len(gaps) >= 5
+    assert set(gaps) == {2 * transmission(WIRE, LINE)}
+
+
+def test_cnps_are_counted_and_spaced(engine):
+    """Eight to one for 1 ms: no receiver sends more than one CNP in 50 us for a flow."""
+    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, 9)], "10MB")
+    graph = rdmacc.star(9, rate="40Gbps")
+    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine, until="1ms")
+    assert 8 <= result.counters.cnps <= 8 * 20
+    assert result.counters.marks_last_hop == result.counters.marked_arrivals > result.counters.cnps
+    assert result.counters.naks == 0
+
+
+def test_nothing_is_left_of_the_timers_when_the_last_flow_is_done(engine):
+    """A CNP behind the last ACK must not wake a closed queue pair: its alpha timer would run for ever."""
+    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes=0, kmax_bytes=0)
+    work = rdmacc.messages(
+        [("h1", "h0", 2000), ("h2", "h0", 2000), ("h3", "h4", 1000, "20ms")]  # the third comes much later
+    )
+    result = rdmacc.simulate(rdmacc.star(5), work, scheme, engine=engine)
+    check_finished(result)
+    assert result.counters.cnps > 0
+    assert result.counters.events < 200
+
+
+def test_two_flows_converge_to_equal_rates(engine):
+    """A flow that joins late gets its half; the link stays full and nothing is lost."""
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB", start=["0us", "500us"])
+    watch = [probes.field("flow", i, "received_packets", "100us") for i in range(2)]
+    graph = rdmacc.star(3, rate="10Gbps")
+    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine, until="25ms", probes=watch)
+    ends = [samples(result, f"received_packets {i}") for i in range(2)]
+    goodputs = [(pairs[-1][1] - pairs[150][1]) * WIRE * 8 / 9.9e-3 for pairs in ends]
+    assert sum(goodputs) == pytest.approx(10e9, rel=0.03)
+    assert goodputs[0] == pytest.approx(goodputs[1], rel=0.25)
+
+
+FIXED_POINT = {2: (20.2, 0.101), 4: (41.8, 0.122), 8: (93.8, 0.145)}
+"""Fluid model at 40 Gb/s, 1000 B packets, R_AI 40 Mb/s: queue in kB and alpha by number of flows (fact sheet)."""
+
+
+def steady_state(engine, flows, until, since):
+    """Return time averages of queue (kB) and alpha, and the flows' shares of the goodput."""
+    work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "1GB")
+    graph = rdmacc.star(flows + 1, rate="40Gbps", delay="500ns")
+    scheme = rdmacc.scheme("dcqcn").replace(payload_bytes=952)  # 1000 B on the wire
+    watch = [probes.queue("s0", "h0", "2us")]
+    watch += [probes.field("flow", i, "Dcqcn.alpha", "20us") for i in range(flows)]
+    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, probes=watch)
+    before = simulation.run(since).outcome.messages["received_packets"]
+    result = simulation.run(until)
+    frame = result.probes[result.probes["time_ps"] >= rdmacc.units.time_ps(since)]
+    queue = frame.loc[frame["probe"].str.startswith("queue"), "value"].mean() / 1000
+    alpha = frame.loc[frame["probe"].str.startswith("Dcqcn"), "value"].mean()
+    got = result.outcome.messages["received_packets"] - before
+    return queue, alpha, got / got.sum(), result
+
+
+@pytest.mark.parametrize("flows", [2, 4])
+def test_the_fluid_fixed_point(engine, flows):
+    """Fact 4, loosely: 35 % on the time average of the queue."""
+    queue, alpha, shares, _ = steady_state(engine, flows, "20ms", "12ms")
+    assert queue == pytest.approx(FIXED_POINT[flows][0], rel=0.35)
+    assert alpha == pytest.approx(FIXED_POINT[flows][1], rel=0.35)
+    assert shares.max() < 2 / flows
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("flows", [2, 4, 8])
+def test_the_fluid_fixed_point_for_long(engine, flows):
+    """The same over 100 ms, where the rates are fair too."""
+    queue, alpha, shares, result = steady_state(engine, flows, "120ms", "20ms")
+    assert queue == pytest.approx(FIXED_POINT[flows][0], rel=0.35)
+    assert alpha == pytest.approx(FIXED_POINT[flows][1], rel=0.25)
+    assert shares * flows == pytest.approx(np.ones(flows), abs=0.15)
+    assert result.counters.pfc_pauses == 0

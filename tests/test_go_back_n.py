@@ -1,0 +1,471 @@
+"""Go-back-N: receiver and sender on plain records, and losses at known places in the simulator, to the picosecond.
+
+Theory: InfiniBand's reliable connection (cumulative ACKs, a NAK for a gap, everything from the gap on again), with the
+NAK interval of the public ns-3 receiver and a timeout. One loss costs one round trip's worth of packets; n packets
+with an ACK request every k give n / k ACKs, and one for the last; loss p and W packets in a round trip leave
+(1 - p) / (1 + p (W - 1)) of the goodput.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import DropTail, Loss, probes
+from rdmacc.protocols.go_back_n import GoBackN, acknowledge, bytes_before, rewind
+from rdmacc.records import NEVER
+from rdmacc.state import ACK, NAK, NONE, Message, Packet, QueuePair
+from rdmacc.units import ms, us
+from tests.support import (
+    ACK_WIRE, WIRE, chain, check_conservation, check_finished, dropping, line_rate, samples, spokes, transmission,
+)  # fmt: skip
+
+
+def make_message(packets=10, last=1000):
+    message = Message()
+    message.packets, message.payload_bytes = packets, 1000
+    message.size_bytes = (packets - 1) * 1000 + last
+    return message
+
+
+class Receiver:
+    """A receiver as an engine drives it: one message, its handler, the replies it gave."""
+
+    def __init__(self, packets=10, **changes):
+        self.params, self.message, self.transfer = GoBackN(**changes), make_message(packets), GoBackN.Transfer()
+
+    def take(self, psn, now=0):
+        """Hand over a data packet; return (accepted, kind of the reply, its psn)."""
+        packet, reply = Packet(), Packet()
+        packet.psn = psn
+        GoBackN.on_data(self.params, self.message, self.transfer, packet, reply, now)
+        return bool(packet.accepted), reply.kind, reply.psn
+
+
+class Sender:
+    """A sender as an engine drives it."""
+
+    def __init__(self, packets=10, last=1000, **changes):
+        self.params, self.message, self.transfer = GoBackN(**changes), make_message(packets, last), GoBackN.Transfer()
+        self.qp = QueuePair()
+
+    def send(self, now=0):
+        """Send the next packet, with the engine's bookkeeping; return its number."""
+        psn = self.message.next_psn
+        self.message.next_psn += 1
+        self.message.highest_psn = max(self.message.highest_psn, psn + 1)
+        self.qp.inflight_bytes += bytes_before(self.message, psn + 1) - bytes_before(self.message, psn)
+        GoBackN.on_send(self.params, self.transfer, now)
+        return psn
+
+    def reply(self, kind, psn, now=0):
+        packet = Packet()
+        packet.kind, packet.psn = kind, psn
+        GoBackN.on_ack(self.params, self.qp, self.message, self.transfer, packet, now)
+
+    def expire(self, now=0):
+        """The retransmission timer fires: the engine cancels the deadline, then calls the handler."""
+        self.transfer.retransmit_timer_ps = NEVER
+        GoBackN.on_retransmit_timer(self.params, self.qp, self.message, self.transfer, now)
+
+    @property
+    def window(self):
+        return self.message.una_psn, self.message.next_psn
+
+
+# The receiver
+
+
+def test_packets_in_order_are_accepted_and_acknowledged():
+    receiver = Receiver(3)
+    assert [receiver.take(psn) for psn in range(3)] == [(True, ACK, 1), (True, ACK, 2), (True, ACK, 3)]
+
+
+@pytest.mark.parametrize(("packets", "every", "acks"), [(4096, 256, 16), (4097, 256, 17), (100, 256, 1), (10, 3, 4)])
+def test_acks_at_the_milestones_and_at_the_last_packet(packets, every, acks):
+    """Fact 4."""
+    receiver = Receiver(packets, ack_every_packets=every)
+    replies = [receiver.take(psn) for psn in range(packets)]
+    assert all(accepted for accepted, _, _ in replies)
+    assert sum(kind == ACK for _, kind, _ in replies) == acks
+    assert replies[-1] == (True, ACK, packets)
+    assert all(psn % every == 0 or psn == packets for _, kind, psn in replies if kind == ACK)
+
+
+def test_a_gap_is_reported_once_per_expected_packet():
+    receiver = Receiver()
+    assert receiver.take(0) == (True, ACK, 1)
+    assert receiver.take(2) == (False, NAK, 1)
+    assert [receiver.take(psn) for psn in range(3, 8)] == [(False, NONE, 1)] * 5
+    assert receiver.take(1) == (True, ACK, 2)
+    assert receiver.take(3) == (False, NAK, 2)  # another gap: reported at once, whatever the interval (M-G2)
+
+
+def test_a_gap_is_reported_again_after_the_interval():
+    receiver = Receiver(nak_interval_ps="500us")
+    times = [0, us(499), us(500), us(700), us(999), us(1000)]
+    kinds = [receiver.take(5, now)[1] for now in times]
+    assert kinds == [NAK, NONE, NAK, NONE, NONE, NAK]
+
+
+def test_duplicates_are_not_accepted_but_acknowledged_again():
+    receiver = Receiver(4)
+    for psn in range(4):
+        receiver.take(psn)
+    assert [receiver.take(psn) for psn in range(4)] == [(False, ACK, 4)] * 4
+    receiver = Receiver(4, ack_every_packets=2)
+    for psn in range(4):
+        receiver.take(psn)
+    assert [receiver.take(psn)[1] for psn in range(4)] == [NONE, ACK, NONE, ACK]
+
+
+@given(st.lists(st.integers(0, 9), max_size=60))
+def test_whatever_arrives_is_accepted_in_order(arrivals):
+    receiver, expected = Receiver(10), 0
+    for now, psn in enumerate(arrivals):
+        accepted, kind, cumulative = receiver.take(psn, now)
+        assert accepted == (psn == expected)
+        expected += accepted
+        assert receiver.message.received_packets == expected
+        if kind != NONE:
+            assert cumulative == expected
+        if kind == NAK:
+            assert psn > expected
+
+
+# The sender
+
+
+def test_acks_are_cumulative():
+    sender = Sender()
+    for _ in range(5):
+        sender.send()
+    sender.reply(ACK, 3)
+    assert (sender.window, sender.qp.inflight_bytes) == ((3, 5), 2000)
+    sender.reply(ACK, 2)  # an old one changes nothing
+    assert (sender.window, sender.qp.inflight_bytes) == ((3, 5), 2000)
+    sender.reply(ACK, 5)
+    assert (sender.window, sender.qp.inflight_bytes) == ((5, 5), 0)
+
+
+def test_a_nak_acknowledges_what_is_below_and_goes_back():
+    sender = Sender()
+    for _ in range(8):
+        sender.send()
+    sender.reply(NAK, 3)
+    assert (sender.window, sender.qp.inflight_bytes) == ((3, 3), 0)
+    assert sender.send() == 3
+
+
+def test_an_ack_beyond_what_was_sent_again_skips_it():
+    """After going back, an ACK of the first copies moves the sender on."""
+    sender = Sender()
+    for _ in range(8):
+        sender.send()
+    sender.reply(NAK, 2)
+    assert sender.send() == 2
+    sender.reply(ACK, 6)
+    assert (sender.window, sender.qp.inflight_bytes) == ((6, 6), 0)
+
+
+def test_every_reply_restarts_the_timer():
+    sender = Sender(timeout_ps="1ms")
+    sender.send(us(1))
+    assert sender.transfer.retransmit_timer_ps == us(1) + ms(1)
+    sender.send(us(2))
+    assert sender.transfer.retransmit_timer_ps == us(1) + ms(1)  # sending more does not
+    sender.reply(ACK, 1, us(5))
+    assert sender.transfer.retransmit_timer_ps == us(5) + ms(1)
+    sender.reply(ACK, 2, us(6))
+    assert sender.transfer.retransmit_timer_ps == NEVER  # nothing is outstanding
+
+
+def test_a_timeout_goes_back_and_counts():
+    sender = Sender()
+    for _ in range(4):
+        sender.send()
+    sender.reply(ACK, 1)
+    sender.expire()
+    assert (sender.window, sender.qp.inflight_bytes) == ((1, 1), 0)
+    assert (sender.message.timeouts, sender.message.failed) == (1, 0)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7])
+def test_the_message_fails_after_so_many_timeouts_in_a_row(limit):
+    sender = Sender(retry_limit=limit)
+    for attempt in range(limit + 1):
+        assert sender.message.failed == 0, attempt
+        sender.send()
+        sender.expire()
+    assert sender.message.failed == 1
+
+
+def test_progress_resets_the_count():
+    sender = Sender(retry_limit=1)
+    for psn in range(1, 9):
+        sender.send()
+        sender.expire()
+        sender.send()
+        sender.reply(ACK, psn)
+    assert (sender.message.failed, sender.message.timeouts) == (0, 8)
+
+
+def test_a_reply_without_progress_does_not():
+    sender = Sender(retry_limit=1)
+    for _ in range(2):
+        sender.send()
+        sender.reply(NAK, 0)
+        sender.send()
+        sender.expire()
+    assert sender.message.failed == 1
+
+
+@given(
+    steps=st.lists(
+        st.one_of(
+            st.just(("send", 0)),
+            st.tuples(st.sampled_from(["ack", "nak"]), st.integers(0, 10)),
+            st.just(("expire", 0)),
+        ),
+        max_size=60,
+    ),
+    last=st.integers(1, 1000),
+)
+def test_bytes_in_flight_are_those_between_una_and_next(steps, last):
+    """Whatever happens: 0 <= una <= next <= packets, and the queue pair's bytes in flight follow."""
+    sender = Sender(10, last)
+    message = sender.message
+    for now, (what, psn) in enumerate(steps):
+        before = message.una_psn
+        if what == "send":
+            if message.next_psn < message.packets:
+                sender.send(now)
+        elif what == "expire":
+            if sender.transfer.retransmit_timer_ps < NEVER:
+                sender.expire(now)
+        else:
+            psn = min(psn, message.highest_psn)  # a receiver does not acknowledge what was never sent
+            sender.reply(ACK if what == "ack" else NAK, psn, now)
+        assert before <= message.una_psn <= message.next_psn <= message.highest_psn <= message.packets
+        in_flight = bytes_before(message, message.next_psn) - bytes_before(message, message.una_psn)
+        assert sender.qp.inflight_bytes == in_flight
+        if what in ("ack", "nak"):
+            is_armed = sender.transfer.retransmit_timer_ps < NEVER
+            assert is_armed == (message.una_psn < message.next_psn)
+
+
+def test_bytes_of_a_shorter_last_packet():
+    message = make_message(3, last=10)
+    assert [bytes_before(message, psn) for psn in range(4)] == [0, 1000, 2000, 2010]
+    qp = QueuePair()
+    qp.inflight_bytes, message.next_psn = 2010, 3
+    acknowledge(qp, message, 2)
+    assert qp.inflight_bytes == 10
+    rewind(qp, message)
+    assert (qp.inflight_bytes, message.next_psn) == (0, 2)
+
+
+# In the simulator: one switch, 40 Gb/s
+
+RATE, DELAY = 40e9, us(1)
+T, T_ACK = transmission(WIRE, RATE), transmission(ACK_WIRE, RATE)
+ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
+
+
+def simulate(engine, packets, scheme, **options):
+    work = rdmacc.messages([("h0", "h1", packets * 1000)])
+    return rdmacc.simulate(rdmacc.star(2, rate=RATE, delay=DELAY), work, scheme, engine=engine, **options)
+
+
+@pytest.mark.parametrize(("packets", "acks"), [(4096, 16), (4097, 17), (255, 1)])
+def test_ack_every_256_packets(engine, packets, acks):
+    """Fact 4: a 4 MB message of 4096 packets has 16 ACKs."""
+    result = simulate(engine, packets, line_rate().replace(ack_every_packets=256))
+    check_finished(result)
+    assert result.counters.acks == acks
+    assert result.flows["fct_ps"][0] == result.flows["ideal_fct_ps"][0]
+
+
+@pytest.mark.parametrize("lost", [0, 7, 50])
+def test_one_loss_by_hand(engine, lost):
+    """Fact 1: packet p + 1 tells of the loss; until the NAK is back the sender goes on: C RTT packets in vain."""
+    packets = 200
+    result = simulate(engine, packets, dropping(lost))
+    check_finished(result)
+    nak_back = (lost + 1) * T + ONE_WAY + BACK
+    sent = math.ceil(nak_back / T)  # packets that started before the NAK came
+    assert result.flows["retransmissions"][0] == sent - lost
+    assert (result.counters.naks, result.counters.timeouts) == (1, 0)
+    resumed = max(nak_back, sent * T)
+    assert result.flows["fct_ps"][0] == resumed + (packets - lost - 1) * T + ONE_WAY
+    # 40 Gb/s, a round trip of 4 us and 1 kB packets: about 20.
+    assert 18 <= sent - lost <= 25
+
+
+def test_a_long_tail_of_packets_out_of_order_gives_one_nak(engine):
+    """NAK suppression: without it every packet of the tail would send the sender back again."""
+    result = simulate(engine, 300, dropping(10, nak_interval_ps="500us"))
+    assert result.counters.naks == 1
+    literal = simulate(engine, 300, dropping(10, nak_interval_ps="0us"))
+    assert literal.counters.naks > 15
+    assert literal.flows["retransmissions"][0] > 1.5 * result.flows["retransmissions"][0]
+    assert literal.flows["fct_ps"][0] > result.flows["fct_ps"][0]
+
+
+def test_two_losses_in_a_row_need_one_nak(engine):
+    result = simulate(engine, 100, dropping(10, 12))
+    assert result.counters.naks == 1
+    check_finished(result)
+
+
+def test_a_lost_retransmission_waits_for_the_nak_interval(engine):
+    """The packet is lost twice: the second NAK comes with the first packet after the interval."""
+    interval = us(50)
+    probe = probes.field("flow", 0, "received_packets")
+    result = simulate(engine, 1000, dropping(10, times=2, nak_interval_ps=interval), probes=[probe])
+    check_finished(result)
+    assert (result.counters.naks, result.counters.timeouts) == (2, 0)
+    first_nak = 11 * T + ONE_WAY
+    accepted = next(at for at, value in samples(result, "received_packets 0") if value == 11.0)
+    rtt = ONE_WAY + BACK
+    assert first_nak + interval + rtt <= accepted <= first_nak + interval + rtt + 2 * T
+
+
+def test_a_lost_last_packet_needs_the_timeout(engine):
+    """Nothing comes after it to tell; the timer runs from the last ACK."""
+    packets, timeout = 20, us(200)
+    result = simulate(engine, packets, dropping(packets - 1, timeout_ps=timeout))
+    check_finished(result)
+    last_ack = (packets - 2) * T + ONE_WAY + BACK
+    assert result.flows["fct_ps"][0] == last_ack + timeout + ONE_WAY
+    assert (result.counters.timeouts, result.counters.naks) == (1, 0)
+    assert result.flows["retransmissions"][0] == 1
+
+
+def test_a_lost_tail_needs_one_timeout(engine):
+    """No storm: one timeout for all of it, not one for each packet."""
+    result = simulate(engine, 50, dropping(20, 49, timeout_ps="200us"))
+    check_finished(result)
+    assert (result.counters.timeouts, result.counters.naks) == (1, 0)
+    assert result.flows["retransmissions"][0] == 30
+
+
+def test_a_lost_last_ack_is_repaired_by_the_duplicate(engine):
+    """All ACKs of the last packet's first copy are lost: it is sent again, discarded, and acknowledged again."""
+    graph = chain([RATE, RATE], [DELAY, DELAY])
+    work = rdmacc.messages([("h0", "h1", 1000)])
+    faults = [Loss(control=0.7, links=(("h1", "s0"),))]
+    lost = 0
+    for seed in range(20):
+        result = rdmacc.simulate(graph, work, dropping(0, times=0, timeout_ps="50us"), engine=engine, seed=seed, faults=faults)
+        flow = result.flows.iloc[0]
+        assert flow["fct_ps"] == ONE_WAY
+        copies = int(result.counters.lost_packets)
+        lost += copies
+        assert flow["timeouts"] == flow["retransmissions"] + (flow["status"] == "failed")
+        assert result.counters.discarded_bytes == 1000 * flow["retransmissions"]
+        if flow["status"] == "finished":
+            assert flow["acked_ps"] == copies * us(50) + ONE_WAY + BACK
+            assert result.counters.acks == copies + 1
+    assert lost > 10
+
+
+@pytest.mark.parametrize("limit", [0, 3, 7])
+def test_a_dead_link_fails_the_message(engine, limit):
+    """Every packet is lost: limit + 1 timeouts, each a whole resend, then the message fails, and nothing hangs."""
+    packets, timeout = 5, us(100)
+    scheme = line_rate().replace(timeout_ps=timeout, retry_limit=limit)
+    result = simulate(engine, packets, scheme, faults=[Loss(data=1.0)])
+    flow = result.flows.iloc[0]
+    assert flow["status"] == "failed"
+    assert (flow["timeouts"], flow["retransmissions"]) == (limit + 1, packets * limit)
+    assert result.now_ps == (limit + 1) * timeout
+    assert flow[["fct_ps", "acked_ps"]].isna().all()
+    check_conservation(result)
+
+
+def test_a_failed_message_fails_those_that_wait_for_it_and_no_other(engine):
+    rows = [
+        ("h0", "h1", 1000),  # fails: the link to h1 is dead
+        ("h1", "h0", 1000, 0, None, (0,)),  # waits for it
+        ("h2", "h3", 1000, 0, None, (1,)),  # waits for that
+        ("h2", "h0", 1000),
+        ("h0", "h3", 1000, 0, None, (3,)),
+        ("h3", "h0", 1000, 0, None, (0, 3)),
+    ]
+    scheme = line_rate().replace(timeout_ps="100us", retry_limit=1)
+    faults = [Loss(data=1.0, links=(("s0", "h1"),))]
+    result = rdmacc.simulate(rdmacc.star(4), rdmacc.messages(rows), scheme, engine=engine, faults=faults)
+    assert result.flows["status"].tolist() == ["failed", "failed", "failed", "finished", "finished", "failed"]
+
+
+def test_the_next_message_of_a_queue_pair_goes_on_after_a_failure(engine):
+    """With DASR two messages share a queue pair; only the ACKs of the first are lost in time."""
+    scheme = rdmacc.scheme("dasr").replace(timeout_ps="20us", retry_limit=0)
+    work = rdmacc.messages([("h0", "h1", 3000), ("h0", "h1", 3000, "100us")])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, seed=4, faults=[Loss(control=0.9)])
+    assert result.flows["status"][0] == "failed"
+    assert result.flows["fct_ps"].notna().all()
+    assert result.counters.accepted_bytes == 6000
+
+
+def test_no_storm_when_the_timeout_is_shorter_than_the_round_trip(engine):
+    """Spurious timeouts resend the window; the first reply ends them, and the message completes."""
+    result = simulate(engine, 10, line_rate().replace(timeout_ps="3us", retry_limit=7))
+    check_finished(result)
+    assert result.flows["fct_ps"][0] == result.flows["ideal_fct_ps"][0]
+    assert 1 <= result.counters.timeouts <= 2
+    assert result.flows["retransmissions"][0] <= 2 * 10
+
+
+def test_timeouts_come_no_faster_than_the_timer(engine):
+    """Ten flows into a small lossy buffer: at most one timeout per flow and timer period."""
+    timeout = us(100)
+    graph = spokes([10e9] + [100e9] * 10, buffer="30kB")
+    work = rdmacc.incast([f"h{i}" for i in range(1, 11)], "h0", "50kB")
+    scheme = line_rate(buffer=DropTail()).replace(timeout_ps=timeout, nak_interval_ps="20us")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="5ms")
+    check_conservation(result)
+    ends = result.flows["acked_ps"].fillna(ms(5))
+    assert (result.flows["timeouts"] <= ends // timeout).all()
+
+
+@pytest.mark.parametrize(("p", "nak"), [(1e-3, "50us"), (1e-3, "500us"), (3e-4, "500us")])
+def test_efficiency_under_random_loss(engine, p, nak):
+    """Fact 2: p = 1e-3 and W = 64 packets in a round trip leave 0.94 of the goodput."""
+    packets = 30_000
+    delay = (64 * T - 2 * T - 2 * T_ACK) // 4
+    graph = rdmacc.star(2, rate=RATE, delay=delay)
+    work = rdmacc.messages([("h0", "h1", packets * 1000)])
+    scheme = line_rate().replace(nak_interval_ps=nak, ack_every_packets=16)
+    result = rdmacc.simulate(
+        graph, work, scheme, engine=engine, seed=1, faults=[Loss(data=p, links=(("h0", "s0"),))]
+    )
+    check_finished(result)
+    if result.counters.timeouts or result.counters.naks > result.counters.lost_packets:
+        pytest.fail("a retransmission was lost: choose another seed")
+    losses = result.counters.lost_packets
+    assert abs(losses - packets * p) < 4 * math.sqrt(packets * p)
+    efficiency = result.flows["ideal_fct_ps"][0] / result.flows["fct_ps"][0]
+    window = 64
+    assert efficiency == pytest.approx((1 - p) / (1 + p * (window - 1)), abs=0.02)
+    # Exactly: each loss that a NAK reports (not those among packets sent in vain) costs W + 1 packet times.
+    lost_time = result.flows["fct_ps"][0] - result.flows["ideal_fct_ps"][0]
+    assert lost_time / T == pytest.approx(result.counters.naks * (window + 1), abs=1)
+
+
+@pytest.mark.parametrize("name", ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"])
+def test_every_scheme_recovers_from_every_loss(engine, name):
+    """Losses of data and of control packets, tail drops, small timers: all messages arrive."""
+    graph = rdmacc.star(5, buffer="100kB")
+    work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "60kB")
+    scheme = rdmacc.scheme(name, buffer=DropTail(), timeout_ps="100us", nak_interval_ps="10us")
+    faults = [Loss(data=0.01, control=0.01)]
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, seed=2, faults=faults)
+    check_finished(result)
+    assert result.counters.accepted_bytes == 240_000
+    assert result.counters.retransmissions > 0

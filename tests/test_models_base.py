@@ -1,0 +1,214 @@
+"""What all models share: metadata, checks, frames, plots, doctests, sliders; and the frame that `compare` makes."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import importlib
+import pkgutil
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+import rdmacc
+from rdmacc import models
+from rdmacc.compare import Comparable, Scenario, compare
+from rdmacc.errors import ConfigError
+from rdmacc.models import explore as exploring
+from rdmacc.models.base import Model
+from rdmacc.models.dasr import DasrConvergence, DasrIncast
+from rdmacc.models.dcqcn import DcqcnFluid
+from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
+from rdmacc.models.go_back_n import GoBackNGoodput
+from rdmacc.models.hpcc import HpccSteady
+from rdmacc.models.ideal import ProcessorSharing
+from rdmacc.models.max_min import MaxMin
+from rdmacc.models.rcc import RccFluid
+from rdmacc.models.rcc_stability import RccLoop
+from rdmacc.models.rcc_surface import RccMarginSurface
+from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation, plot_sensitivity, sensitivity
+from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
+
+MODULES = sorted(module.name for module in pkgutil.iter_modules(models.__path__))
+MODELS = [
+    DasrConvergence(), DasrIncast(step_ps="400ns"), DcqcnFluid(duration_ps="5ms"), DcqcnMargin(), GoBackNGoodput(),
+    HpccSteady(rounds=50), ProcessorSharing(), RccFluid(duration_ps="200us"), RccLoop(), RccLoop(feedback_rtts=0.5),
+    RccMarginSurface(points=21), RenQueue(trials=20), RenRate(), RenUtilisation(trials=20),
+    TimelyFluid(duration_ps="2ms"), PatchedTimelyFluid(duration_ps="2ms"),
+    MaxMin(topology=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB")),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def name_of(model):
+    return type(model).__name__
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    outcome = doctest.testmod(importlib.import_module(f"rdmacc.models.{name}"))
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+def test_convention(model):
+    assert dataclasses.is_dataclass(model)
+    assert type(model).__dataclass_params__.frozen
+    assert model.title
+    frames = [getattr(model, name)() for name in ("solve", "evaluate") if hasattr(model, name)]
+    assert frames
+    assert all(isinstance(frame, pd.DataFrame) and len(frame) for frame in frames)
+    table = model.parameters()
+    assert (table["doc"] != "").all()
+    for field in dataclasses.fields(model):
+        unit = field.metadata.get("unit")
+        suffix = {"ps": "_ps", "bps": "_bps", "bytes": "_bytes"}.get(unit)
+        assert suffix is None or field.name.endswith(suffix), field.name
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+def test_plots_draw_on_given_axes_with_title_units_and_legend(model):
+    ax = plt.figure().add_subplot()
+    assert model.plot(ax=ax) is ax
+    assert ax.get_title(loc="left") or ax.get_title()
+    assert ax.get_xlabel()
+    assert isinstance(model.plot(), Axes)
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+def test_every_slider_has_a_range_that_is_allowed(model):
+    for field in exploring.slider_fields(model):
+        for end in field.metadata["slider"] or ():
+            model.replace(**{field.name: end})
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_of)
+def test_sliders_give_back_what_they_show(model):
+    for name, (widget, back) in exploring.controls(model).items():
+        value, slider = getattr(model, name), dict((f.name, f) for f in dataclasses.fields(model))[name].metadata["slider"]
+        if not slider or isinstance(value, bool) or slider[0] <= value <= slider[1]:
+            assert back(widget.value) == (value if isinstance(value, str | bool) else pytest.approx(value, rel=0.02))
+
+
+def test_explore_without_a_notebook_is_the_plain_picture():
+    assert isinstance(exploring.explore(RccLoop(), "kp", "kd"), Axes)
+
+
+def test_explore_with_a_notebook_shows_sliders_and_updates(monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, figure):
+            shown.append(figure)
+
+    def display(thing, display_id=False):
+        shown.append(thing)
+        return Handle() if display_id else None
+
+    import IPython
+    import IPython.display
+
+    monkeypatch.setattr(IPython, "get_ipython", lambda: type("Shell", (), {"kernel": object()})())
+    monkeypatch.setattr(IPython.display, "display", display)
+    exploring.explore(RccLoop(), "kp")
+    box, figure = shown
+    box.children[0].value = 100.0
+    assert len(shown) == 3
+    assert shown[2] is not figure
+    monkeypatch.setenv("RDMACC_WIDGETS", "0")
+    assert isinstance(exploring.explore(RccLoop(), "kp"), Axes)
+    assert len(shown) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"kp": -1.0}, "RccLoop.kp"), ({"kp": float("nan")}, "RccLoop.kp"), ({"kp": "1"}, "RccLoop.kp"),
+        ({"base_rtt_ps": "3 apples"}, "RccLoop.base_rtt_ps"), ({"delta": 2.0}, "RccLoop.delta"), ({"gain": 1}, "gain"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_errors_that_name_the_field(changes, field):
+    with pytest.raises(ConfigError, match=field):
+        RccLoop().replace(**changes)
+
+
+def test_quantities_with_units():
+    model = RccLoop(base_rtt_ps="12us")
+    assert model.base_rtt_ps == 12_000_000
+    assert model.parameters().loc["base_rtt_ps", ["value", "unit", "symbol"]].tolist() == [12_000_000, "ps", "d"]
+    with pytest.raises(ConfigError, match="whole number"):
+        RccFluid(flows=2.5)
+    with pytest.raises(ConfigError, match="True or False"):
+        RenQueue(has_departures=1)
+
+
+def test_bode_plots_and_sensitivity_draw():
+    for loop in (RccLoop(), DcqcnLoop(DcqcnFluid(ramp="extended"))):
+        upper, lower = loop.plot_bode()
+        assert upper.get_ylabel() == "gain (dB)"
+        assert lower.get_xlabel() == "angular frequency (rad/s)"
+    for model in (RenQueue(trials=10), RenUtilisation(trials=10)):
+        assert isinstance(plot_sensitivity(sensitivity(model)), Axes)
+
+
+class Line(Model):
+    """A model with a known difference from whatever is measured."""
+
+    def __init__(self, x):
+        self.x = np.asarray(x, np.float64)
+
+    def scenario(self):
+        return Scenario(topology=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB"), scheme="line-rate")
+
+    def predict(self, result):
+        return pd.DataFrame({"quantity": "level", "unit": "bytes", "x": self.x, "value": self.x})
+
+    def measure(self, result):
+        return pd.DataFrame({"quantity": "level", "unit": "bytes", "x": [0.0, 10.0], "value": [2.0, 12.0]})
+
+
+def test_compare_interpolates_and_gives_one_frame():
+    found = compare(Line([0.0, 5.0, 10.0, 20.0]))
+    assert found.frame["x"].tolist() == [0.0, 5.0, 10.0]  # nothing was measured at 20
+    assert found.frame["simulation"].tolist() == [2.0, 7.0, 12.0]
+    assert found.frame["difference"].tolist() == [2.0, 2.0, 2.0]
+    assert found.frame["relative"].tolist()[1:] == [0.4, 0.2]
+    assert found.summary(1.0).loc["level", ["model", "simulation"]].tolist() == [5.0, 7.0]
+    assert "level" in found._repr_html_()
+    with pytest.raises(ConfigError, match="quantity"):
+        found.plot(quantity="queue")
+
+
+def test_compare_takes_scenarios_simulations_and_results():
+    model = Line([0.0, 10.0])
+    scenario = model.scenario()
+    simulation = rdmacc.Simulation(scenario.topology, scenario.workload, scenario.scheme)
+    for given in (None, scenario, simulation, scenario.run()):
+        assert len(compare(model, given).frame) == 2
+    with pytest.raises(ConfigError, match="scenario"):
+        compare(model, 3)
+    with pytest.raises(ConfigError, match="model"):
+        compare(RccLoop())
+
+
+@pytest.mark.parametrize("quantity", ["queue", "FCT"])
+def test_compare_draws_curves_and_scatter(quantity):
+    model = DasrIncast(senders=3, message_bytes="8kB", step_ps="200ns")
+    assert isinstance(model, Comparable)
+    ax = compare(model).plot(quantity=quantity)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "simulation" in labels
+    assert "DasrIncast" in ax.get_title(loc="left") + ax.get_xlabel()

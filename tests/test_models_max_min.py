@@ -1,0 +1,141 @@
+"""Water-filling: conservation, max-min fairness, and how far packets are from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.compare import compare
+from rdmacc.errors import ConfigError
+from rdmacc.models.ideal import ProcessorSharing
+from rdmacc.models.max_min import MaxMin, message_paths
+from rdmacc.models.water_filling import max_min_rates
+from rdmacc.plan import make_plan
+from rdmacc.scheme import scheme
+
+
+@st.composite
+def networks_of_links(draw):
+    n = draw(st.integers(1, 6))
+    capacity = draw(st.lists(st.floats(0.1, 100.0), min_size=n, max_size=n))
+    links = st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True)
+    return draw(st.lists(links, min_size=1, max_size=12)), np.array(capacity)
+
+
+@given(networks_of_links())
+def test_conservation_and_fairness(case):
+    paths, capacity = case
+    rates = max_min_rates(paths, capacity)
+    load = np.zeros(len(capacity))
+    for path, rate in zip(paths, rates):
+        load[path] += rate
+    assert (rates > 0).all()
+    assert (load <= capacity * (1 + 1e-9)).all()
+    for path, rate in zip(paths, rates):
+        # A bottleneck: full, and nobody on it has more.
+        assert any(
+            load[link] >= capacity[link] * (1 - 1e-9)
+            and all(other <= rate * (1 + 1e-9) for p, other in zip(paths, rates) if link in p)
+            for link in path
+        )
+
+
+@given(networks_of_links(), st.floats(0.01, 100.0))
+def test_rates_scale_with_capacities(case, factor):
+    paths, capacity = case
+    assert max_min_rates(paths, factor * capacity) == pytest.approx(factor * max_min_rates(paths, capacity))
+
+
+def test_fractional_use():
+    """A flow's ACKs take a tenth of the other's link: x + y/10 = 1 both ways."""
+    rates = max_min_rates([[0, 1], [1, 0]], [1.0, 1.0], use=[[1.0, 0.1], [1.0, 0.1]])
+    assert rates == pytest.approx([1 / 1.1, 1 / 1.1])
+
+
+def test_wrong_inputs_are_errors():
+    with pytest.raises(ConfigError, match="paths"):
+        max_min_rates([[]], [1.0])
+    with pytest.raises(ConfigError, match="paths"):
+        max_min_rates([[1]], [1.0])
+    with pytest.raises(ConfigError, match="capacity"):
+        max_min_rates([[0]], [0.0])
+
+
+def test_a_message_alone_takes_its_ideal_time():
+    net = rdmacc.leaf_spine(2, 2, 2)
+    work = rdmacc.messages([("h0", "h3", size, f"{i}ms") for i, size in enumerate((1, 999, 100_001, 5_000_000))])
+    table = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    assert table["slowdown"].to_numpy() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_every_byte_is_sent_at_some_rate():
+    net = rdmacc.star(5)
+    work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "1MB")
+    table = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    wire = 4 * 1000 * 1048
+    latency = table["ideal_fct_ps"] - 1_048_000 * 80
+    assert (table["fct_ps"] - latency).to_numpy() == pytest.approx(wire * 80)
+
+
+def test_messages_wait_for_others():
+    net = rdmacc.star(3)
+    work = rdmacc.messages(
+        pd.DataFrame({"src": ["h1", "h2"], "dst": ["h0", "h0"], "size": "1MB", "start": "0us", "after": [(), (0,)]})
+    )
+    table = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    assert table["slowdown"].to_numpy() == pytest.approx(1.0)
+    assert table.loc[1, "start_ps"] == pytest.approx(table.loc[0, "fct_ps"])
+
+
+@pytest.mark.parametrize("is_reply", [False, True])
+def test_paths_are_those_of_the_packets(is_reply):
+    net = rdmacc.leaf_spine(4, 4, 2)
+    work = rdmacc.random_pairs(topology.hosts(net), 40, "1kB", seed=5)
+    result = rdmacc.simulate(net, work, "line-rate", seed=9)
+    plan = make_plan(net, work, scheme("line-rate"), seed=9)
+    counted = np.zeros(plan.fabric.n_ports, np.int64)
+    for path in message_paths(plan, is_reply=is_reply):
+        np.add.at(counted, path, 1)
+    column = "tx_control_packets" if is_reply else "tx_data_packets"
+    assert counted.tolist() == result.ports[column].tolist()
+
+
+def test_one_link_under_poisson_arrivals_is_processor_sharing():
+    rng, load, count, size = np.random.default_rng(3), 0.5, 20_000, 50_000
+    mean_ps = 52_400 * 80 / load
+    starts = np.cumsum(rng.exponential(mean_ps, count)).astype(np.int64)
+    sources = [f"h{i}" for i in rng.integers(1, 40, count)]
+    work = rdmacc.messages(pd.DataFrame({"src": sources, "dst": "h0", "size": size, "start": starts}))
+    # Sources are faster than the receiver's link, so that only this one is shared.
+    net = rdmacc.star(1)
+    for i in range(1, 40):
+        topology.add_host(net, f"h{i}")
+        topology.add_link(net, f"h{i}", "s0", "10Tbps", "1us")
+    net.nodes["s0"]["buffer_bytes"] = 10**11
+    got = MaxMin(topology=net, workload=work, has_acks=False).solve()
+    latency = int(got["ideal_fct_ps"].iloc[0] - 52_400 * 80)
+    expected = ProcessorSharing(load=load, latency_ps=latency).evaluate([size])
+    assert got["fct_ps"].mean() == pytest.approx(expected["fct_ps"].iloc[0], rel=0.05)
+
+
+@pytest.mark.parametrize(("load", "median", "mean"), [(0.1, 0.03, 0.1), (0.3, 0.25, 0.3)])
+def test_error_against_packets(load, median, mean, record_property):
+    """Max-min is near DASR at low load and drifts off as load grows: what a scheme costs, and not an error to be tuned."""
+    net = rdmacc.leaf_spine(4, 8, 8)
+    window = 600 * 1.048e6 * 8 / (load * 32 * 100e9)
+    work = rdmacc.random_pairs(topology.hosts(net), 600, "1MB", seed=3, window=f"{window * 1e6:.3f}us")
+    row = compare(MaxMin(topology=net, workload=work, scheme="dasr")).summary(1.0).loc["slowdown"]
+    record_property("slowdown", row.to_dict())
+    assert row["median_error"] < median
+    assert abs(row["relative"]) < mean
+
+
+def test_an_incast_is_near_the_packets():
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "500kB")
+    found = compare(MaxMin(topology=rdmacc.star(9), workload=work, scheme="line-rate"))
+    assert found.frame.loc[found.frame["quantity"] == "FCT", "relative"].abs().max() < 0.01

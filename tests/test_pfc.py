@@ -1,0 +1,315 @@
+"""PFC: when a switch pauses and resumes, that the headroom suffices, and what a pause stops and what not.
+
+Theory: one congested ingress pauses when what it holds of the shared pool, x, reaches alpha (B - x): x = B alpha /
+(1 + alpha). It resumes 3072 B below the threshold. No packet is lost if the headroom holds all that arrives between
+the decision to pause and its effect: the packet that crossed the threshold, one round trip of the link, a packet that
+blocks the PAUSE, the frame itself, and the packet that the upstream port had begun (802.1Q annex N).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import ConfigError, Pfc, probes
+from rdmacc.switch.buffer import headroom_bytes
+from rdmacc.units import us
+from tests.support import (
+    PFC_WIRE, WIRE, chain, check_finished, line_rate, networks, samples, spokes, transmission, workloads,
+)  # fmt: skip
+
+RESERVE, XON = 4096, 3072
+
+
+class OneIngress:
+    """The accounting of one ingress queue of a switch, written from the fact sheet (not from the engine)."""
+
+    def __init__(self, shared, alpha, reserve=RESERVE, xon=XON):
+        self.shared, self.alpha, self.reserve, self.xon = shared, alpha, reserve, xon
+        self.used = self.headroom = self.peak_headroom = 0
+
+    @property
+    def taken(self):
+        return max(0, self.used - self.reserve)
+
+    @property
+    def threshold(self):
+        return self.alpha * (self.shared - self.taken)
+
+    def arrive(self, wire):
+        """Account a packet; return whether the neighbour must be paused."""
+        if self.used + wire - self.reserve > self.threshold:
+            self.headroom += wire
+            self.peak_headroom = max(self.peak_headroom, self.headroom)
+        else:
+            self.used += wire
+        return self.headroom > 0 or self.taken >= self.threshold
+
+    def leave(self, wire):
+        """Give a packet's bytes back; return whether the neighbour may resume."""
+        from_headroom = min(self.headroom, wire)
+        self.headroom -= from_headroom
+        self.used -= wire - from_headroom
+        return self.headroom == 0 and (self.taken == 0 or self.taken + self.xon <= self.threshold)
+
+
+def pauses_and_resumes(account, packets, rate_in, delay, rate_out, wire=WIRE):
+    """Follow one line-rate sender into a slow port: times at which PAUSE and RESUME reach the sender."""
+    t_in, t_out, t_pfc = (transmission(*pair) for pair in ((wire, rate_in), (wire, rate_out), (PFC_WIRE, rate_in)))
+    effects, arrivals = [], deque()
+    queue = sent = 0
+    sender_free = port_free = 0
+    paused_from, resumed_at, is_paused = None, 0, False
+    while sent < packets or arrivals or queue:
+        # The sender's next packet, unless a PAUSE has reached it by then (a PAUSE at the same instant counts).
+        start = max(sender_free, resumed_at) if sent < packets else None
+        if start is not None and paused_from is not None and start >= paused_from:
+            start = None
+        events = []
+        if arrivals:
+            events.append((arrivals[0], 0))
+        if queue:
+            events.append((port_free, 1))
+        if start is not None:
+            events.append((start, 2))
+        now, what = min(events)
+        if what == 2:
+            arrivals.append(now + t_in + delay)
+            sender_free, sent = now + t_in, sent + 1
+        elif what == 0:
+            arrivals.popleft()
+            queue += 1
+            if account.arrive(wire) and not is_paused:
+                is_paused = True
+                paused_from = now + t_pfc + delay
+                effects.append(("pause", paused_from))
+            port_free = max(port_free, now)
+        else:
+            queue -= 1
+            if account.leave(wire) and is_paused:
+                is_paused = False
+                resumed_at, paused_from = max(now, paused_from - t_pfc - delay) + t_pfc + delay, None
+                effects.append(("resume", resumed_at))
+            port_free = now + t_out
+    return effects
+
+
+def congested_chain(alpha, pool, rate_in=100e9, rate_out=10e9, delay=us(1), **changes):
+    """Return a fast link into a slow one whose far end is so far that no ACK comes back, and the scheme."""
+    policy = Pfc(alpha=alpha, **changes)
+    room = changes.get("headroom_bytes") or headroom_bytes(rate_in, delay, WIRE)
+    far_room = changes.get("headroom_bytes") or headroom_bytes(rate_out, us(10_000), WIRE)
+    graph = chain([rate_in, rate_out], [delay, us(10_000)], buffer=pool + room + far_room + 2 * RESERVE)
+    return graph, line_rate(buffer=policy)
+
+
+@pytest.mark.parametrize(("alpha", "share"), [(1 / 8, 1 / 9), (1 / 2, 1 / 3), (1.0, 1 / 2), (8.0, 8 / 9)])
+def test_pauses_at_the_computed_byte(engine, alpha, share):
+    """The first packet whose arrival makes x >= alpha (B - x), to the picosecond at which the sender hears of it."""
+    pool, delay = 100_000, us(1)
+    graph, scheme = congested_chain(alpha, pool)
+    work = rdmacc.messages([("h0", "h1", "300kB")])
+    watch = [probes.field("port", ("h0", "s0"), "pauses"), probes.queue("s0", "h1")]
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="200us", probes=watch)
+    assert result.plan.shared_bytes[result.plan.fabric.index["s0"]] == pool
+    effects = pauses_and_resumes(OneIngress(pool, alpha), 300, 100e9, delay, 10e9)
+    heard = [at for at, value in samples(result, "pauses ('h0', 's0')") if value > 0]
+    expected = [at for what, at in effects if what == "pause" and at < us(200)]
+    assert heard == expected
+    # What the ingress held at the decision is what was queued: within a packet of the fixed point.
+    decided = heard[0] - transmission(PFC_WIRE, 100e9) - delay
+    held = [value for at, value in samples(result, "queue s0->h1") if at <= decided][-1]
+    fixed_point = pool * share
+    assert fixed_point <= held - RESERVE < fixed_point + (1 + alpha) * WIRE
+
+
+@pytest.mark.parametrize("alpha", [1 / 8, 1.0])
+@pytest.mark.parametrize("xon", [0, 3072, 20_000])
+def test_resumes_the_offset_below_the_threshold(engine, alpha, xon):
+    """The first RESUME, to the picosecond: when x + 3072 <= alpha (B - x) and the headroom is empty."""
+    pool, delay = 100_000, us(1)
+    graph, scheme = congested_chain(alpha, pool, xon_offset_bytes=xon)
+    work = rdmacc.messages([("h0", "h1", "400kB")])
+    watch = [probes.field("port", ("h0", "s0"), "paused_ps")]
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="350us", probes=watch)
+    effects = pauses_and_resumes(OneIngress(pool, alpha, xon=xon), 400, 100e9, delay, 10e9)
+    pauses = [at for what, at in effects if what == "pause" and at < us(350)]
+    resumes = [at for what, at in effects if what == "resume" and at < us(350)]
+    assert len(resumes) >= 1
+    changes = [(at, value) for at, value in samples(result, "paused_ps ('h0', 's0')") if value > 0]
+    assert [at for at, _ in changes] == resumes
+    assert changes[0][1] == resumes[0] - pauses[0]
+
+
+def test_the_model_of_one_ingress_resumes_3072_below():
+    """Fact 4 on the model itself: the fact sheet's x = (B - x) / 8 and 3072 B."""
+    account = OneIngress(90_000, 1 / 8, reserve=0)
+    while not account.arrive(1):
+        pass
+    assert account.taken == 10_000
+    left = 0
+    while not account.leave(1):
+        left += 1
+    # x + 3072 <= (B - x) / 8 first holds at x = (B / 8 - 3072) / (1 + 1 / 8).
+    assert account.taken == int((90_000 / 8 - 3072) / 1.125)
+
+
+# Headroom
+
+
+@pytest.mark.parametrize(("rate", "delay"), [(10e9, us(5)), (100e9, us(1)), (40e9, 300_000)])
+def test_no_loss_iff_the_headroom_holds_what_arrives(engine, rate, delay):
+    """One line-rate sender and a port that hardly sends: lossless at the needed headroom, a loss one byte below."""
+    pool = 50_000
+    account = OneIngress(pool, 1 / 8)
+    pauses_and_resumes(account, 200, rate, delay, 1e6)
+    need = account.peak_headroom
+
+    def violations(room):
+        graph, scheme = congested_chain(1 / 8, pool, rate_in=rate, rate_out=1e6, delay=delay, headroom_bytes=room)
+        work = rdmacc.messages([("h0", "h1", "200kB")])
+        counters = rdmacc.simulate(graph, work, scheme, engine=engine, until="1ms").counters
+        assert counters.pfc_pauses == 1
+        return counters.pfc_violations
+
+    # Fact 2: a round trip, two packets and the frame (this far end blocks no PAUSE) bound the need.
+    assert need <= 2 * delay * rate / 8e12 + 2 * WIRE + PFC_WIRE
+    assert need > 2 * delay * rate / 8e12
+    for missing in range(1, 4):
+        assert violations(need - missing * WIRE) == missing
+    assert violations(need - 1) == 1
+    for more in (0, 1, 5000):
+        assert violations(need + more) == 0
+    assert violations(headroom_bytes(rate, delay, WIRE)) == 0
+
+
+@pytest.mark.parametrize(
+    ("rate", "delay", "expected"),
+    [(10e9, us(5), 18_750), (100e9, us(1), 37_500), (400e9, us(1), 150_000)],
+)
+def test_headroom_of_the_hpcc_simulator(rate, delay, expected):
+    """Its three one-way delays, where they suffice."""
+    assert headroom_bytes(rate, delay, WIRE) == expected
+
+
+def test_headroom_of_short_and_slow_links():
+    """Three one-way delays would be too little: 10 Gb/s, 1 us; 100 Gb/s, 10 ns."""
+    assert headroom_bytes(10e9, us(1), WIRE) == 2500 + 3 * WIRE + 64
+    assert headroom_bytes(100e9, 10_000, WIRE) == 250 + 3 * WIRE + 64
+
+
+@pytest.mark.parametrize("rate", ["10Gbps", "100Gbps"])
+@pytest.mark.parametrize("delay", [1, 10_000, 100_000])
+def test_default_headroom_when_full_packets_block_the_pause(engine, rate, delay):
+    """The worst case: traffic the other way delays each PAUSE by up to a packet, at every alignment."""
+    step = transmission(WIRE, rdmacc.units.rate_bps(rate)) // 4
+    for extra in range(2000, 2000 + WIRE, 262):
+        for offset in range(0, 4 * step, step):
+            room = 2 * headroom_bytes(rdmacc.units.rate_bps(rate), delay, WIRE) + headroom_bytes(1e8, delay, WIRE)
+            graph = spokes([rate, "100Mbps", rate], delay, buffer=room + 3 * RESERVE + extra)
+            work = rdmacc.messages([("h0", "h1", "40kB", offset), ("h2", "h0", "60kB")])
+            result = rdmacc.simulate(graph, work, "line-rate", engine=engine, until="100us")
+            assert result.counters.pfc_pauses > 0
+            assert result.counters.pfc_violations == 0
+
+
+@given(data=st.data())
+def test_default_headroom_in_any_network(engine, data):
+    """Tiny pools, so that everything pauses all the time; packets smaller than ACKs too."""
+    payload = data.draw(st.sampled_from([10, 200, 1000]))
+    scheme = line_rate(payload_bytes=payload, buffer=Pfc(alpha=data.draw(st.sampled_from([0.01, 0.5, 4.0]))))
+    graph = data.draw(networks(extra_buffer=(1, 3000), wire=scheme.wire_bytes))
+    work = data.draw(workloads(graph, max_bytes=40 * payload, window_ps=us(2)))
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="5ms")
+    assert result.counters.pfc_violations == 0
+    assert (result.buffers["peak_bytes"] <= result.buffers["buffer_bytes"]).all()
+
+
+def test_a_buffer_too_small_for_the_headrooms_is_refused(engine):
+    graph = rdmacc.star(4, buffer="100kB")
+    work = rdmacc.messages([("h0", "h1", 1000)])
+    need = 4 * (37_500 + RESERVE)
+    with pytest.raises(ConfigError, match=f"buffer_bytes of s0 = 100000: more than {need} B"):
+        rdmacc.simulate(graph, work, "line-rate", engine=engine)
+    rdmacc.simulate(graph, work, line_rate(buffer=Pfc(headroom_bytes="10kB")), engine=engine)
+
+
+# What a pause stops
+
+
+def test_the_packet_on_the_wire_is_finished(engine):
+    """A PAUSE in the middle of a packet stops the next one: the port sends whole packets only."""
+    graph, scheme = congested_chain(1 / 8, 50_000)
+    watch = [probes.field("port", ("h0", "s0"), "tx_data_packets"), probes.field("port", ("h0", "s0"), "pauses")]
+    work = rdmacc.messages([("h0", "h1", "300kB")])
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="20us", probes=watch)
+    paused = next(at for at, value in samples(result, "pauses ('h0', 's0')") if value == 1)
+    starts = [at for at, value in samples(result, "tx_data_packets ('h0', 's0')") if value > 0]
+    begun = [at for at in starts if at < paused]
+    assert begun == starts
+    assert paused - begun[-1] < transmission(WIRE, 100e9)
+    assert result.ports.set_index("port")["tx_data_packets"]["h0->s0"] == len(begun)
+
+
+def test_replies_pass_a_paused_port(engine):
+    """h0 is paused as a sender of data and still acknowledges what h2 sends to it, as fast as ever."""
+    graph = spokes(["100Gbps", "10Mbps", "100Gbps"], buffer="200kB")
+    work = rdmacc.messages([("h0", "h1", "200kB"), ("h2", "h0", "100kB", "50us")])
+    result = rdmacc.simulate(graph, work, "line-rate", engine=engine, until="200us")
+    ports = result.ports.set_index("port")
+    assert ports["pauses"]["h0->s0"] == 1
+    assert ports["paused_ps"]["h0->s0"] > us(150)
+    assert result.flows["fct_ps"][1] == result.flows["ideal_fct_ps"][1]
+    alone = rdmacc.simulate(graph, work.iloc[1:], "line-rate", engine=engine)
+    assert result.flows["acked_ps"][1] == alone.flows["acked_ps"][0]
+
+
+def test_a_victim_behind_a_paused_ingress_suffers(engine):
+    """h0 sends to slow h1 and to idle h3: PFC blocks both (head-of-line), a lossy switch only the first."""
+    graph = spokes(["10Gbps", "1Gbps", "10Gbps"], buffer="60kB")
+    work = rdmacc.messages([("h0", "h1", "100kB"), ("h0", "h2", "100kB")])
+    lossless = rdmacc.simulate(graph, work, "line-rate", engine=engine)
+    check_finished(lossless)
+    assert lossless.counters.pfc_pauses > 0
+    assert lossless.flows["fct_ps"][1] > 5 * lossless.flows["ideal_fct_ps"][1]
+    lossy_scheme = line_rate(buffer=rdmacc.DropTail(limit_bytes="20kB"))
+    lossy = rdmacc.simulate(graph, work, lossy_scheme, engine=engine, until="5ms")
+    assert lossy.flows["fct_ps"][1] < 2.2 * lossy.flows["ideal_fct_ps"][1]
+
+
+def test_pauses_spread_hop_by_hop(engine):
+    """A slow last link pauses the switch before it, that one the next, and so to the sender; nothing is lost."""
+    graph = chain([10e9, 10e9, 10e9, 1e9], [us(1)] * 4, buffer=40_000)
+    result = rdmacc.simulate(graph, rdmacc.messages([("h0", "h1", "200kB")]), "line-rate", engine=engine)
+    check_finished(result)
+    ports = result.ports.set_index("port")
+    assert (ports["pauses"][["h0->s0", "s0->s1", "s1->s2"]] > 0).all()
+    assert ports["pauses"]["s2->h1"] == 0
+    assert result.flows["fct_ps"].tolist() == result.flows["ideal_fct_ps"].tolist()  # the slow link never idles
+    assert result.counters.pfc_violations == result.counters.retransmissions == 0
+
+
+def test_pausing_costs_no_throughput(engine):
+    """Eight to one through a small buffer: the receiver's link is busy from the first packet to the last."""
+    graph = rdmacc.star(9, buffer=9 * (37_500 + RESERVE) + 20_000)
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "50kB")
+    result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
+    check_finished(result)
+    t, d = transmission(WIRE, 100e9), us(1)
+    assert result.counters.pfc_pauses > 0
+    assert result.flows["fct_ps"].max() == t + d + 8 * 50 * t + d
+
+
+def test_paused_time_runs_on_while_paused(engine):
+    """`paused_ps` counts an unfinished pause up to now."""
+    graph, scheme = congested_chain(1 / 8, 50_000, rate_out=1e6)
+    work = rdmacc.messages([("h0", "h1", "300kB")])
+    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine)
+    first = simulation.run("100us").counters.pfc_paused_ps
+    second = simulation.run("150us").counters.pfc_paused_ps
+    assert first > us(80)
+    assert second - first == us(50)

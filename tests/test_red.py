@@ -1,0 +1,236 @@
+"""ECN marking: RED's ramp and the step, on plain records and in the simulator.
+
+Theory: no mark up to Kmin, probability Pmax (q - Kmin) / (Kmax - Kmin) up to Kmax, 1 above; the instantaneous queue,
+without the packet itself. n packets at a fixed queue carry n p marks, variance n p (1 - p).
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import ConfigError, DropTail, EcnStep, Red, probes
+from rdmacc.chance import hash63, stream_key, uniform
+from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.state import Packet, Port
+from rdmacc.units import us
+from tests.support import WIRE, line_rate, samples, spokes, transmission
+
+
+def set_up(red, rate=100e9, link_class=LAST_HOP, key=1):
+    """Return a port and its thresholds as an engine would make them."""
+    port, egress = Port(), type(red).Egress()
+    port.rate_bps, port.link_class, port.chance_key = rate, link_class, key
+    red.on_port(red, port, egress)
+    return port, egress
+
+
+def marks(red, queue, count=1, **options):
+    """Return how many of `count` packets are marked at a fixed queue, by the handler on records."""
+    port, egress = set_up(red, **options)
+    port.queue_bytes = queue
+    handler = red.handlers()["on_dequeue" if red.at_dequeue else "on_enqueue"]
+    total = 0
+    for _ in range(count):
+        packet = Packet()
+        handler(red, port, egress, packet)
+        total += packet.ce
+    return total
+
+
+HPCC = Red(kmin_bytes="400kB", kmax_bytes="1600kB", pmax=0.2)
+
+
+def within(found, n, p, sigmas=4.0):
+    """Tell whether `found` of n trials of probability p is within so many standard deviations."""
+    return abs(found - n * p) <= sigmas * math.sqrt(n * p * (1 - p)) + 2
+
+
+@pytest.mark.parametrize(("queue", "count"), [(0, 0), (399_999, 0), (400_000, 0), (1_600_001, 500), (10**9, 500)])
+def test_below_kmin_none_above_kmax_all(queue, count):
+    assert marks(HPCC, queue, 500) == count
+
+
+@pytest.mark.parametrize(
+    ("queue", "p"), [(1_000_000, 0.1), (700_000, 0.05), (1_300_000, 0.15), (1_600_000, 0.2), (400_001, 0.0)]
+)
+def test_the_ramp(queue, p):
+    """Facts 1 to 3: half of Pmax in the middle, Pmax at Kmax; 4 sigma over 20,000 packets."""
+    assert within(marks(HPCC, queue, 20_000), 20_000, p)
+
+
+@given(
+    pmax=st.floats(0.0, 1.0), position=st.floats(0.05, 1.0), key=st.integers(0, 2**62), kmin=st.integers(0, 10**6)
+)
+def test_the_ramp_anywhere(pmax, position, key, kmin):
+    red = Red(kmin_bytes=kmin, kmax_bytes=kmin + 100_000, pmax=pmax)
+    queue = kmin + round(100_000 * position)
+    p = pmax * (queue - kmin) / 100_000
+    assert within(marks(red, queue, 2_000, key=key), 2_000, p, sigmas=5.0)
+
+
+def test_the_step_marks_above_it_only():
+    """Dart: 22.5 kB at 10 Gb/s; the threshold itself is not above it."""
+    step = EcnStep()
+    assert [marks(step, queue) for queue in (0, 22_500, 22_501, 10**7)] == [0, 0, 1, 1]
+
+
+def test_thresholds_scale_with_the_link_only_if_asked_to():
+    scaled = EcnStep(reference_bps="10Gbps")
+    assert [set_up(scaled, rate)[1].kmin_bytes for rate in (10e9, 40e9, 100e9)] == [22_500, 90_000, 225_000]
+    fixed = Red()
+    _, egress = set_up(fixed, 100e9)
+    assert (egress.kmin_bytes, egress.kmax_bytes) == (5_000, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("rate", "kmin", "kmax"), [(25e9, 100_000, 400_000), (100e9, 400_000, 1_600_000), (400e9, 1_600_000, 6_400_000)]
+)
+def test_thresholds_of_the_hpcc_simulator(rate, kmin, kmax):
+    """Kmin = 100 kB and Kmax = 400 kB for every 25 Gb/s, Pmax 0.2, at dequeue."""
+    red = rdmacc.scheme("dcqcn-hpcc").switch[0]
+    _, egress = set_up(red, rate)
+    assert (egress.kmin_bytes, egress.kmax_bytes) == (kmin, kmax)
+    assert (red.pmax, red.at_dequeue) == (0.2, True)
+
+
+def test_the_sending_hosts_port_marks_only_if_asked_to():
+    assert marks(EcnStep(), 10**6, link_class=HOST_NIC) == 0
+    assert marks(EcnStep(at_nic=True), 10**6, link_class=HOST_NIC) == 1
+    assert marks(EcnStep(), 10**6, link_class=IN_NETWORK) == 1
+
+
+def test_only_one_of_the_places_is_used():
+    assert set(Red().handlers()) == {"on_port", "on_enqueue"}
+    assert set(Red(at_dequeue=True).handlers()) == {"on_port", "on_dequeue"}
+
+
+def test_chance_is_drawn_on_the_ramp_only():
+    """A port draws a number for each packet on the ramp, so that quiet ports do not use their stream up."""
+    port, egress = set_up(HPCC)
+    for queue, drawn in ((0, 0), (400_000, 0), (500_000, 1), (1_600_000, 2), (1_600_001, 2)):
+        port.queue_bytes = queue
+        HPCC.on_enqueue(HPCC, port, egress, Packet())
+        assert port.chance_count == drawn
+
+
+# Chance itself
+
+
+def test_uniform_is_uniform_and_streams_are_independent():
+    """Chi-square over 100 bins at about 1e-4; correlations of neighbouring keys and counts within 4 sigma."""
+    n, bins = 20_000, 100
+    values = [uniform(stream_key(0, 2), count) for count in range(n)]
+    assert all(0.0 <= value < 1.0 for value in values)
+    counts = [0] * bins
+    for value in values:
+        counts[int(value * bins)] += 1
+    assert sum((count - n / bins) ** 2 / (n / bins) for count in counts) < 155.0
+    other = [uniform(hash63(stream_key(0, 2), 1), count) for count in range(n)]
+    for one, two in ((values[:-1], values[1:]), (values, other)):
+        covariance = sum((a - 0.5) * (b - 0.5) for a, b in zip(one, two)) / len(one)
+        assert abs(covariance * 12) < 4 / math.sqrt(len(one))
+
+
+@given(key=st.integers(0, 2**63 - 1), count=st.integers(0, 2**31))
+def test_hashes_stay_in_range(key, count):
+    assert 0 <= hash63(key, count) < 2**63
+    assert 0.0 <= uniform(key, count) < 1.0
+
+
+def test_streams_of_other_seeds_and_purposes_differ():
+    keys = {stream_key(seed, purpose) for seed in range(50) for purpose in range(1, 6)}
+    assert len(keys) == 250
+
+
+# In the simulator
+
+
+@pytest.mark.parametrize("threshold", [0, 3 * WIRE, 3 * WIRE - 1, 20 * WIRE])
+def test_marks_of_two_senders_by_hand(engine, threshold):
+    """Two line-rate senders: the queue grows by one packet every t. Count the packets that find more than K queued."""
+    n = 40
+    work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000)])
+    scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=threshold),))
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine)
+    # Wave m: h1's packet finds m - 1 packets (m >= 1; the one leaving at that instant is still there), h2's one more.
+    found = [0, 0] + [queued for wave in range(1, n) for queued in (wave, wave + 1)]
+    expected = sum(queued * WIRE > threshold for queued in found)
+    assert result.counters.marks_last_hop == expected == result.counters.marked_arrivals
+    assert result.counters.marks_host_nic == 0
+
+
+def test_at_dequeue_the_queue_behind_counts(engine):
+    """As above, at dequeue: packet k leaves at the same instant as wave k arrives, and finds what stays behind."""
+    n, threshold = 40, 10 * WIRE
+    work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000)])
+    scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=threshold, at_dequeue=True),))
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine)
+    arrived = [1] + [2 * min(k, n) for k in range(2, 2 * n + 1)]
+    behind = [come - k for k, come in enumerate(arrived, start=1)]
+    assert result.counters.marks_last_hop == sum(left * WIRE > threshold for left in behind)
+
+
+def test_a_lone_flow_is_never_marked(engine):
+    scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=0),))
+    work = rdmacc.messages([("h0", "h1", "200kB")])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine)
+    assert result.counters.marked_arrivals == 0
+
+
+def test_the_fraction_marked_at_a_fixed_queue(engine):
+    """Tail drop holds the queue at 50 packets: every packet that arrives draws with p = Pmax q / Kmax."""
+    graph = spokes([100e9, 1e6], buffer="10MB")
+    red = Red(kmin_bytes=0, kmax_bytes=100 * WIRE, pmax=0.5)
+    scheme = line_rate(buffer=DropTail(alpha=1000.0, limit_bytes=50 * WIRE)).replace(switch=(red,))
+    simulation = rdmacc.Simulation(graph, rdmacc.messages([("h0", "h1", "1GB")]), scheme, engine=engine, seed=5)
+    before = simulation.run("20us")
+    after = simulation.run("500us")
+    port = after.ports["port"].tolist().index("s0->h1")
+    marked = after.ports["marked_packets"][port] - before.ports["marked_packets"][port]
+    came = after.ports["dropped_packets"][port] - before.ports["dropped_packets"][port]
+    assert came > 5000
+    assert within(marked, came, 0.25)
+
+
+def test_replies_are_not_marked(engine):
+    """ACKs queue at a slow reverse port: only data is marked and counted."""
+    graph = spokes([1e9, 100e9])
+    scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=0),))
+    work = rdmacc.messages([("h0", "h1", 50_000)])
+    result = rdmacc.simulate(graph, work, scheme, engine=engine)
+    assert result.ports["marked_packets"].sum() == 0
+
+
+def test_source_congestion_is_marked_at_the_nic(engine):
+    """Three messages of one host: the others that are in line count a full packet each (Dart, III-C)."""
+    scheme = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=WIRE, at_nic=True),))
+    work = rdmacc.messages([("h0", f"h{i}", 20_000) for i in (1, 2, 3)])
+    result = rdmacc.simulate(rdmacc.star(4), work, scheme, engine=engine)
+    assert result.counters.marks_host_nic == result.counters.marked_arrivals > 40
+    quiet = rdmacc.Scheme(switch=(EcnStep(kmin_bytes=2 * WIRE, at_nic=True),))
+    assert rdmacc.simulate(rdmacc.star(4), work, quiet, engine=engine).counters.marks_host_nic == 0
+
+
+def test_queue_probe_sees_what_marking_sees(engine):
+    """The queue that grows by a packet every t, as a probe records it."""
+    work = rdmacc.messages([("h1", "h0", 10_000), ("h2", "h0", 10_000)])
+    result = rdmacc.simulate(
+        rdmacc.star(3), work, "line-rate", engine=engine, probes=[probes.queue("s0", "h0")]
+    )
+    peaks = dict(samples(result, "queue s0->h0"))
+    t, arrival = transmission(WIRE, 100e9), transmission(WIRE, 100e9) + us(1)
+    assert [peaks[arrival + m * t] for m in range(10)] == [(m + 1) * WIRE for m in range(10)]
+
+
+def test_bad_parameters_are_refused():
+    with pytest.raises(ConfigError, match="Red.pmax"):
+        Red(pmax=1.1)
+    with pytest.raises(ConfigError, match="Red.kmin_bytes"):
+        Red(kmin_bytes="5Gbps")
+    with pytest.raises(ConfigError, match="EcnStep.at_nic"):
+        EcnStep(at_nic=1)

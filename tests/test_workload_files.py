@@ -1,0 +1,126 @@
+"""Workloads in files: what goes out comes back, by hand and at random."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rdmacc import topology, workload
+from rdmacc.errors import ConfigError
+from tests.support import workloads
+
+HOSTS = [f"h{i}" for i in range(6)]
+FILES = {
+    "csv": (workload.to_csv, workload.from_csv),
+    "parquet": (workload.to_parquet, workload.from_parquet),
+}
+both = pytest.mark.parametrize("kind", FILES)
+
+
+def same(one, other):
+    pd.testing.assert_frame_equal(one, other)
+
+
+def there_and_back(frame, kind, folder):
+    write, read = FILES[kind]
+    write(frame, folder / f"w.{kind}")
+    return read(folder / f"w.{kind}")
+
+
+@both
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_random_workloads_come_back(tmp_path, kind, data):
+    frame = data.draw(workloads(topology.star(6)))
+    frame["weight"] = np.arange(1, len(frame) + 1) / 7
+    same(there_and_back(frame, kind, tmp_path), frame)
+
+
+@both
+def test_generated_workloads_come_back(tmp_path, kind):
+    for frame in (
+        workload.sequence(workload.ring_all_reduce(HOSTS, "1kB"), workload.all_to_all(HOSTS, 9)),
+        workload.partition_aggregate("h0", HOSTS[1:], 1, 2, rounds=2),
+        workload.poisson(topology.star(6), "solar", 0.5, count=50),
+    ):
+        same(there_and_back(frame, kind, tmp_path), frame)
+
+
+@both
+def test_own_labels_and_columns_come_back(tmp_path, kind):
+    frame = workload.messages([("h0", "h1", 10), ("h1", "h0", 20, "1us", 3)])
+    frame.index = pd.Index(["ask", "answer"], name="message")
+    frame["after"] = pd.Series([(), ("ask",)], frame.index)
+    frame["deadline_ps"] = [5, 6]
+    back = there_and_back(frame, kind, tmp_path)
+    assert back.loc["answer", "after"] == ("ask",)
+    assert back["deadline_ps"].tolist() == [5, 6]
+    assert back["size_bytes"].tolist() == [10, 20]
+    assert back["group"].tolist() == [pd.NA, 3]
+
+
+def test_parquet_keeps_node_numbers(tmp_path):
+    frame = workload.messages([(0, 1, 10), (1, 0, 20)])
+    back = there_and_back(frame, "parquet", tmp_path)
+    same(back, frame)
+    assert [type(name) for name in back["src"]] == [int, int]
+
+
+def test_parquet_of_others(tmp_path):
+    path = tmp_path / "trace.parquet"
+    table = pa.table(
+        {"src": ["h0", "h1"], "dst": ["h1", "h0"], "size": ["1kB", "2kB"], "start": ["0us", "1us"]}
+    )
+    pq.write_table(table, path)
+    frame = workload.from_parquet(path)
+    assert frame["size_bytes"].tolist() == [1000, 2000]
+    assert frame["start_ps"].tolist() == [0, 10**6]
+    assert frame["after"].tolist() == [(), ()]
+    after = pa.array([None, [0]], pa.list_(pa.int32()))
+    pq.write_table(table.append_column("after", after), path)
+    assert workload.from_parquet(path)["after"].tolist() == [(), (0,)]
+    pq.write_table(table.slice(0, 0).append_column("after", after.slice(0, 0)), path)
+    assert len(workload.from_parquet(path)) == 0
+
+
+def test_parquet_in_row_groups(tmp_path):
+    frame = workload.ring_all_reduce(HOSTS, 100)
+    path = tmp_path / "w.parquet"
+    workload.to_parquet(frame, path)
+    pq.write_table(pq.read_table(path), path, row_group_size=7)
+    same(workload.from_parquet(path), frame)
+
+
+def test_parquet_refuses(tmp_path):
+    with pytest.raises(ConfigError, match=r"src = 'a column': must be texts, or numbers of one kind"):
+        workload.to_parquet(workload.messages([("h0", "h1", 1), (3, "h1", 1)]), tmp_path / "w.parquet")
+    pq.write_table(pa.table({"src": ["h0"], "dst": ["h1"]}), tmp_path / "w.parquet")
+    with pytest.raises(ConfigError, match="size_bytes = None: must be a column of the workload"):
+        workload.from_parquet(tmp_path / "w.parquet")
+    flat = pa.table({"src": ["h0"], "dst": ["h1"], "size": [1], "after": ["0"]})
+    pq.write_table(flat, tmp_path / "w.parquet")
+    with pytest.raises(ConfigError, match="after = 'string': must be a column of lists of ids"):
+        workload.from_parquet(tmp_path / "w.parquet")
+
+
+def test_a_million_messages_within_seconds(tmp_path):
+    frame = workload.poisson(topology.star(64), "web_search", 0.5, count=10**6)
+    frame["after"] = np.fromiter([(), *zip(range(10**6 - 1))], dtype=object, count=10**6)
+    begin = time.perf_counter()
+    workload.to_parquet(frame, tmp_path / "w.parquet")
+    back = workload.from_parquet(tmp_path / "w.parquet")
+    assert time.perf_counter() - begin < 20
+    same(back, frame)
+
+
+def test_csv_from_an_open_file():
+    frame = workload.from_csv(io.StringIO("src,dst,size\nh0,h1,100\n"))
+    assert frame["size_bytes"].tolist() == [100]

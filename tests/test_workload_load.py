@@ -1,0 +1,313 @@
+"""Load: its definition against brute force, what generators offer, and what the links then carry."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import rdmacc
+from rdmacc import topology, workload
+from rdmacc.errors import ConfigError
+from rdmacc.fabric import Fabric
+from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition
+from rdmacc.workload.traffic import Traffic
+from tests.support import ACK_WIRE, line_rate, networks
+
+NETWORK = topology.leaf_spine(4, 2, 4)
+"""Oversubscribed 2 to 1."""
+
+
+def by_hand(fabric, weights):
+    """Return the part of all bytes on each port: every pair on its own, an equal split at every hop."""
+    crossing = np.zeros(fabric.n_ports)
+
+    def send(node, dst, amount):
+        candidates = fabric.candidates(node, dst)
+        for port in candidates:
+            crossing[port] += amount / len(candidates)
+            if fabric.port_peer[port] != dst:
+                send(int(fabric.port_peer[port]), dst, amount / len(candidates))
+
+    for (src, dst), weight in weights.items():
+        send(src, dst, weight / sum(weights.values()))
+    return crossing
+
+
+@given(networks(), st.booleans(), st.data())
+def test_shares_are_those_of_every_pair_by_hand(graph, is_incast, data):
+    names = topology.hosts(graph)
+    some = st.lists(st.sampled_from(names), min_size=1, unique=True)
+    senders, receivers = data.draw(some), data.draw(some)
+    if len({*senders, *receivers}) < 2:
+        return
+    traffic = Traffic(graph, senders, receivers, is_incast)
+    fabric = traffic.fabric
+    others = {dst: [src for src in senders if src != dst] for dst in receivers}
+    weights = {
+        (fabric.index[src], fabric.index[dst]): 1 / len(others[dst]) if is_incast else 1
+        for dst in receivers
+        for src in others[dst]
+    }
+    np.testing.assert_allclose(traffic.port_shares(), by_hand(fabric, weights), atol=1e-12)
+
+
+@given(st.sampled_from(workload.LOAD_LINKS), st.sampled_from(["wire", "payload"]), st.integers(0, 99))
+def test_exact_load(links, counting, seed):
+    of = LoadDefinition(links, counting, payload_bytes=1460, header_bytes=60)
+    work = workload.poisson(NETWORK, "cache_follower", 0.5, of=of, count=400, is_exact=True, seed=seed)
+    fabric = Fabric.from_graph(NETWORK)
+    ports = of.ports(fabric)
+    counted = of.counted_bytes(work["size_bytes"].to_numpy())
+    if counting == "wire":
+        assert (counted == work["size_bytes"] + 60 * np.ceil(work["size_bytes"] / 1460)).all()
+    else:
+        assert (counted == work["size_bytes"]).all()
+    # Over the time in which the messages arrive, which ends 1/401 of it after the last one on average.
+    found = workload.offered_load(work, NETWORK, of=of)
+    assert found == pytest.approx(0.5, rel=0.03)
+    weights: dict[tuple[int, int], float] = {}
+    for src, dst, size in zip(work["src"], work["dst"], counted, strict=True):
+        pair = fabric.index[src], fabric.index[dst]
+        weights[pair] = weights.get(pair, 0) + size
+    span = work["start_ps"].max() - work["start_ps"].min()
+    bits = 8e12 * by_hand(fabric, weights)[ports].sum() * sum(weights.values()) / span
+    assert found == pytest.approx(bits / fabric.port_rate_bps[ports].sum())
+
+
+@pytest.mark.parametrize("links", ["host", "receiver", "uplink", "core"])
+def test_long_poisson_run_offers_the_load(links):
+    for name in ("web_search", "hadoop", "cache_follower"):
+        work = workload.poisson(NETWORK, name, 0.5, of=links, count=300_000, seed=3)
+        assert workload.offered_load(work, NETWORK, of=links) == pytest.approx(0.5, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("links", "expected"),
+    [("host", 16 * 100e9), ("uplink", 8 * 100e9 / (12 / 15)), ("core", 8 * 100e9 / (12 / 15))],
+)
+def test_definition_in_closed_form(links, expected):
+    """A load of 1 is the rate of the links over the share of messages that cross one of them."""
+    of = LoadDefinition(links, counting="payload")
+    work = workload.poisson(NETWORK, "10kB", 1.0, of=of, duration="20ms", seed=1)
+    assert len(work) * 80_000 / 20e-3 == pytest.approx(expected, rel=0.01)
+
+
+def test_wire_and_payload_differ_by_the_headers():
+    wire, payload = (
+        workload.poisson(NETWORK, "1MB", 0.5, of=LoadDefinition(counting=counting), count=1000)
+        for counting in ("wire", "payload")
+    )
+    stretch = wire["start_ps"].iloc[-1] / payload["start_ps"].iloc[-1]
+    assert stretch == pytest.approx(1.048)
+
+
+def test_links_that_the_traffic_cannot_use_do_not_count():
+    graph = topology.dumbbell(4, 4)
+    left, right = topology.hosts(graph)[:4], topology.hosts(graph)[4:]
+    work = workload.poisson(graph, "10kB", 0.5, of="core", count=5000, senders=left, receivers=right)
+    again = workload.offered_load(work, graph, of=[("s0", "s1")])
+    assert again == pytest.approx(0.5, rel=0.05)
+    assert workload.offered_load(work, graph, "core", senders=left, receivers=right) == pytest.approx(again)
+    assert set(work["src"]) == set(left)
+    assert set(work["dst"]) == set(right)
+    loads = workload.port_loads(work, graph).set_index("port")["load"]
+    assert loads["s0->s1"] == pytest.approx(again)
+    assert loads["s1->s0"] == 0
+
+
+@pytest.mark.parametrize("links", ["host", "core"])
+def test_links_carry_the_load(links):
+    """Simulated: the data that the defining links send in a long run are half of what they could."""
+    duration_ps = 10**10
+    work = workload.poisson(NETWORK, DART_SHORT, 0.5, of=links, duration=duration_ps, seed=1)
+    result = rdmacc.simulate(NETWORK, work, line_rate(), progress=False)
+    fabric, ports = result.plan.fabric, result.ports
+    chosen = LoadDefinition(links).ports(fabric)
+    data_bytes = (ports["tx_bytes"] - ACK_WIRE * ports["tx_control_packets"]).to_numpy()
+    measured = data_bytes[chosen].sum() * 8e12 / duration_ps / fabric.port_rate_bps[chosen].sum()
+    assert result.counters["pfc_pauses"] == result.counters["retransmissions"] == 0
+    assert measured == pytest.approx(0.5, rel=0.01)
+    assert measured == pytest.approx(workload.offered_load(work, NETWORK, links, duration_ps), rel=1e-9)
+    if links == "core":
+        spread = data_bytes[chosen] * 8e12 / duration_ps / 100e9
+        assert spread == pytest.approx(np.full(8, 0.5), rel=0.05)
+
+
+def test_arrivals_are_a_poisson_process():
+    work = workload.poisson(NETWORK, "web_search", 0.3, count=20_000, seed=5)
+    gaps = np.diff(work["start_ps"])
+    assert stats.kstest(gaps / gaps.mean(), "expon").pvalue > 0.01
+    timed = workload.poisson(NETWORK, "64kB", 0.3, duration="10ms", start="1ms", seed=5)
+    assert timed["start_ps"].between(10**9, 11 * 10**9).all()
+    assert timed["start_ps"].is_monotonic_increasing
+    counts = [len(workload.poisson(NETWORK, "1MB", 0.5, duration="1ms", seed=seed)) for seed in range(200)]
+    assert np.var(counts) == pytest.approx(np.mean(counts), rel=0.3)
+    pairs = work.value_counts(["src", "dst"])
+    assert len(pairs) == 16 * 15
+    assert stats.chisquare(pairs).pvalue > 0.01
+
+
+@given(st.integers(1, 7), st.integers(1, 40), st.integers(0, 99))
+def test_incasts(degree, count, seed):
+    graph = topology.star(8)
+    work = workload.incasts(
+        graph, degree, DART_SHORT, rate=1e5, count=count, jitter="1us", seed=seed, group=3
+    )
+    assert len(work) == degree * count
+    assert set(work["size_bytes"]) <= {2000, 4000, 8000}
+    groups = work.groupby("group", sort=False)
+    assert list(groups.groups) == list(range(3, 3 + count))
+    assert (groups["src"].nunique() == degree).all()
+    assert (groups["dst"].nunique() == 1).all()
+    assert (work["src"] != work["dst"]).all()
+    assert (groups["start_ps"].max() - groups["start_ps"].min() <= 10**6).all()
+
+
+def test_incasts_at_a_rate_and_at_a_load():
+    graph = topology.star(64)
+    by_rate = workload.incasts(graph, 16, "8kB", rate=20_000, duration="200ms", seed=2)
+    assert by_rate["group"].nunique() == pytest.approx(4000, rel=0.05)
+    by_load = workload.incasts(graph, 16, "8kB", load=0.5, of="receiver", count=20_000, seed=2)
+    assert workload.offered_load(by_load, graph, "receiver") == pytest.approx(0.5, rel=0.02)
+    assert stats.chisquare(by_load["src"].value_counts()).pvalue > 0.01
+    assert stats.chisquare(by_load.drop_duplicates("group")["dst"].value_counts()).pvalue > 0.01
+    one = workload.incasts(graph, 4, "8kB", load=0.5, of="receiver", receivers=["h0"], count=20_000)
+    assert set(one["dst"]) == {"h0"}
+    assert workload.offered_load(one, graph, [("s0", "h0")]) == pytest.approx(0.5, rel=0.02)
+
+
+def test_incast_senders_are_uniform_among_the_others():
+    graph = topology.star(4)
+    work = workload.incasts(graph, 2, 1, rate=1, count=12_000, receivers=["h1", "h2"], seed=1)
+    sets = work.groupby("group").agg({"src": frozenset, "dst": "first"}).value_counts()
+    assert len(sets) == 6
+    assert stats.chisquare(sets).pvalue > 0.01
+
+
+@pytest.mark.parametrize(("mix", "share"), [("light", 0.1), ("typical", 0.4), ("heavy", 0.7), (0.25, 0.25)])
+def test_darts_mixes(mix, share):
+    work = workload.dart_mix(NETWORK, 0.6, mix, degree=6, duration="100ms", seed=1)
+    short = work["group"].notna()
+    load, part = (workload.offered_load(rows, NETWORK, "uplink", "100ms") for rows in (work, work[short]))
+    assert load == pytest.approx(0.6, rel=0.02)
+    assert part / load == pytest.approx(share, rel=0.02)
+    assert set(work.loc[short, "size_bytes"]) == {2000, 4000, 8000}
+    assert set(work.loc[~short, "size_bytes"]) == {10**6}
+    assert (work[short].groupby("group").size() == 6).all()
+
+
+def test_darts_mix_with_persistent_long_flows():
+    work = workload.dart_mix(
+        NETWORK, 0.6, degree=6, duration="10ms", long="1GB", is_persistent=True, start="1us", seed=4
+    )
+    long = work[work["group"].isna()]
+    assert long["src"].tolist() == topology.hosts(NETWORK)
+    assert (long["src"] != long["dst"]).all()
+    assert set(long["size_bytes"]) == {10**9}
+    assert set(long["start_ps"]) == {10**6}
+    short = work[work["group"].notna()]
+    assert workload.offered_load(short, NETWORK, "uplink", "10ms") == pytest.approx(0.24, rel=0.05)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6))
+def test_same_seed_same_traffic(seed):
+    make = [
+        lambda seed: workload.poisson(NETWORK, "hadoop", 0.5, count=50, seed=seed),
+        lambda seed: workload.incasts(NETWORK, 3, "hadoop", load=0.5, count=50, jitter="9us", seed=seed),
+        lambda seed: workload.dart_mix(NETWORK, 0.5, duration="1ms", degree=4, seed=seed),
+    ]
+    for one in make:
+        assert one(seed).equals(one(seed))
+        assert not one(seed).equals(one(seed + 1))
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: workload.poisson(NETWORK, 1, 0, count=1), "load = 0: must be a number above 0"),
+        (lambda: workload.poisson(NETWORK, 1, True, count=1), "load = True: must be a number above 0"),
+        (lambda: workload.poisson(NETWORK, 1, "0.5", count=1), "load = '0.5': must be a number above 0"),
+        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given, or duration, and not both"),
+        (
+            lambda: workload.poisson(NETWORK, 1, 0.5, count=1, duration="1us"),
+            "count = 1: must be given, or dur",
+        ),
+        (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
+        (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
+        (lambda: workload.poisson(NETWORK, 1, 1e-30, count=9), "start = "),
+        (
+            lambda: workload.poisson(NETWORK, 1, 0.5, duration="1us", is_exact=True),
+            "count = None: must be given with is_exact",
+        ),
+        (
+            lambda: workload.poisson(NETWORK, 1, 0.5, of="spine", count=1),
+            "links = 'spine': must be one of host",
+        ),
+        (
+            lambda: workload.poisson(NETWORK, 1, 0.5, of=[], count=1),
+            "links = []: must be at least one (from, to)",
+        ),
+        (
+            lambda: workload.poisson(NETWORK, 1, 0.5, of=[("h0", "h1")], count=1),
+            "port = 'h0->h1': must be a link",
+        ),
+        (
+            lambda: workload.poisson(topology.star(3), 1, 0.5, of="core", count=1),
+            "links = 'core': must be links that the traffic uses; it uses none",
+        ),
+        (lambda: LoadDefinition(counting="bits"), "counting = 'bits': must be 'wire' or 'payload'"),
+        (lambda: LoadDefinition(payload_bytes=0), "payload_bytes = 0: must be at least 1"),
+        (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender that is not"),
+        (lambda: Traffic(NETWORK, ["h0", "h0"]), "senders = ['h0', 'h0']: must be different hosts"),
+        (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
+        (lambda: workload.incasts(NETWORK, 16, 1, rate=1, count=1), "degree = 16: must be at most 15"),
+        (
+            lambda: workload.incasts(NETWORK, 2, 1, count=1),
+            "rate = None: must be given, or load, and not both",
+        ),
+        (
+            lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1),
+            "rate = -1: must be a number of incasts per",
+        ),
+        (
+            lambda: workload.dart_mix(NETWORK, 0.5, "huge", duration="1ms"),
+            "mix = 'huge': must be one of light",
+        ),
+        (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
+        (
+            lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK),
+            "duration = None: must be given: all messages start at once",
+        ),
+    ],
+)
+def test_arrivals_refuse(make, text):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert str(caught.value).startswith(text)
+
+
+def test_unreachable_receivers_are_named():
+    graph = topology.star(2)
+    for name in ("far0", "far1"):
+        topology.add_host(graph, name)
+    topology.add_link(graph, "far0", "far1", "1Gbps", "1us")
+    with pytest.raises(ConfigError, match="must be reachable from 'h0'"):
+        workload.poisson(graph, 1, 0.5, count=1)
+
+
+def test_a_million_messages_within_seconds():
+    graph = topology.dart_clos()
+    makers = [
+        lambda: workload.poisson(graph, SIZES["web_search"], 0.5, of="core", count=10**6),
+        lambda: workload.incasts(graph, 16, DART_SHORT, load=0.5, count=62_500),
+    ]
+    for make in makers:
+        begin = time.perf_counter()
+        assert len(make()) == 10**6
+        assert time.perf_counter() - begin < 10
