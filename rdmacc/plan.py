@@ -60,6 +60,7 @@ class Plan:
     start_ps: Ints
     group: Ints
     group_size: Ints
+    """Messages of the same group to the same host, itself included; 1 for messages without a group."""
     packets: Ints
     weight: npt.NDArray[np.float64]
     qp: Ints
@@ -149,8 +150,8 @@ def make_plan(
     if packets.max() >= 2**31:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     group = frame["group"].fillna(-1).to_numpy(np.int64)
-    sizes_of_groups = pd.Series(group[group >= 0]).value_counts()
-    group_size = np.where(group >= 0, pd.Series(group).map(sizes_of_groups).fillna(1), 1).astype(np.int64)
+    announced = pd.Series(1, index=range(len(group))).groupby([group, dst]).transform("size").to_numpy(np.int64)
+    group_size = np.where(group >= 0, announced, 1)
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes

@@ -62,7 +62,7 @@ class Message(Record):
     src = Int32()
     dst = Int32()
     group = Int32(-1, doc="incast or coflow, -1 for none")
-    group_size = Int32(1, doc="messages of the group")
+    group_size = Int32(1, doc="messages of the group to the same host")
     packets = Int32(doc="number of packets")
     payload_bytes = Int32(doc="payload of every packet but the last")
     size_bytes = Int()
