@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from rdmacc import probes, topology, units, workload
+from rdmacc.compare import Scenario, compare
 from rdmacc.component import Component, param
 from rdmacc.errors import (
     CompileError,
@@ -20,23 +21,123 @@ from rdmacc.errors import (
     SimulationError,
     StalledError,
 )
-from rdmacc.faults import Loss
+from rdmacc.faults import Clocks, LinkDown, Loss, Script
 from rdmacc.probes import Probe
 from rdmacc.results import Result
 from rdmacc.scheme import SCHEMES, Scheme, register, scheme, scheme_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.switch.buffer import DropTail, Pfc
+from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.red import EcnStep, Red
-from rdmacc.topology import clos, dart_clos, draw, dumbbell, fat_tree, leaf_spine, star
+from rdmacc.topology import (
+    clos,
+    dart_clos,
+    describe,
+    draw,
+    dumbbell,
+    fat_tree,
+    leaf_spine,
+    rcc_fat_tree,
+    rcc_multi_bottleneck,
+    ren_leaf_spine,
+    star,
+)
 from rdmacc.units import gbps, kB, mbps, ms, ns, us
-from rdmacc.workload import combine, from_csv, incast, long_flows, messages, permutation, random_pairs
+from rdmacc.workload import (
+    LoadDefinition,
+    SizeDistribution,
+    all_to_all,
+    combine,
+    dart_mix,
+    from_csv,
+    from_parquet,
+    incast,
+    incasts,
+    long_flows,
+    many_to_many,
+    messages,
+    offered_load,
+    partition_aggregate,
+    permutation,
+    poisson,
+    random_pairs,
+    request_response,
+    ring_all_reduce,
+    sequence,
+    tree_all_reduce,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "SCHEMES", "CompileError", "Component", "ConfigError", "DeadlockError", "DropTail", "EcnStep", "Loss", "Pfc",
-    "Probe", "RdmaccError", "Red", "Result", "Scheme", "Simulation", "SimulationError", "StalledError", "clos",
-    "combine", "dart_clos", "draw", "dumbbell", "fat_tree", "from_csv", "gbps", "incast", "kB", "leaf_spine",
-    "long_flows", "mbps", "messages", "ms", "ns", "param", "permutation", "probes", "random_pairs", "register",
-    "scheme", "scheme_table", "simulate", "star", "topology", "units", "us", "workload",
-]  # fmt: skip
+    "SCHEMES",
+    "Clocks",
+    "CompileError",
+    "Component",
+    "ConfigError",
+    "DeadlockError",
+    "DropTail",
+    "EcnStep",
+    "LinkDown",
+    "LoadDefinition",
+    "Loss",
+    "Pfc",
+    "Probe",
+    "Queueing",
+    "RdmaccError",
+    "Red",
+    "Result",
+    "Scenario",
+    "Scheme",
+    "Script",
+    "Simulation",
+    "SimulationError",
+    "SizeDistribution",
+    "StalledError",
+    "all_to_all",
+    "clos",
+    "combine",
+    "compare",
+    "dart_clos",
+    "dart_mix",
+    "describe",
+    "draw",
+    "dumbbell",
+    "fat_tree",
+    "from_csv",
+    "from_parquet",
+    "gbps",
+    "incast",
+    "incasts",
+    "kB",
+    "leaf_spine",
+    "long_flows",
+    "many_to_many",
+    "mbps",
+    "messages",
+    "ms",
+    "ns",
+    "offered_load",
+    "param",
+    "partition_aggregate",
+    "permutation",
+    "poisson",
+    "probes",
+    "random_pairs",
+    "rcc_fat_tree",
+    "rcc_multi_bottleneck",
+    "register",
+    "ren_leaf_spine",
+    "request_response",
+    "ring_all_reduce",
+    "scheme",
+    "scheme_table",
+    "sequence",
+    "simulate",
+    "star",
+    "topology",
+    "tree_all_reduce",
+    "units",
+    "us",
+    "workload",
+]

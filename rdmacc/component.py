@@ -14,6 +14,7 @@ record       one per
 `Transfer`   message (each field belongs to one side; the sender's handlers and the receiver's keep apart)
 `Endpoint`   host
 `Egress`     port
+`Chip`       switch
 `Header`     packet: fields that the component adds to every packet of its scheme
 ===========  ==============================================================================================
 """
@@ -32,7 +33,7 @@ from rdmacc.records import Field, Record
 
 __all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
 
-RECORD_KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Header")
+RECORD_KINDS = ("Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Chip", "Header")
 """Names of the nested record classes, in the order in which engines lay them out."""
 
 
@@ -45,7 +46,7 @@ class Hook:
     name : str
         The handler's name.
     place : str
-        The records that are at hand: "sender", "receiver" or "port".
+        The records that are at hand: "sender", "receiver", "switch" or "port".
     offers : tuple of str
         Argument names that a handler may ask for.
     doc : str
@@ -62,6 +63,7 @@ _SENDER = ("params", "qp", "sender", "message", "transfer", "now")
 _RECEIVER = ("params", "host", "endpoint", "qp", "receiver", "message", "transfer", "now")
 _REPLIES = ("packet", "reply", "notice")
 _PORT = ("params", "port", "egress", "packet", "now")
+_SWITCH = ("params", "port", "chip", "message", "packet", "now")
 
 HOOKS: dict[str, Hook] = {
     hook.name: hook
@@ -78,6 +80,10 @@ HOOKS: dict[str, Hook] = {
         Hook("on_request", "receiver", (*_RECEIVER, *_REPLIES), "a request of the sender arrives"),
         Hook("on_announce", "receiver", _RECEIVER, "for each message of a group, after host.announce was set"),
         Hook("on_advertise", "receiver", (*_RECEIVER, "reply"), "for each queue pair to the host, after that"),
+        Hook("on_candidate", "receiver", _RECEIVER, "for each incoming message, after host.pick was set"),
+        Hook("on_pick", "receiver", (*_RECEIVER, "reply"), "for the one with the lowest message.key"),
+        Hook("on_route", "switch", _SWITCH, "a packet's next port is chosen; set packet.route or DEFLECT"),
+        Hook("on_deflect", "switch", _SWITCH, "another port was drawn for a deflected packet"),
         Hook("on_enqueue", "port", _PORT, "a packet is about to join a port's queue"),
         Hook("on_dequeue", "port", _PORT, "a packet has left the queue and goes to the link"),
     )
@@ -140,9 +146,12 @@ class Component:
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    classes : frozenset of int
+        Priority classes that the handlers give packets or messages, so that PFC keeps room for them.
     """
 
     pairwise: ClassVar[bool] = False
+    classes: ClassVar[frozenset[int]] = frozenset()
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -168,7 +177,7 @@ class Component:
                 raise ConfigError(name, value, allowed)
             value = converted
         low, high = meta.get("low"), meta.get("high")
-        if low is not None and not value >= low or high is not None and not value <= high:
+        if (low is not None and not value >= low) or (high is not None and not value <= high):
             bounds = [f"at least {low}"] if low is not None else []
             bounds += [f"at most {high}"] if high is not None else []
             raise ConfigError(name, value, " and ".join(bounds))
@@ -198,7 +207,7 @@ class Component:
         """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer."""
         offers = {name: hook.offers for name, hook in HOOKS.items()}
         for kind, field in cls.deadlines():
-            if kind == "Header" or not hasattr(cls, field.handler_name):
+            if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
                 raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a handler of that name")
             offers[field.handler_name] = TIMER_OFFERS[kind]
         for name, function in inspect.getmembers(cls, inspect.isfunction):

@@ -10,8 +10,8 @@ attachment, not for a host.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -84,6 +84,8 @@ class Fabric:
     """Number of candidates; shape N x A."""
     route_ports: Int32s
     """Lists of candidate ports, each ascending; a node's equal lists are stored once."""
+    down_ports: frozenset[int] = frozenset()
+    """Ports that have failed; no route uses them."""
 
     @classmethod
     def from_graph(cls, graph: Graph) -> Fabric:
@@ -123,6 +125,18 @@ class Fabric:
             route_count=route_count,
             route_ports=route_ports,
             **ports,
+        )
+
+    def without(self, ports: Sequence[int]) -> Fabric:
+        """Return the fabric with the routes that are left when ports have failed; the numbering stays."""
+        down = self.down_ports | set(ports)
+        gone = np.array(sorted(down), dtype=np.int64)
+        peer = self.port_peer.copy()
+        peer[gone] = self.port_node[gone]  # leads nowhere
+        first, count, routes = _route(self.is_host, self.node_first_port, self.port_node, peer, self.attachments)
+        last_port = np.where(np.isin(self.last_port, gone), -1, self.last_port).astype(np.int32)
+        return replace(
+            self, route_first=first, route_count=count, route_ports=routes, last_port=last_port, down_ports=down
         )
 
     def __repr__(self) -> str:
@@ -178,7 +192,7 @@ class Fabric:
         """
         column = self.attach[dst]
         if node == self.attachments[column]:
-            return () if node == dst else (int(self.last_port[dst]),)
+            return () if node == dst or self.last_port[dst] < 0 else (int(self.last_port[dst]),)
         if node == dst:
             return ()
         first = self.route_first[node, column]

@@ -1,4 +1,4 @@
-"""Faults: what goes wrong on links."""
+"""Faults: what goes wrong on links, and in the hosts' clocks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from rdmacc.errors import ConfigError
+from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
+from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Loss"]
+__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "Script"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,3 +33,80 @@ class Loss:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
                 raise ConfigError(f"Loss.{name}", value, "a probability, from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
+
+    Attributes
+    ----------
+    message : int
+        Row of the workload.
+    psn : int
+        Packet number in the message; for ACKs, NAKs and the like the number that they carry.
+    nth : int
+        Which transmission of that packet is lost, from 1.
+    kind : str
+        "data", "ack", "nak", "cnp", "credit", "request" or "advert".
+    """
+
+    message: int
+    psn: int
+    nth: int = 1
+    kind: str = "data"
+
+    def __post_init__(self) -> None:
+        for name, least in (("message", 0), ("psn", 0), ("nth", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ConfigError(f"Script.{name}", value, f"a whole number, at least {least}")
+        if self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
+            raise ConfigError("Script.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
+
+    @property
+    def kind_number(self) -> int:
+        """The kind as in `rdmacc.state`."""
+        return KIND_NAMES.index(self.kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkDown:
+    """The failure of a link, both directions, for good.
+
+    What is under way on it or queued for it is lost; routes are recomputed at once.
+
+    Attributes
+    ----------
+    link : (node, node)
+        The link, by its ends.
+    at_ps : quantity of time
+        When it fails.
+    """
+
+    link: tuple[Hashable, Hashable]
+    at_ps: Quantity
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clocks:
+    """Clocks of hosts that are not synchronised: each has an offset, each reading a jitter, both uniform.
+
+    Attributes
+    ----------
+    offset_ps, jitter_ps : quantity of time
+        Largest deviation to either side.
+    """
+
+    offset_ps: Quantity = 0
+    jitter_ps: Quantity = 0
+
+    def __post_init__(self) -> None:
+        for name in ("offset_ps", "jitter_ps"):
+            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}"))
+
+
+Fault = Loss | Script | LinkDown | Clocks

@@ -16,15 +16,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import workload as workloads
-from rdmacc.chance import hash63, stream_key
+from rdmacc.chance import hash63, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
 from rdmacc.errors import ConfigError
 from rdmacc.fabric import Fabric
-from rdmacc.faults import Loss
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
 from rdmacc.records import Field
 from rdmacc.scheme import Scheme
-from rdmacc.state import DATA_CLASS, Host, Message, Port, QueuePair
+from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 
 __all__ = ["Plan", "Watch", "make_plan"]
@@ -32,7 +32,7 @@ __all__ = ["Plan", "Watch", "make_plan"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
-_ECMP, _PORTS, _LOSS = 1, 2, 3
+_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER = 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Plan:
     start_ps: Ints
     group: Ints
     group_size: Ints
+    """Messages of the same group to the same host, itself included; 1 for messages without a group."""
     packets: Ints
     weight: npt.NDArray[np.float64]
     qp: Ints
@@ -88,7 +89,25 @@ class Plan:
     """Headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts."""
     shared_bytes: Ints
     """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
+    priority: Ints
+    """Class of each message's data packets."""
+    distance: Ints
+    """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
+    symmetric_salt: int
+    scripts: tuple[Script, ...]
+    link_downs: tuple[LinkDown, ...]
+    """In the order of their times."""
+    clock_offset_ps: Ints
+    """By node number."""
+    clock_jitter_ps: int
+    clock_key: Ints
+    has_trace: bool
     watches: tuple[Watch, ...]
+
+    @property
+    def has_clocks(self) -> bool:
+        """True if hosts' clocks deviate."""
+        return bool(self.clock_jitter_ps or self.clock_offset_ps.any())
 
     @property
     def n_messages(self) -> int:
@@ -108,7 +127,8 @@ def make_plan(
     *,
     seed: int = 0,
     probes: Sequence[Probe] = (),
-    faults: Sequence[Loss] = (),
+    faults: Sequence[Fault] = (),
+    has_trace: bool = False,
 ) -> Plan:
     """Return the plan of a scenario.
 
@@ -130,8 +150,8 @@ def make_plan(
     if packets.max() >= 2**31:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     group = frame["group"].fillna(-1).to_numpy(np.int64)
-    sizes_of_groups = pd.Series(group[group >= 0]).value_counts()
-    group_size = np.where(group >= 0, pd.Series(group).map(sizes_of_groups).fillna(1), 1).astype(np.int64)
+    announced = pd.Series(1, index=range(len(group))).groupby([group, dst]).transform("size").to_numpy(np.int64)
+    group_size = np.where(group >= 0, announced, 1)
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes
@@ -142,7 +162,12 @@ def make_plan(
     np.maximum.at(host_base_rtt, qp_dst, there + back)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
     loss_data, loss_control = _losses(fabric, faults)
-    headroom, shared = _buffers(fabric, scheme)
+    priority = _priorities(frame, scheme)
+    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()))
+    offsets, jitter = _clocks(fabric, faults, seed)
+    downs = [fault for fault in faults if isinstance(fault, LinkDown)]
+    for down in downs:
+        fabric.port(*down.link)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
         src=src, dst=dst, size_bytes=size, start_ps=frame["start_ps"].to_numpy(np.int64), group=group,
@@ -154,6 +179,11 @@ def make_plan(
         qp_port=_first_ports(fabric, salts, qp_src, qp_dst), reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
+        priority=priority, distance=_distances(fabric, scheme),
+        symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
+        link_downs=tuple(sorted(downs, key=lambda down: int(down.at_ps))),  # type: ignore[call-overload]
+        clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
+        has_trace=has_trace,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
         watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
     )  # fmt: skip
@@ -196,11 +226,57 @@ def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
     return ports
 
 
-def _losses(fabric: Fabric, faults: Sequence[Loss]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
+    """Return the class of each message: the workload's column `priority`, where it has one, else the scheme's."""
+    if "priority" not in frame:
+        return np.full(len(frame), scheme.data_priority, np.int64)
+    column = frame["priority"].fillna(scheme.data_priority)
+    wrong = ~column.isin(range(DATA_CLASS, NUM_CLASSES))
+    if wrong.any():
+        allowed = f"a class from {DATA_CLASS} to {NUM_CLASSES - 1}"
+        raise ConfigError(f"priority (row {frame.index[wrong][0]})", column[wrong].iloc[0], allowed)
+    return column.to_numpy(np.int64)
+
+
+def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
+    if scheme.routing != "symmetric":
+        return np.zeros((0, 0), np.int64)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(fabric.n_nodes))
+    graph.add_edges_from(zip(fabric.port_node.tolist(), fabric.port_peer.tolist(), strict=True))
+    distance = np.zeros((fabric.n_nodes, len(fabric.attachments)), np.int64)
+    for column, attachment in enumerate(fabric.attachments.tolist()):
+        for node, hops in nx.single_source_shortest_path_length(graph, attachment).items():
+            distance[node, column] = hops
+    return distance
+
+
+def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[Script, ...]:
+    scripts = tuple(fault for fault in faults if isinstance(fault, Script))
+    for script in scripts:
+        if script.message >= n_messages:
+            raise ConfigError("Script.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
+    return scripts
+
+
+def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, int]:
+    offsets = np.zeros(fabric.n_nodes, np.int64)
+    jitter = 0
+    for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
+        for node in fabric.hosts.tolist():
+            side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
+            offsets[node] = int(side * int(clocks.offset_ps))  # type: ignore[call-overload]
+        jitter = int(clocks.jitter_ps)  # type: ignore[call-overload]
+    return offsets, jitter
+
+
+def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
+        if not isinstance(fault, Fault):
+            raise ConfigError("faults", fault, "Loss(...), Script(...), LinkDown(...) or Clocks(...)")
         if not isinstance(fault, Loss):
-            raise ConfigError("faults", fault, "Loss(...)")
+            continue
         ports = (
             list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
         )
@@ -209,13 +285,14 @@ def _losses(fabric: Fabric, faults: Sequence[Loss]) -> tuple[npt.NDArray[np.floa
     return 1.0 - survives[0], 1.0 - survives[1]
 
 
-def _buffers(fabric: Fabric, scheme: Scheme) -> tuple[Ints, Ints]:
+def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int]) -> tuple[Ints, Ints]:
     headroom = np.zeros(fabric.n_ports, np.int64)
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
         largest = max(scheme.wire_bytes, scheme.ack_bytes, scheme.cnp_bytes)
-        classes = len({cls for cls in (scheme.data_priority, scheme.ack_priority) if cls >= DATA_CLASS})
+        used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
+        classes = sum(cls >= DATA_CLASS for cls in used)
         for port in np.flatnonzero(~fabric.is_host[fabric.port_peer]):
             rate, delay = float(fabric.port_rate_bps[port]), int(fabric.port_delay_ps[port])
             room = policy.headroom_bytes or headroom_bytes(rate, delay, largest)

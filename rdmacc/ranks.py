@@ -12,7 +12,7 @@ RANK_SHIFT = 40
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
 
 RANK_CLASSES = (
-    "start", "deliver", "wake", "pace", "sender_timer", "receiver_timer", "transfer_timer", "endpoint_timer",
+    "start", "deliver", "wake", "shape", "pace", "sender_timer", "receiver_timer", "transfer_timer", "endpoint_timer",
     "egress_timer", "probe",
 )  # fmt: skip
 """Classes of events, first to last."""

@@ -1,6 +1,6 @@
 """Records: one declaration of a protocol's state, for both engines.
 
-A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float` and `Deadline`. The reference engine
+A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats` and `Deadline`. The reference engine
 makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same field names.
 
 A `Deadline` is a time in picoseconds at which the engine calls a handler: the field `alpha_timer_ps` is served by
@@ -18,14 +18,14 @@ the handler `on_alpha_timer`. A handler arms it by writing a time, cancels it by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["NEVER", "Byte", "Deadline", "Field", "Float", "Int", "Int32", "Record", "record_dtype"]
+__all__ = ["NEVER", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype"]
 
 NEVER = 2**62
 """A time that does not come: later than any event (53 days of simulated time)."""
@@ -38,13 +38,14 @@ BANNED_NAMES = frozenset(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a record: its NumPy type code, default, and whether it is a deadline."""
+    """One field of a record: its NumPy type code, default, whether it is a deadline, its length (0: one number)."""
 
     code: str
     default: int | float
     doc: str = ""
     is_deadline: bool = False
     name: str = ""
+    length: int = 0
 
     @property
     def armed_name(self) -> str:
@@ -77,6 +78,16 @@ def Float(default: float = 0.0, doc: str = "") -> float:
     return Field("f8", float(default), doc)  # type: ignore[return-value]
 
 
+def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
+    """Declare an array of 64-bit integers of fixed length."""
+    return Field("i8", default, doc, length=length)  # type: ignore[return-value]
+
+
+def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
+    """Declare an array of 64-bit floating-point numbers of fixed length."""
+    return Field("f8", float(default), doc, length=length)  # type: ignore[return-value]
+
+
 def Deadline(doc: str = "") -> int:
     """Declare a deadline, in ps; its name must end in `_timer_ps`."""
     return Field("i8", NEVER, doc, is_deadline=True)  # type: ignore[return-value]
@@ -107,11 +118,15 @@ def _named(field: Field, name: str, owner: str) -> Field:
         raise ConfigError(f"{owner}.{name}", name, "a field name that is not an attribute of NumPy's arrays")
     if field.is_deadline and not name.endswith("_timer_ps"):
         raise ConfigError(f"{owner}.{name}", name, "a deadline's name must end in '_timer_ps'")
-    return Field(field.code, field.default, field.doc, field.is_deadline, name)
+    return replace(field, name=name)
 
 
 def _make_reset(fields: tuple[Field, ...]) -> Any:
-    lines = [f"    self.{field.name} = {field.default!r}" for field in fields]
+    lines = [
+        f"    self.{field.name} = {field.default!r}" if not field.length else
+        f"    self.{field.name} = [{field.default!r}] * {field.length}"
+        for field in fields
+    ]  # fmt: skip
     lines += [f"    self.{field.armed_name} = {NEVER}" for field in fields if field.is_deadline]
     namespace: dict[str, Any] = {}
     exec("def reset(self):\n" + "\n".join(lines or ["    pass"]), namespace)
@@ -140,14 +155,14 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
 
     A deadline is followed by its `_armed` companion. Raises `ConfigError` if two records share a field name.
     """
-    columns: list[tuple[str, str]] = []
+    columns: list[Any] = []
     seen: set[str] = set()
     for record in records:
         for field in record.fields:
             if field.name in seen:
                 raise ConfigError(field.name, record.__qualname__, "a field name that no other record uses")
             seen.add(field.name)
-            columns.append((field.name, field.code))
+            columns.append((field.name, field.code, (field.length,)) if field.length else (field.name, field.code))
             if field.is_deadline:
                 columns.append((field.armed_name, "i8"))
     return np.dtype(columns, align=True)

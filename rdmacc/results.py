@@ -19,6 +19,7 @@ from rdmacc.plan import Plan
 from rdmacc.plotting import ResultPlots
 from rdmacc.state import HOST_NIC
 from rdmacc.summary import Summary, percentile
+from rdmacc.trace import trace_frame
 from rdmacc.units import format_time
 
 __all__ = ["Result"]
@@ -114,6 +115,19 @@ class Result:
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
+    def packet_trace(self) -> pd.DataFrame:
+        """What happened to every packet (see `rdmacc.trace.trace_frame`); for runs with ``trace=True``.
+
+        Raises
+        ------
+        ConfigError
+            If no trace was kept.
+        """
+        if self.outcome.trace is None:
+            raise ConfigError("trace", False, "True, given to simulate(), for a trace to be kept")
+        return trace_frame(self.outcome.trace, self.plan.fabric)
+
+    @cached_property
     def ports(self) -> pd.DataFrame:
         """Counters of each port: one row for each direction of a link."""
         fabric = self.plan.fabric
@@ -155,6 +169,8 @@ class Result:
             "pfc_paused_ps": int(ports["paused_ps"].sum()),
             "pfc_violations": int(ports["violations"].sum()),
             "dropped_packets": int(ports["dropped_packets"].sum()),
+            "trimmed_packets": int(ports["trimmed_packets"].sum()),
+            "deflected_packets": int(ports["deflected_packets"].sum()),
             "lost_packets": int(ports["lost_packets"].sum()),
             "peak_queue_bytes": int(ports["peak_queue_bytes"][classes != HOST_NIC].max(initial=0)),
             "peak_buffer_bytes": int(self.outcome.buffer_peak_bytes.max(initial=0)),

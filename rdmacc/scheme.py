@@ -17,6 +17,7 @@ from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
+from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 from rdmacc.switch.red import EcnStep, Red
 
 __all__ = ["SCHEMES", "Scheme", "as_scheme", "register", "scheme", "scheme_table"]
@@ -38,6 +39,8 @@ class Scheme(Component):
         What ports do to packets: marking, stamping, trimming.
     buffer : Pfc or DropTail
         How switches share their buffers, lossless or lossy.
+    queueing : Queueing
+        How ports choose among classes.
     """
 
     name: str = "custom"
@@ -45,6 +48,10 @@ class Scheme(Component):
     control: tuple[Component, ...] = ()
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
+    queueing: Queueing = dataclasses.field(default_factory=Queueing)
+    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin")
+    nic_order: str = param("round-robin", "round-robin or srpt: which ready queue pair a NIC serves")
+    start_delay_ps: int = param("0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us")
     payload_bytes: int = param("1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20)
     header_bytes: int = param("48B", "headers of a data packet", unit="bytes", source="HPCC simulator, without INT", high=2**16)
     ack_bytes: int = param("64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16)
@@ -63,6 +70,12 @@ class Scheme(Component):
             component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
             raise ConfigError("buffer", self.buffer, "Pfc(...) or DropTail(...)")
+        if not isinstance(self.queueing, Queueing):
+            raise ConfigError("queueing", self.queueing, "Queueing(...)")
+        if self.routing not in ROUTINGS:
+            raise ConfigError("routing", self.routing, f"one of {', '.join(ROUTINGS)}")
+        if self.nic_order not in NIC_ORDERS:
+            raise ConfigError("nic_order", self.nic_order, f"one of {', '.join(NIC_ORDERS)}")
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
 
     @property
@@ -94,9 +107,9 @@ class Scheme(Component):
             if name in own:
                 result = dataclasses.replace(result, **{name: value})
                 continue
-            owners = [part for part in (*result.components, result.buffer) if name in _parameters(part)]
+            owners = [part for part in (*result.components, result.buffer, result.queueing) if name in _parameters(part)]
             if len(owners) != 1:
-                known = sorted(own.union(*(_parameters(part) for part in (*self.components, self.buffer))))
+                known = sorted(own.union(*(_parameters(part) for part in (*self.components, self.buffer, self.queueing))))
                 allowed = f"one of {', '.join(known)}" if not owners else "a name that only one component has"
                 raise ConfigError(f"parameter of scheme {self.name!r}", name, allowed)
             result = result._swap(owners[0], dataclasses.replace(owners[0], **{name: value}))  # type: ignore[type-var]
@@ -109,6 +122,7 @@ class Scheme(Component):
             control=tuple(new if part is old else part for part in self.control),
             switch=tuple(new if part is old else part for part in self.switch),
             buffer=new if self.buffer is old else self.buffer,
+            queueing=new if self.queueing is old else self.queueing,
         )
 
 
@@ -172,7 +186,7 @@ def scheme_table(value: str | Scheme) -> list[dict[str, Any]]:
     """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc."""
     rows = []
     chosen = as_scheme(value)
-    for part in (*chosen.components, chosen.buffer, chosen):
+    for part in (*chosen.components, chosen.buffer, chosen.queueing, chosen):
         for field in dataclasses.fields(part):  # type: ignore[arg-type]
             if "doc" in field.metadata:
                 row = {"component": type(part).__name__, "parameter": field.name, "value": getattr(part, field.name)}

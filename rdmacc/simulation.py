@@ -14,18 +14,22 @@ from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.select import make_engine
 from rdmacc.errors import ConfigError, DeadlockError, StalledError
-from rdmacc.faults import Loss
+from rdmacc.faults import Fault
 from rdmacc.plan import make_plan
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results import Result
 from rdmacc.scheme import Scheme, as_scheme
-from rdmacc.units import Quantity, ms, time_ps
+from rdmacc.units import Quantity, ms, s, time_ps
 
 __all__ = ["Simulation", "simulate"]
 
 _SLICE_PS = ms(1)
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
+
+
+_STALL_PS = s(10)
+"""If no packet moves for so long, only timers are left that lead nowhere."""
 
 
 class Simulation:
@@ -45,8 +49,10 @@ class Simulation:
         Seed of all randomness.
     probes : sequence of Probe
         What to record while running.
-    faults : sequence of Loss
-        What goes wrong on links.
+    faults : sequence of Loss, Script, LinkDown or Clocks
+        What goes wrong on links and with hosts' clocks.
+    trace : bool
+        Keep what happens to every packet, for `result.trace`.
 
     Raises
     ------
@@ -63,12 +69,16 @@ class Simulation:
         engine: str = "auto",
         seed: int = 0,
         probes: Sequence[Probe] = (),
-        faults: Sequence[Loss] = (),
+        faults: Sequence[Fault] = (),
+        trace: bool = False,
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
-        self.plan = make_plan(topology, workload, chosen, seed=seed, probes=probes, faults=faults)
+        self.plan = make_plan(topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace)
+        self._fabric = self.plan.fabric
+        self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
+        self._moved = self._moved_ps = 0
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
 
@@ -110,12 +120,17 @@ class Simulation:
                 upcoming_ps = self.engine.next_event_ps()
                 if upcoming_ps - self.now_ps >= _SLICE_PS:  # all is quiet: look before retransmission timers blur it
                     self._raise_if_deadlocked()
-                if upcoming_ps == NEVER and until is None:
+                if upcoming_ps == NEVER and until is None and not self._link_downs:
                     raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
+                if self._link_downs:
+                    stop_ps = min(stop_ps, int(self._link_downs[0].at_ps))  # type: ignore[call-overload]
                 self.engine.run(stop_ps)
+                self._fail_links()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
+                if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
+                    self._raise_if_nothing_moved()
                 self._advance(bar, until_ps)
         finally:
             self._wall_s += time.perf_counter() - begin
@@ -126,11 +141,26 @@ class Simulation:
         """Return the result so far."""
         return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
 
+    def _fail_links(self) -> None:
+        """Take down the links whose time has come, and route around them."""
+        while self._link_downs and self._link_downs[0].at_ps <= self.now_ps and not self.is_finished:  # type: ignore[operator]
+            one, other = self._link_downs.pop(0).link
+            ports = self._fabric.port(one, other), self._fabric.port(other, one)
+            self._fabric = self._fabric.without(ports)
+            self.engine.fail_link(ports, self._fabric)
+
     def _raise_if_deadlocked(self) -> None:
         ports = find_deadlock(self.plan, self.engine.pfc_state())
         if ports:
             error = DeadlockError(ports, self.now_ps)
             raise self._with_result(error)
+
+    def _raise_if_nothing_moved(self) -> None:
+        ports = self.engine.outcome().ports
+        moved = int(ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum())
+        if moved == self._moved:
+            raise self._stalled()
+        self._moved, self._moved_ps = moved, self.now_ps
 
     def _stalled(self) -> Exception:
         outcome = self.engine.outcome()
@@ -167,7 +197,8 @@ def simulate(
     seed: int = 0,
     until: Quantity | None = None,
     probes: Sequence[Probe] = (),
-    faults: Sequence[Loss] = (),
+    faults: Sequence[Fault] = (),
+    trace: bool = False,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
@@ -187,6 +218,6 @@ def simulate(
     [1.97, 1.98]
     """
     simulation = Simulation(
-        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults
+        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace
     )
     return simulation.run(until, progress=progress)

@@ -9,9 +9,9 @@ from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 __all__ = [
-    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "DATA", "DATA_CLASS", "DROP", "HOST_NIC", "IDLE",
+    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "CREDITS", "DATA", "DATA_CLASS", "DEFLECT", "DROP", "HOST_NIC", "IDLE",
     "IN_NETWORK",
-    "KIND_NAMES", "LAST_HOP", "MAC", "NAK", "NONE", "NUM_CLASSES", "PACING", "PAUSE", "READY", "REQUEST", "RESUME", "UNLIMITED",
+    "KIND_NAMES", "LAST_HOP", "MAC", "NAK", "NONE", "NUM_CLASSES", "PACING", "PAUSE", "READY", "REQUEST", "RESUME", "TRIM", "TRIM_TAIL", "UNLIMITED",
     "Host", "Message", "Packet", "Port", "QueuePair",
 ]  # fmt: skip
 
@@ -19,16 +19,17 @@ __all__ = [
 NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, PAUSE, RESUME = range(10)
 KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert", "pause", "resume")
 
-# Priority classes, lower first. MAC holds PFC frames only; CONTROL, the highest of the eight 802.1Q classes, holds
-# ACKs, NAKs, CNPs and credits; PFC pauses the classes from DATA_CLASS on.
-MAC, CONTROL, DATA_CLASS = 0, 1, 2
-NUM_CLASSES = 9
+# Priority classes, lower first. MAC holds PFC frames only, CREDITS what a switch rate-limits (ExpressPass). CONTROL, the
+# highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
+MAC, CREDITS, CONTROL, DATA_CLASS = range(4)
+NUM_CLASSES = 10
 
 # A queue pair: has nothing to send, waits for its pacing time, or waits in line for its NIC.
 IDLE, PACING, READY = range(3)
 
-# What a switch feature decides about a packet.
-ACCEPT, DROP = range(2)
+# What a switch feature decides about a packet: queue it, drop it, cut its payload off, cut the payload of the last
+# packet of its queue off and queue this one, or (in on_route) send it another way.
+ACCEPT, DROP, TRIM, TRIM_TAIL, DEFLECT = range(5)
 
 UNLIMITED = 2**62
 """A window or a number of credits that never binds."""
@@ -47,8 +48,10 @@ class Packet(Record):
     priority = Byte(doc="priority class (w in replies)")
     ce = Byte(doc="1 if congestion experienced: marked by ECN (w)")
     accepted = Byte(doc="1 if loss recovery takes the packet (w by recovery)")
-    verdict = Byte(doc="ACCEPT or DROP (w by switch features)")
-    sent_ps = Int(doc="when its NIC put the first bit on the link")
+    verdict = Byte(doc="ACCEPT, DROP, TRIM, TRIM_TAIL or DEFLECT (w by switch features)")
+    is_trimmed = Byte(doc="1 if a switch cut its payload off")
+    route = Int32(-1, doc="port to leave this switch by, -1 for the routing's choice (w in on_route)")
+    sent_ps = Int(doc="when its NIC put the first bit on the link, by the sender's clock")
 
 
 class Message(Record):
@@ -59,7 +62,7 @@ class Message(Record):
     src = Int32()
     dst = Int32()
     group = Int32(-1, doc="incast or coflow, -1 for none")
-    group_size = Int32(1, doc="messages of the group")
+    group_size = Int32(1, doc="messages of the group to the same host")
     packets = Int32(doc="number of packets")
     payload_bytes = Int32(doc="payload of every packet but the last")
     size_bytes = Int()
@@ -75,6 +78,8 @@ class Message(Record):
     retransmissions = Int32(doc="packets sent again")
     timeouts = Int32(doc="expired retransmission timers (w by recovery)")
     failed = Byte(doc="1 when recovery gave up (w by recovery)")
+    priority = Byte(DATA_CLASS, doc="class of its data packets (w)")
+    key = Int(doc="in on_candidate: its place among the host's incoming messages, lowest first; NEVER for none (w)")
 
 
 class QueuePair(Record):
@@ -111,6 +116,8 @@ class Host(Record):
     rx_wire_bytes = Int(doc="bytes received, all kinds of packets")
     rx_packets = Int()
     announce = Byte(doc="w: 1 asks the engine to call on_announce for the packet's group, then on_advertise")
+    pick = Byte(doc="w: 1 asks it to call on_candidate for each incoming message, then on_pick for the lowest key")
+    clock_ps = Int(doc="now, by the host's clock")
 
 
 class Port(Record):
@@ -121,12 +128,15 @@ class Port(Record):
     queue_bytes = Int(doc="data bytes waiting; at a NIC: one full packet for each queue pair that is ready")
     peak_queue_bytes = Int()
     rate_bps = Float()
+    paused = Int32(doc="bit mask of the classes that PFC has stopped")
     tx_bytes = Int(doc="bytes sent since the start, all kinds of packets")
     tx_data_packets = Int()
     tx_control_packets = Int()
     marked_packets = Int(doc="data packets marked here")
     dropped_packets = Int(doc="packets dropped at this queue: buffer full, or a feature's verdict")
     violations = Int(doc="packets from this link dropped because the headroom behind it was full")
+    trimmed_packets = Int(doc="data packets whose payload was cut off here")
+    deflected_packets = Int(doc="packets that a feature sent elsewhere instead of here")
     lost_packets = Int(doc="packets lost on the link behind this port (faults)")
     pauses = Int(doc="PAUSE frames that stopped this port")
     paused_ps = Int(doc="time during which some class was paused")

@@ -9,9 +9,16 @@ import numpy as np
 import pandas as pd
 
 import rdmacc
-from rdmacc.faults import Loss
+from rdmacc.chance import uniform
+from rdmacc.component import Component, param
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
+from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.scheme import SCHEMES, Scheme
+from rdmacc.state import (
+    CONTROL, CREDIT, CREDITS, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, NUM_CLASSES, TRIM, TRIM_TAIL,
+)  # fmt: skip
+from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -26,13 +33,14 @@ class Scenario:
     scheme: Scheme
     seed: int
     probes: tuple[Probe, ...]
-    faults: tuple[Loss, ...]
+    faults: tuple[Fault, ...]
     until: str | None
+    has_trace: bool
 
     def arguments(self) -> dict[str, object]:
         return {
             "topology": self.topology, "workload": self.workload, "scheme": self.scheme, "seed": self.seed,
-            "probes": self.probes, "faults": self.faults,
+            "probes": self.probes, "faults": self.faults, "trace": self.has_trace,
         }  # fmt: skip
 
 
@@ -43,13 +51,137 @@ def draw(number: int) -> Scenario:
     hosts = rdmacc.topology.hosts(topology)
     workload = _workload(rng, hosts)
     scheme = _scheme(rng)
-    faults = ()
+    faults = _faults(rng, topology, len(workload))
+    # Spraying reorders packets, which go-back-N takes for losses.
+    lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc) or scheme.routing.startswith("spray")
+    until = "1ms" if lossy or rng.random() < 0.2 else None
+    if scheme.routing.startswith("spray"):  # and goes back all the time
+        until = "100us"
+    seed, probes = int(rng.integers(100)), _probes(rng, topology, len(workload))
+    return Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trimmer(Component):
+    """Cut payloads off when a queue is long, of this packet or of the last one, by a coin."""
+
+    limit_bytes: int = param("8kB", "longest queue", unit="bytes")
+
+    @staticmethod
+    def on_enqueue(params, port, packet):
+        if port.queue_bytes > 3 * params.limit_bytes:
+            packet.verdict = DROP
+        elif port.queue_bytes > params.limit_bytes:
+            heads = uniform(port.chance_key, port.chance_count) < 0.5
+            port.chance_count += 1
+            packet.verdict = TRIM if heads else TRIM_TAIL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deflector(Component):
+    """Send the first packet of a message elsewhere when its port is crowded, and the others after it."""
+
+    threshold_bytes: int = param("5kB", "crowded above this", unit="bytes")
+
+    class Chip(Record):
+        """Which message was sent where."""
+
+        messages = Ints(4, -1)
+        ports = Ints(4, -1)
+        taken = Int32()
+
+    class Header(Record):
+        """Deflections that are left."""
+
+        tokens = Byte()
+
+    @staticmethod
+    def on_send(packet):
+        packet.tokens = 2
+
+    @staticmethod
+    def on_route(params, port, chip, message, packet):
+        for i in range(4):
+            if chip.messages[i] == message.number * 4 + packet.tokens:
+                packet.route = chip.ports[i]
+                packet.tokens -= 1
+                return
+        if packet.psn == 0 and packet.tokens > 0 and port.link_class == IN_NETWORK:
+            if port.queue_bytes >= params.threshold_bytes:
+                packet.verdict = DEFLECT
+
+    @staticmethod
+    def on_deflect(port, chip, message, packet):
+        chip.messages[chip.taken] = message.number * 4 + packet.tokens
+        chip.ports[chip.taken] = port.number
+        chip.taken = (chip.taken + 1) % 4
+        packet.tokens -= 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picker(Component):
+    """A receiver that now and then tells the shortest incoming message something."""
+
+    class Endpoint(Record):
+        """A tick."""
+
+        tick_timer_ps = Deadline()
+        ticks = Int32()
+
+    class Header(Record):
+        """The receiver's clock."""
+
+        reading_ps = Int()
+
+    class Sender(Record):
+        """What the receiver said last."""
+
+        heard_ps = Int()
+
+    @staticmethod
+    def on_data(endpoint, host, packet, reply, now):
+        reply.reading_ps = host.clock_ps - packet.sent_ps
+        if endpoint.tick_timer_ps > now + 3_000_000:
+            endpoint.tick_timer_ps = now + 3_000_000
+
+    @staticmethod
+    def on_tick_timer(endpoint, host, now):
+        endpoint.ticks += 1
+        host.pick = 1
+
+    @staticmethod
+    def on_candidate(message):
+        message.key = message.packets - message.received_packets
+
+    @staticmethod
+    def on_pick(host, endpoint, reply, now):
+        reply.kind = CREDIT
+        if endpoint.ticks % 2 == 0:
+            endpoint.ticks += 1
+            host.pick = 1
+
+    @staticmethod
+    def on_credit(sender, packet, now):
+        sender.heard_ps = now
+
+    @staticmethod
+    def on_ack(sender, packet):
+        sender.heard_ps = packet.reading_ps
+
+
+def _faults(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tuple[Fault, ...]:
+    faults: list[Fault] = []
     if rng.random() < 0.3:
-        faults = (Loss(data=float(rng.choice([0.0, 0.001, 0.02])), control=float(rng.choice([0.0, 0.001, 0.02]))),)
-    lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc)
-    until = "3ms" if lossy or rng.random() < 0.2 else None
-    return Scenario(number, topology, workload, scheme, int(rng.integers(100)), _probes(rng, topology, len(workload)),
-                    faults, until)  # fmt: skip
+        faults.append(Loss(data=float(rng.choice([0.0, 0.001, 0.02])), control=float(rng.choice([0.0, 0.001, 0.02]))))
+    for _ in range(int(rng.choice([0, 0, 0, 2]))):
+        message, psn, kind = int(rng.integers(n_messages)), int(rng.integers(20)), str(rng.choice(["data", "ack", "nak"]))
+        faults.append(Script(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
+    if rng.random() < 0.15:
+        links = list(topology.edges)
+        faults.append(LinkDown(link=links[int(rng.integers(len(links)))], at_ps=int(rng.integers(30_000_000))))
+    if rng.random() < 0.15:
+        faults.append(Clocks(offset_ps="1us", jitter_ps="100ns"))
+    return tuple(faults)
 
 
 def _topology(rng: np.random.Generator) -> nx.Graph:
@@ -97,6 +229,7 @@ def _workload(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
                 "size_bytes": int(rng.choice([1, 999, 1000, 1001, 8_000, 64_000, 200_000])),
                 "start_ps": int(rng.choice([0, 0, 1, 80_000, int(rng.integers(20_000_000))])),
                 "group": int(rng.integers(3)) if rng.random() < 0.5 else pd.NA,
+                "priority": int(rng.choice([DATA_CLASS, DATA_CLASS, DATA_CLASS + 1, NUM_CLASSES - 1])),
                 "after": after, "weight": float(rng.choice([1.0, 2.0, 0.5])),
             }
         )  # fmt: skip
@@ -109,7 +242,8 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         alpha, limit = float(rng.choice([0.1, 1.0])), int(rng.choice([0, 5_000, 50_000]))
         scheme = replace(scheme, buffer=rdmacc.DropTail(alpha=alpha, limit_bytes=limit))
     elif rng.random() < 0.5:
-        scheme = replace(scheme, buffer=rdmacc.Pfc(alpha=float(rng.choice([0.01, 0.125, 1.0])), reserve_bytes=1000))
+        alpha = float(rng.choice([0.002, 0.01, 0.125, 1.0]))
+        scheme = replace(scheme, buffer=rdmacc.Pfc(alpha=alpha, reserve_bytes=1000))
     if rng.random() < 0.5:
         kmin = int(rng.choice([0, 2_000, 20_000]))
         red = rdmacc.Red(
@@ -117,13 +251,29 @@ def _scheme(rng: np.random.Generator) -> Scheme:
             at_dequeue=bool(rng.random() < 0.5), at_nic=bool(rng.random() < 0.5),
         )  # fmt: skip
         scheme = replace(scheme, switch=(red,))
+    if rng.random() < 0.4:
+        scheme = scheme.replace(
+            routing=str(rng.choice(ROUTINGS)), nic_order=str(rng.choice(NIC_ORDERS)),
+            start_delay_ps=str(rng.choice(["0us", "3us"])),
+        )  # fmt: skip
+    if rng.random() < 0.3:
+        scheme = replace(scheme, switch=(*scheme.switch, Trimmer(limit_bytes=int(rng.choice([3_000, 20_000])))))
+        queueing = Queueing(
+            wrr_ratio=int(rng.choice([0, 2, 10])), control_limit_bytes=int(rng.choice([0, 1_000])),
+            credit_fraction=float(rng.choice([0.0, 0.05])), trimmed_priority=int(rng.choice([CREDITS, CONTROL])),
+        )  # fmt: skip
+        scheme = replace(scheme, queueing=queueing)
+    if rng.random() < 0.3:
+        scheme = replace(scheme, switch=(*scheme.switch, Deflector(threshold_bytes=int(rng.choice([0, 5_000])))))
+    if rng.random() < 0.3:
+        scheme = replace(scheme, control=(*scheme.control, Picker()))
     changes = {
         "payload_bytes": int(rng.choice([256, 1000, 4096])),
         "ack_every_packets": int(rng.choice([1, 1, 4])),
         "timeout_ps": str(rng.choice(["50us", "400us", "1ms"])),
         "nak_interval_ps": str(rng.choice(["0us", "20us", "500us"])),
         "retry_limit": int(rng.choice([2, 7])),
-        "ack_priority": int(rng.choice([1, 1, 2])),
+        "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     }
     return scheme.replace(**changes)
 

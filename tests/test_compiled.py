@@ -48,7 +48,7 @@ def test_event_queue_orders_as_heapq_does():
     for _ in range(20_000):
         event = (int(rng.integers(20)), int(rng.integers(20)) << 40)
         choice = rng.random()
-        if not expected or choice < 0.45 and len(expected) < capacity:
+        if not expected or (choice < 0.45 and len(expected) < capacity):
             heapq.heappush(expected, event)
             _push(g.ctypes.data, *event)
         elif choice < 0.7:

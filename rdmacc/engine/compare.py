@@ -32,6 +32,9 @@ def differences(one: Outcome, other: Outcome) -> list[str]:
     ):
         if not np.array_equal(times, their_times) or not np.array_equal(values, their_values):
             found.append(f"samples of probe {number}")
+    if one.trace is not None and other.trace is not None:
+        if len(one.trace) != len(other.trace) or (one.trace != other.trace).any():
+            found.append("trace")
     return found
 
 

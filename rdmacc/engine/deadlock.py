@@ -42,7 +42,7 @@ def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
             taken = max(0, stays[queue] - policy.reserve_bytes)
             threshold = policy.alpha * max(0, int(plan.shared_bytes[node]) - used[node])
             can_move = sum(state.ingress[queue]) > stays[queue]
-            if stays[queue] == 0 or can_move and (taken == 0 or taken + policy.xon_offset_bytes <= threshold):
+            if stays[queue] == 0 or (can_move and (taken == 0 or taken + policy.xon_offset_bytes <= threshold)):
                 released.add(queue)
         if not released:
             break

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 
 __all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "Engine", "Outcome", "PfcState"]
@@ -18,7 +19,7 @@ MESSAGE_COUNTERS = (
 )  # fmt: skip
 PORT_COUNTERS = (
     "tx_bytes", "tx_data_packets", "tx_control_packets", "marked_packets", "dropped_packets", "violations",
-    "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
+    "trimmed_packets", "deflected_packets", "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
 )  # fmt: skip
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
 
@@ -39,6 +40,8 @@ class Outcome:
         For each probe.
     now_ps : int
         Simulated time.
+    trace : structured array or None
+        What happened to every packet (`rdmacc.trace.ROW`), if it was asked for.
     """
 
     messages: dict[str, npt.NDArray[np.int64]]
@@ -48,7 +51,7 @@ class Outcome:
     totals: dict[str, int]
     samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
     now_ps: int
-    extra: dict[str, Any] = field(default_factory=dict)
+    trace: npt.NDArray[np.void] | None = None
 
 
 @dataclass
@@ -91,6 +94,9 @@ class Engine(Protocol):
 
     def outcome(self) -> Outcome:
         """Return the counters so far."""
+
+    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
+        """Take a link down, both directions; `fabric` has the routes without it."""
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

@@ -11,9 +11,11 @@ Assumptions where the paper is silent:
   and go first in, first out (III-B).
 - n is advertised in the states "no congestion" and "receiver congestion", and is 1 in "non-receiver congestion":
   advertising 1 without marks would make the rates bounce each time the queue drains (III-C, figure 5).
-- Receive throughput counts all bytes on the host's link, over a window of half to one base RTT that restarts after
-  an idle period, of 10 packets at least; "equal to the line rate" means at least 0.95 of it.
-- Non-receiver congestion ends after 50 us (DCQCN's CNP interval) without marks, or when the line is full again.
+- Receive throughput counts all bytes on the host's link, over a window of half to one base RTT, longer if it would hold
+  fewer than 10 packets; the window restarts after an idle period. "Equal to the line rate" means at least 0.95 of it.
+  Before the window holds 10 packets, marks count as receiver congestion, unless the state is already the other one.
+- Non-receiver congestion ends after 50 us (DCQCN's CNP interval), or one base RTT if that is longer, without marks, or
+  when the line is full again.
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
 """
 
@@ -26,7 +28,7 @@ from rdmacc.component import Component, param
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Record
 from rdmacc.state import ADVERT
 
-__all__ = ["NO_CONGESTION", "NON_RECEIVER_CONGESTION", "RECEIVER_CONGESTION", "Dasr"]
+__all__ = ["NON_RECEIVER_CONGESTION", "NO_CONGESTION", "RECEIVER_CONGESTION", "Dasr"]
 
 NO_CONGESTION, RECEIVER_CONGESTION, NON_RECEIVER_CONGESTION = range(3)
 
@@ -45,7 +47,7 @@ class Dasr(Component):
     idle_ps: int = param("2s", "a sender idle for so long leaves the set", unit="ps", source="III-B", low=1)
     announced_idle_ps: int = param("2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1)
     full_fraction: float = param(0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0)
-    full_packets: int = param(10, "fewer packets in the window give no verdict", low=1)
+    full_packets: int = param(10, "the window holds so many packets at least", low=1)
     unmarked_ps: int = param("50us", "without marks for so long, non-receiver congestion is over", unit="ps", low=1)
 
     class Sender(Record):
@@ -198,7 +200,10 @@ def classify(params, host, endpoint, packet, now):
         endpoint.old_start_ps = endpoint.new_start_ps
         endpoint.old_bytes = endpoint.new_bytes
         endpoint.old_packets = endpoint.new_packets
-    elif now - endpoint.new_start_ps >= window_ps // 2:
+    elif (
+        now - endpoint.new_start_ps >= window_ps // 2
+        and host.rx_packets - endpoint.new_packets >= params.full_packets
+    ):
         endpoint.old_start_ps = endpoint.new_start_ps
         endpoint.old_bytes = endpoint.new_bytes
         endpoint.old_packets = endpoint.new_packets
@@ -210,15 +215,14 @@ def classify(params, host, endpoint, packet, now):
         endpoint.marked_ps = now
     unmarked_ps = now - endpoint.marked_ps
     if endpoint.congestion == NON_RECEIVER_CONGESTION:
-        is_marked = unmarked_ps < params.unmarked_ps
+        is_marked = unmarked_ps < max(params.unmarked_ps, window_ps)
     else:
         is_marked = unmarked_ps < window_ps
     if not is_marked:
         endpoint.congestion = NO_CONGESTION
-    else:
+    elif host.rx_packets - endpoint.old_packets >= params.full_packets:
         line_bytes = (now - endpoint.old_start_ps) * host.line_bps / 8e12
-        is_full = (
-            host.rx_packets - endpoint.old_packets < params.full_packets
-            or host.rx_wire_bytes - endpoint.old_bytes >= params.full_fraction * line_bytes
-        )
+        is_full = host.rx_wire_bytes - endpoint.old_bytes >= params.full_fraction * line_bytes
         endpoint.congestion = RECEIVER_CONGESTION if is_full else NON_RECEIVER_CONGESTION
+    elif endpoint.congestion == NO_CONGESTION:
+        endpoint.congestion = RECEIVER_CONGESTION

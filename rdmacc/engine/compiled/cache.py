@@ -26,7 +26,8 @@ __all__ = ["cache_folder", "caching_in", "source_hash"]
 _KEPT = 4
 
 
-_SOURCES = ("engine/compiled/*.py", "chance.py", "fabric.py", "ranks.py", "records.py", "state.py", "switch/buffer.py")
+_SOURCES = ("engine/compiled/*.py", "chance.py", "fabric.py", "ranks.py", "records.py", "state.py", "switch/buffer.py",
+            "switch/queueing.py", "trace.py")  # fmt: skip
 """What the kernel is compiled from, or takes constants and layouts from."""
 
 

@@ -18,16 +18,32 @@ from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
-    CACHE_LINE, GLOBALS, HOST, INGRESS, MESSAGE, PACKET, PORT, QP, QUEUE, RECORDS, SAMPLE, SWITCH, WATCH, Layout,
+    CACHE_LINE,
+    GLOBALS,
+    HOST,
+    INGRESS,
+    MESSAGE,
+    PACKET,
+    PORT,
+    QP,
+    QUEUE,
+    RECORDS,
+    SAMPLE,
+    SWITCH,
+    WATCH,
+    Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import calls_of, records_of
 from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState
 from rdmacc.engine.reference.events import RANKS
+from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
+from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.trace import ROW
 
 __all__ = ["CompiledEngine", "compiled_kernel"]
 
@@ -40,7 +56,7 @@ _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
 
 @cache
-def compiled_kernel() -> tuple[Any, Any]:
+def compiled_kernel() -> tuple[Any, Any, Any]:
     """Return the kernel, compiled now if this version of the sources has never run here."""
     folder = cache_folder()
     is_new = not any(folder.rglob("*.nbi"))
@@ -50,10 +66,11 @@ def compiled_kernel() -> tuple[Any, Any]:
     with caching_in(folder):
         compile_now = {"cache": True, "error_model": "numpy"}
         run = numba.njit("int64(int64, int64, int64)", **compile_now)(kernel.run_kernel)
+        fail_port = numba.njit("void(int64, int64)", **compile_now)(kernel.fail_port_kernel)
         call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **compile_now)(kernel.call_rows)
     if is_new:
         _log.warning("rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder)
-    return run, call_rows
+    return run, call_rows, fail_port
 
 
 def _aligned(count: int) -> npt.NDArray[np.uint8]:
@@ -77,7 +94,7 @@ class CompiledEngine:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._run, self._call_rows = compiled_kernel()
+        self._run, self._call_rows, self._fail_port = compiled_kernel()
         scheme = plan.scheme
         self._layout = Layout.of(scheme)
         self._hooks = CompiledHooks(scheme, self._layout)
@@ -88,7 +105,8 @@ class CompiledEngine:
         self._fill_scheme()
         self._fill_nodes()
         self._fill_flows()
-        self._fill_routes()
+        self._fill_routes(plan.fabric)
+        self._fill_faults()
         self._open()
         self._fill_watches()
         self._reserve()
@@ -121,6 +139,17 @@ class CompiledEngine:
             buffer_reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
+            routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
+            start_delay_ps=scheme.start_delay_ps,
+        )  # fmt: skip
+        queueing = scheme.queueing
+        self._set(
+            wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
+            trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
+            has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
+            control_limit_bytes=queueing.control_limit_bytes,
+            credit_limit_bytes=queueing.credit_limit_bytes if queueing.credit_fraction else 0,
+            credit_fraction=queueing.credit_fraction, credit_burst_bytes=queueing.credit_burst_bytes,
         )  # fmt: skip
         self._set(**{name: at for name, at in hooks.addresses.items() if name not in ("on_open", "on_port")})
         params = np.zeros(hooks.params_bytes, np.uint8)
@@ -154,23 +183,26 @@ class CompiledEngine:
         ports["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse]
         ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
+        ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self._ports = ports
         hosts = self._rows("host", fabric.n_nodes, HOST)
         hosts["node"] = np.arange(fabric.n_nodes)
         hosts["line_bps"] = fabric.port_rate_bps[fabric.node_first_port[:-1]]
         hosts["base_rtt_ps"] = plan.host_base_rtt_ps
+        hosts["clock_offset_ps"], hosts["clock_key"] = plan.clock_offset_ps, plan.clock_key
         self._hosts = hosts
-        self._switches = np.zeros(fabric.n_nodes, SWITCH)
+        self._switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self._switches["shared_bytes"], self._switches["salt"] = plan.shared_bytes, plan.ecmp_salt
         self._queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
-            self._queues[name] = -1
+            self._queues[name] = 0 if name == "waiting_bytes" else -1
         self._ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self._layout.row_bytes["port"],
             hosts=self._memory["host"].ctypes.data, host_bytes=self._layout.row_bytes["host"],
-            switches=self._switches.ctypes.data, queues=self._queues.ctypes.data,
+            switches=self._memory["switch"].ctypes.data, switch_bytes=self._layout.row_bytes["switch"],
+            has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, queues=self._queues.ctypes.data,
             ingresses=self._ingresses.ctypes.data,
         )  # fmt: skip
 
@@ -188,7 +220,8 @@ class CompiledEngine:
         qps["first_message"][numbers] = first
         messages = self._rows("message", plan.n_messages, MESSAGE)
         messages["number"] = np.arange(plan.n_messages)
-        for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight"):
+        for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
+                     "priority"):  # fmt: skip
             messages[name] = getattr(plan, name)
         messages["payload_bytes"] = plan.scheme.payload_bytes
         messages["granted_psn"] = plan.packets
@@ -234,11 +267,30 @@ class CompiledEngine:
             qps_to_first=self._table("qps_to_first", np.concatenate(([0], np.cumsum(per_host)))),
         )  # fmt: skip
 
-    def _fill_routes(self) -> None:
-        fabric = self.plan.fabric
-        names = ("attach", "attachments", "last_port", "route_first", "route_count", "route_ports")
+    def _fill_routes(self, fabric: Fabric) -> None:
+        """Write the routes of now: links may fail."""
+        names = (
+            "attach", "attachments", "last_port", "route_first", "route_count", "route_ports", "node_first_port",
+        )  # fmt: skip
         self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
         self._set(n_attachments=len(fabric.attachments))
+
+    def _fill_faults(self) -> None:
+        plan = self.plan
+        scripts = [(s.message, s.kind_number, s.psn, s.nth, 0) for s in plan.scripts]
+        cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
+        sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
+        self._set(
+            symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
+            spray_counts=self._table("spray_counts", np.zeros(sprays)),
+            scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
+        )  # fmt: skip
+
+    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
+        """Take a link down, both directions; `fabric` has the routes without it."""
+        self._fill_routes(fabric)
+        for number in ports:
+            self._fail_port(self._globals.ctypes.data, number)
 
     def _open(self) -> None:
         """Set up the components' records by on_open and on_port."""
@@ -287,6 +339,8 @@ class CompiledEngine:
         self._grow_heap(4096 + int(self._g["reserve_events"]))
         self._samples = np.zeros(0, SAMPLE)
         self._grow_samples(1024 + 2 * len(plan.watches))
+        self._trace = np.zeros(0, ROW)
+        self._grow_trace(4 * int(self._g["reserve_events"]) if plan.has_trace else 1)
         events = [(0, RANKS["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
         if self._g["n_starts"]:
             first = int(self._memory["starts"][0])
@@ -319,6 +373,12 @@ class CompiledEngine:
         fresh[: len(self._samples)] = self._samples
         self._samples = fresh
         self._set(samples=fresh.ctypes.data, sample_capacity=capacity)
+
+    def _grow_trace(self, capacity: int) -> None:
+        fresh = np.zeros(capacity, ROW)
+        fresh[: len(self._trace)] = self._trace
+        self._trace = fresh
+        self._set(trace_rows=fresh.ctypes.data, trace_capacity=capacity)
 
     # Running
 
@@ -370,6 +430,8 @@ class CompiledEngine:
                 self._grow_heap(2 * int(self._g["heap_capacity"]) + int(self._g["reserve_events"]))
             elif reason == kernel.MORE_SAMPLES:
                 self._grow_samples(2 * len(self._samples) + len(self.plan.watches))
+            elif reason == kernel.MORE_TRACE:
+                self._grow_trace(2 * len(self._trace) + int(self._g["reserve_events"]))
             else:
                 return reason
 
@@ -399,7 +461,7 @@ class CompiledEngine:
         payload = self._packets["payload_bytes"]
         in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in self._walk(int(head)))
         names = (
-            "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "live_packets",
+            "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",
             "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
         )  # fmt: skip
         samples = self._samples[: int(g["sample_count"])]
@@ -414,6 +476,7 @@ class CompiledEngine:
                 for i in range(len(self.plan.watches))
             ],
             now_ps=self.now,
+            trace=self._trace[: int(g["trace_count"])].copy() if self.plan.has_trace else None,
         )
 
     def longest_pause_ps(self) -> int:
@@ -428,7 +491,11 @@ class CompiledEngine:
         packets = self._packets
         for port in range(len(self._ports)):
             for cls in range(DATA_CLASS, NUM_CLASSES):
-                if self._ports["pause_sent"][port] & 1 << cls:
+                reverse = int(self._ports["reverse"][port])
+                silent = self._ports["paused"][reverse] & 1 << cls and all(
+                    packets["priority"][n] != cls for n in self._walk(int(self._ports["flight_head"][reverse]))
+                )
+                if self._ports["pause_sent"][port] & 1 << cls and silent:
                     account = self._ingresses[port, cls]
                     state.ingress[port, cls] = int(account["used_bytes"]), int(account["headroom_used"])
                 if not self._ports["is_nic"][port]:

@@ -32,7 +32,8 @@ __all__ = ["CompiledHooks", "params_dtype"]
 
 _SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
 _ARGUMENTS = "params, place, qp, message, packet, reply, notice, now"
-_OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place"}
+_OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place",
+           "Chip": "qp"}  # fmt: skip
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
 _PACKETS = ("packet", "reply", "notice")
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.records import NEVER
 

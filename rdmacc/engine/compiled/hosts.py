@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
+from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.heap import heap_push
-from rdmacc.engine.compiled.ports import enqueue, next_hop, pause_or_resume, run_port_hook, schedule, send_pfc
+from rdmacc.engine.compiled.ports import (
+    enqueue,
+    modulo,
+    next_hop,
+    pause_or_resume,
+    release,
+    run_port_hook,
+    schedule,
+    send_pfc,
+)  # fmt: skip
 from rdmacc.engine.compiled.rows import (
-    EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, START, TRANSFER_TIMER, discard, host_at, ingress_of, load_entry, message_at, new_packet, packet_at, port_at, qp_at, recycle,
+    EGRESS_TIMER,
+    ENDPOINT_TIMER,
+    RECEIVER_TIMER,
+    SENDER_TIMER,
+    START,
+    TRANSFER_TIMER,
+    clock,
+    discard,
+    host_at,
+    ingress_of,
+    load_entry,
+    message_at,
+    new_packet,
+    note,
+    packet_at,
+    port_at,
+    qp_at,
+    queue_of,
+    recycle,
     switch_at,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, cancel, slot_offset
 from rdmacc.records import NEVER
 from rdmacc.state import (
-    ACK, ADVERT, CNP, CREDIT, DATA, DATA_CLASS, DROP, NAK, PAUSE, REQUEST,
+    ACCEPT,
+    ACK,
+    ADVERT,
+    CNP,
+    CREDIT,
+    DATA,
+    DATA_CLASS,
+    DEFLECT,
+    DROP,
+    IN_NETWORK,
+    NAK,
+    PAUSE,
+    REQUEST,
+    TRIM,
+    TRIM_TAIL,
 )  # fmt: skip
+from rdmacc.trace import TRIMMED
 
 __all__ = ["expire", "host_receive", "start", "switch_receive"]
 
@@ -30,7 +72,15 @@ def switch_receive(g, number, node, in_port_number, now):
     key = packet.message * 2
     if kind != DATA and kind != REQUEST:
         key += 1
-    port = port_at(g, next_hop(g, node, packet.dst, key))
+    hop = next_hop(g, node, packet.dst, key)
+    if hop < 0:  # a link has failed and no path is left
+        before = port_at(g, in_port_number).reverse
+        port_at(g, before).lost_packets += 1
+        discard(g, number, before, now)
+        return
+    if g.on_route and kind == DATA:
+        hop = reroute(g, number, node, in_port_number, hop, now)
+    port = port_at(g, hop)
     if packet.priority >= DATA_CLASS:
         if g.on_enqueue:
             was_marked = packet.ce
@@ -39,13 +89,107 @@ def switch_receive(g, number, node, in_port_number, now):
                 port.marked_packets += 1
             if packet.verdict == DROP:
                 port.dropped_packets += 1
-                discard(g, number)
+                discard(g, number, hop, now)
                 return
+            if packet.verdict == TRIM:
+                trim(g, number, port, now)
+            elif packet.verdict == TRIM_TAIL:
+                trim_tail(g, number, node, port, now)
+    if packet.priority >= DATA_CLASS:
         packet.in_port = in_port_number
         if not admit(g, packet, node, port, now):
-            discard(g, number)
+            discard(g, number, hop, now)
             return
     enqueue(g, port, number, now)
+
+
+@jit
+def reroute(g, number, node, in_port_number, hop, now):
+    """Let switch features send a data packet another way than its route; return its port."""
+    packet = packet_at(g, number)
+    packet.route = -1
+    packet.verdict = ACCEPT
+    call_route(g, g.on_route, hop, node, number, now)
+    if packet.verdict == DEFLECT:
+        packet.verdict = ACCEPT
+        switch = switch_at(g, node)
+        first, last = load_entry(g.node_first_port, node), load_entry(g.node_first_port, node + 1)
+        count = 0
+        for other in range(first, last):
+            if may_deflect(g, other, hop, in_port_number):
+                count += 1
+        if count:
+            drawn = modulo(hash63(switch.salt, (1 << 40) + switch.deflections), count)
+            switch.deflections += 1
+            port_at(g, hop).deflected_packets += 1
+            for other in range(first, last):
+                if may_deflect(g, other, hop, in_port_number):
+                    if drawn == 0:
+                        hop = other
+                        break
+                    drawn -= 1
+            if g.on_deflect:
+                call_route(g, g.on_deflect, hop, node, number, now)
+    elif packet.route >= 0:
+        hop = packet.route
+    return hop
+
+
+@jit
+def may_deflect(g, other, hop, in_port_number):
+    """Tell whether a packet may be deflected to a port: to a switch, not back and not where it is crowded."""
+    port = port_at(g, other)
+    return port.link_class == IN_NETWORK and other != hop and other != in_port_number and not port.is_down
+
+
+@jit
+def call_route(g, hook, hop, node, number, now):
+    """Call on_route or on_deflect."""
+    call(
+        hook, g.params, g.ports + hop * g.port_bytes, g.switches + node * g.switch_bytes,
+        message_row(g, packet_at(g, number).message), packet_row(g, number), 0, 0, now,
+    )  # fmt: skip
+
+
+@jit
+def trim(g, number, port, now):
+    """Cut a packet's payload off."""
+    packet = packet_at(g, number)
+    g.trimmed_bytes += packet.payload_bytes
+    packet.payload_bytes = 0
+    packet.wire_bytes = g.trimmed_wire_bytes
+    packet.priority = g.trimmed_priority
+    packet.is_trimmed = 1
+    packet.verdict = ACCEPT
+    port.trimmed_packets += 1
+    if g.has_trace:
+        note(g, TRIMMED, port.number, number, now)
+
+
+@jit
+def trim_tail(g, number, node, port, now):
+    """Cut the payload of the last packet of the queue off in place of this packet's."""
+    packet = packet_at(g, number)
+    cls = packet.priority
+    queue = queue_of(g, port.number, cls)
+    if queue.head < 0:
+        trim(g, number, port, now)
+        return
+    packet.verdict = ACCEPT
+    tail, before, here = queue.tail, -1, queue.head
+    while here != tail:
+        before = here
+        here = packet_at(g, here).next
+    if before < 0:
+        queue.head = -1
+        port.waiting ^= 1 << cls
+    else:
+        packet_at(g, before).next = -1
+        queue.tail = before
+    port.queue_bytes -= packet_at(g, tail).wire_bytes
+    release(g, node, tail, now)
+    trim(g, tail, port, now)
+    enqueue(g, port, tail, now)
 
 
 @jit
@@ -65,16 +209,16 @@ def admit(g, packet, node, port, now):
         account = ingress_of(g, packet.in_port, cls)
         reserve = g.buffer_reserve_bytes
         after = account.used_bytes + wire
-        threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
-        if after - reserve > threshold:
+        from_shared = min(wire, max(0, after - reserve))
+        free = switch.shared_bytes - switch.shared_used
+        if after - reserve > g.alpha * free or from_shared > free:
             if account.headroom_used + wire > in_port.headroom_bytes:
                 port_at(g, in_port.reverse).violations += 1
                 return False
             account.headroom_used += wire
         else:
             account.used_bytes = after
-            if after > reserve:
-                switch.shared_used += min(wire, after - reserve)
+            switch.shared_used += from_shared
         if not in_port.pause_sent & (1 << cls):
             taken = max(0, account.used_bytes - reserve)
             threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
@@ -113,6 +257,7 @@ def host_receive(g, number, node, in_port_number, now):
     host = host_at(g, node)
     host.rx_wire_bytes += packet.wire_bytes
     host.rx_packets += 1
+    host.clock_ps = clock(g, host, now) if g.has_clocks else now
     if kind == DATA or kind == REQUEST:
         on_arrival(g, host, node, number, now)
     else:
@@ -123,7 +268,7 @@ def host_receive(g, number, node, in_port_number, now):
             hook = g.on_credit
         elif kind == ADVERT:
             hook = g.on_advert
-        if hook:
+        if hook and not qp_at(g, packet.qp).closed:  # a closed queue pair has no use for late replies
             qp, message = packet.qp, packet.message
             due = call(hook, g.params, 0, qp_row(g, qp), message_row(g, message), packet_row(g, number), 0, 0, now)
             if due:
@@ -144,6 +289,14 @@ def on_arrival(g, host, node, number, now):
         g.spare = new_packet(g)
         g.live_packets -= 1
     notice = g.spare
+    if g.on_candidate and not message.is_incoming and message.delivered_ps < 0:
+        message.is_incoming = 1
+        message.next_incoming = -1
+        if host.first_incoming < 0:
+            host.first_incoming = message_number
+        else:
+            message_at(g, host.last_incoming).next_incoming = message_number
+        host.last_incoming = message_number
     hook = g.on_data if packet.kind == DATA else g.on_request
     if packet.kind == DATA and packet.ce:
         g.marked_arrivals += 1
@@ -159,6 +312,8 @@ def on_arrival(g, host, node, number, now):
             g.accepted_bytes += packet.payload_bytes
             if message.received_packets == message.packets and message.delivered_ps < 0:
                 message.delivered_ps = now
+                if message.is_incoming:
+                    forget_incoming(g, host, message_number)
                 if g.has_dependents:
                     count_down(g, message_number, now, False)
         else:
@@ -171,6 +326,55 @@ def on_arrival(g, host, node, number, now):
     if host.announce:
         host.announce = 0
         announce_group(g, node, message_number, now)
+    if host.pick:
+        pick_messages(g, host, now)
+
+
+@jit
+def forget_incoming(g, host, number):
+    """Take a delivered message out of its host's list."""
+    message = message_at(g, number)
+    message.is_incoming = 0
+    if host.first_incoming == number:
+        host.first_incoming = message.next_incoming
+        return
+    before = host.first_incoming
+    while message_at(g, before).next_incoming != number:
+        before = message_at(g, before).next_incoming
+    message_at(g, before).next_incoming = message.next_incoming
+    if host.last_incoming == number:
+        host.last_incoming = before
+
+
+@jit
+def pick_messages(g, host, now):
+    """Serve the incoming message with the lowest key, as long as handlers ask for it."""
+    host_row = g.hosts + host.node * g.host_bytes
+    while host.pick:
+        host.pick = 0
+        best, best_key = -1, NEVER
+        number = host.first_incoming
+        while number >= 0:
+            message = message_at(g, number)
+            message.key = NEVER
+            qp = message.qp
+            due = call(g.on_candidate, g.params, host_row, qp_row(g, qp), message_row(g, number), 0, 0, 0, now)
+            if due:
+                arm(g, due, qp, number, host.node, 0)
+            if message.key < NEVER and (message.key < best_key or (message.key == best_key and number < best)):
+                best, best_key = number, message.key
+            number = message.next_incoming
+        if best < 0:
+            return
+        reply = new_packet(g)
+        qp = message_at(g, best).qp
+        if g.on_pick:
+            due = call(
+                g.on_pick, g.params, host_row, qp_row(g, qp), message_row(g, best), 0, packet_row(g, reply), 0, now
+            )
+            if due:
+                arm(g, due, qp, best, host.node, 0)
+        send(g, reply, qp, best, now)
 
 
 @jit
@@ -214,7 +418,7 @@ def send(g, number, qp_number, message_number, now):
     reply.payload_bytes = 0
     if reply.wire_bytes == 0:
         reply.wire_bytes = g.cnp_bytes if kind == CNP else g.ack_bytes
-    reply.sent_ps = now
+    reply.sent_ps = clock(g, host_at(g, qp.dst), now) if g.has_clocks else now
     if kind == ACK:
         g.acks += 1
     elif kind == NAK:
@@ -233,7 +437,13 @@ def start(g, number, now):
     """Start a message at its sender."""
     message = message_at(g, number)
     qp = qp_at(g, message.qp)
-    message.start_ps = now
+    if g.start_delay_ps and not message.is_delayed:
+        message.is_delayed = 1
+        message.start_ps = now
+        heap_push(g, now + g.start_delay_ps, START + number)
+        return
+    if not message.is_delayed:
+        message.start_ps = now
     message.is_open = 1
     qp.remaining -= 1
     qp.active_messages += 1
@@ -368,6 +578,8 @@ def expire(g, kind, owner, slot, now):
         if due:
             arm(g, due, qp, message, node, 0)
         send(g, reply, qp, message, now)
+        if host_at(g, node).pick:
+            pick_messages(g, host_at(g, node), now)
         if kind == 2:
             after_sender(g, qp, message, now)
 

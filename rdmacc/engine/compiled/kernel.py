@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8
+from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, store_i8
 from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.compiled.heap import heap_pop, heap_push, heap_replace
 from rdmacc.engine.compiled.hosts import expire, host_receive, start, switch_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
-from rdmacc.engine.compiled.ports import schedule, send_next
+from rdmacc.engine.compiled.ports import fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
-    DELIVER, PACE, PROBE, RANK_MASK, SENDER_TIMER, START, WAKE, discard, globals_at, load_entry, message_at,
-    packet_at, port_at, qp_at, sample_at, watch_at,
+    DELIVER,
+    PACE,
+    PROBE,
+    RANK_MASK,
+    SENDER_TIMER,
+    SHAPE,
+    START,
+    WAKE,
+    discard,
+    globals_at,
+    load_entry,
+    message_at,
+    note,
+    packet_at,
+    port_at,
+    qp_at,
+    sample_at,
+    watch_at,
 )  # fmt: skip
 from rdmacc.ranks import RANK_SHIFT
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, IDLE, MAC
+from rdmacc.trace import ARRIVED
 
-__all__ = ["MORE_EVENTS", "MORE_PACKETS", "MORE_SAMPLES", "PAUSED", "STOPPED", "call_rows", "run_kernel"]
+__all__ = ["MORE_EVENTS", "MORE_PACKETS", "MORE_SAMPLES", "MORE_TRACE", "PAUSED", "STOPPED", "call_rows", "fail_port_kernel", "run_kernel"]
 
-STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES = range(5)
+STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE = range(6)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
 
 _WATCH_BYTES = WATCH.itemsize
@@ -30,6 +47,9 @@ def deliver(g, number, now):
     """The head of the packets under way on a link has arrived."""
     port = port_at(g, number)
     packet_number = port.flight_head
+    if packet_number < 0:  # the link went down
+        heap_pop(g)
+        return
     packet = packet_at(g, packet_number)
     following = packet.next
     port.flight_head = following
@@ -43,12 +63,31 @@ def deliver(g, number, now):
             port.loss_count += 1
             if uniform(port.loss_key, port.loss_count) < loss:
                 port.lost_packets += 1
-                discard(g, packet_number)
+                discard(g, packet_number, number, now)
                 return
+    if g.n_scripts and port.is_nic and is_scripted_loss(g, packet):
+        port.lost_packets += 1
+        discard(g, packet_number, number, now)
+        return
+    if g.has_trace:
+        note(g, ARRIVED, number, packet_number, now)
     if port.peer_is_host:
         host_receive(g, packet_number, port.peer, port.reverse, now)
     else:
         switch_receive(g, packet_number, port.peer, port.reverse, now)
+
+
+@jit
+def is_scripted_loss(g, packet):
+    """Count a transmission that scripts name; return whether it is one to lose."""
+    is_lost = False
+    for i in range(g.n_scripts):
+        row = g.scripts + i * 40
+        if load_i8(row) == packet.message and load_i8(row + 8) == packet.kind and load_i8(row + 16) == packet.psn:
+            count = load_i8(row + 32) + 1
+            store_i8(row + 32, count)
+            is_lost = is_lost or count == load_i8(row + 24)
+    return is_lost
 
 
 @jit
@@ -135,6 +174,9 @@ def run_kernel(address, until_ps, max_events):
         if g.sample_capacity - g.sample_count < g.n_watches:
             reason = MORE_SAMPLES
             break
+        if g.trace_capacity - g.trace_count < g.reserve_events and g.has_trace:
+            reason = MORE_TRACE
+            break
         rank = load_i8(g.heap + 8)
         g.now_ps = now
         events += 1
@@ -152,10 +194,16 @@ def run_kernel(address, until_ps, max_events):
                 start(g, number, now)
         else:
             heap_pop(g)
-            if rank < PACE:
+            if rank < SHAPE:
                 port = port_at(g, number)
                 port.is_wake_pending = 0
-                send_next(g, port, now)
+                if not port.is_down:
+                    send_next(g, port, now)
+            elif rank < PACE:
+                port = port_at(g, number)
+                port.is_shape_pending = 0
+                if not port.is_wake_pending:
+                    kick(g, port, now)
             elif rank < SENDER_TIMER:
                 pace(g, number, now)
             elif rank < PROBE:
@@ -175,3 +223,8 @@ def call_rows(hook, params, base, stride, count):
     for number in range(count):
         row = base + number * stride
         call(hook, params, row, row, 0, 0, 0, 0, 0)
+
+
+def fail_port_kernel(address, number):
+    """Take a port down (see `rdmacc.engine.compiled.ports.fail_port`)."""
+    fail_port(globals_at(address), number)

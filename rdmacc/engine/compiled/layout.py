@@ -34,7 +34,10 @@ class _Packet(Record):
 class _Message(Record):
     next_pending = Int32(-1, "next unacknowledged message of the queue pair")
     waits_for = Int32()
+    next_incoming = Int32(-1, "next message on its way to the same host")
     is_open = Byte()
+    is_incoming = Byte()
+    is_delayed = Byte()
 
 
 class _QueuePair(Record):
@@ -52,7 +55,6 @@ class _Port(Record):
     byte_ps = Float()
     delay_ps = Int()
     waiting = Int32()
-    paused = Int32()
     flight_head = Int32(-1)
     flight_tail = Int32(-1)
     node = Int32()
@@ -63,9 +65,14 @@ class _Port(Record):
     is_nic = Byte()
     peer_is_host = Byte()
     has_loss = Byte()
+    is_down = Byte()
 
 
 class _PortCold(Record):
+    is_shape_pending = Byte()
+    wrr_count = Int32()
+    credit_tokens = Float()
+    credit_updated_ps = Int()
     paused_since_ps = Int()
     headroom_bytes = Int()
     loss_key = Int()
@@ -74,7 +81,17 @@ class _PortCold(Record):
     loss_control = Float()
 
 
+class _Host(Record):
+    first_incoming = Int32(-1)
+    last_incoming = Int32(-1)
+    clock_count = Int()
+    clock_offset_ps = Int()
+    clock_key = Int()
+
+
 class _Switch(Record):
+    spray_count = Int()
+    deflections = Int()
     shared_bytes = Int()
     shared_used = Int()
     used_bytes = Int()
@@ -87,6 +104,7 @@ class _Queue(Record):
     tail = Int32(-1)
     ready_head = Int32(-1, "first queue pair in line (NICs)")
     ready_tail = Int32(-1)
+    waiting_bytes = Int(0, "of classes that are limited")
 
 
 class _Ingress(Record):
@@ -138,6 +156,7 @@ class KernelGlobals(Record):
     queues = Int()
     ingresses = Int()
     switches = Int()
+    switch_bytes = Int()
     attach = Int()
     attachments = Int()
     n_attachments = Int()
@@ -162,6 +181,14 @@ class KernelGlobals(Record):
     samples = Int()
     sample_count = Int()
     sample_capacity = Int()
+    has_trace = Int()
+    trace_rows = Int()
+    trace_count = Int()
+    trace_capacity = Int()
+    scripts = Int(doc="rows of (message, kind, psn, nth, transmissions so far)")
+    n_scripts = Int()
+    has_clocks = Int()
+    clock_jitter_ps = Int()
     reserve_packets = Int(doc="packets that one event may need")
     reserve_events = Int()
     # the scheme
@@ -173,6 +200,23 @@ class KernelGlobals(Record):
     data_priority = Int()
     ack_priority = Int()
     marks_at_nic = Int()
+    routing = Int(doc="place in rdmacc.scheme.ROUTINGS")
+    symmetric_salt = Int()
+    distance = Int()
+    spray_counts = Int()
+    node_first_port = Int()
+    is_srpt = Int()
+    start_delay_ps = Int()
+    wrr_ratio = Int()
+    wrr_first = Int()
+    wrr_second = Int()
+    trimmed_wire_bytes = Int()
+    trimmed_priority = Int()
+    has_limits = Int()
+    control_limit_bytes = Int()
+    credit_limit_bytes = Int()
+    credit_fraction = Float()
+    credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()
     buffer_reserve_bytes = Int()
@@ -189,6 +233,10 @@ class KernelGlobals(Record):
     on_request = Int()
     on_announce = Int()
     on_advertise = Int()
+    on_candidate = Int()
+    on_pick = Int()
+    on_route = Int()
+    on_deflect = Int()
     on_enqueue = Int()
     on_dequeue = Int()
     timers = Int(doc="rows of (deadline offset, handler address), 16 for each record kind")
@@ -202,6 +250,7 @@ class KernelGlobals(Record):
     accepted_bytes = Int()
     discarded_bytes = Int()
     dropped_bytes = Int()
+    trimmed_bytes = Int()
     marked_arrivals = Int()
     acks = Int()
     naks = Int()
@@ -214,7 +263,7 @@ GLOBALS = record_dtype(KernelGlobals)
 PACKET = record_dtype(state.Packet, _Packet)
 MESSAGE = record_dtype(state.Message, _Message)
 QP = record_dtype(state.QueuePair, _QueuePair)
-HOST = record_dtype(state.Host)
+HOST = record_dtype(state.Host, _Host)
 PORT = record_dtype(_Port, state.Port, _PortCold)
 SWITCH = record_dtype(_Switch)
 QUEUE = record_dtype(_Queue)
@@ -226,7 +275,7 @@ RECORDS = {
     "packet": (state.Packet, _Packet),
     "message": (state.Message, _Message),
     "qp": (state.QueuePair, _QueuePair),
-    "host": (state.Host,),
+    "host": (state.Host, _Host),
     "port": (_Port, state.Port, _PortCold),
     "switch": (_Switch,),
 }
@@ -237,6 +286,7 @@ _ATTACHED = {
     "message": ("Transfer",),
     "host": ("Endpoint",),
     "port": ("Egress",),
+    "switch": ("Chip",),
 }
 
 
@@ -253,7 +303,7 @@ class Layout:
     offsets : dict
         Offset of each component record in its row, by (record kind, component number).
     row_bytes : dict
-        Bytes from one row to the next, by "packet", "qp", "message", "host" and "port".
+        Bytes from one row to the next, by "packet", "qp", "message", "host", "port" and "switch".
     defaults : dict
         One row of each with every field at its default, as bytes.
     """

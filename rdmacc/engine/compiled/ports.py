@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import numpy as np
 
-from rdmacc.engine.compiled.address import call, jit, prefetch
+from rdmacc.engine.compiled.address import call, jit, prefetch, store_i4
 from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.heap import heap_push
 from rdmacc.engine.compiled.rows import (
-    DELIVER, PACE, WAKE, ingress_of, load_entry, message_at, new_packet, packet_at, port_at, qp_at, queue_of,
-    recycle, switch_at,
+    DELIVER,
+    PACE,
+    SHAPE,
+    WAKE,
+    clock,
+    discard,
+    host_at,
+    ingress_of,
+    load_entry,
+    message_at,
+    new_packet,
+    note,
+    packet_at,
+    port_at,
+    qp_at,
+    queue_of,
+    recycle,
+    switch_at,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, DATA_CLASS, IDLE, MAC, PACING, PAUSE, READY, RESUME
+from rdmacc.state import CREDITS, DATA, DATA_CLASS, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY, RESUME
 from rdmacc.switch.buffer import PFC_FRAME_BYTES
+from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.trace import SENT
 
-__all__ = ["enqueue", "kick", "next_hop", "pause_or_resume", "release", "schedule", "send_next", "send_pfc"]
+__all__ = ["enqueue", "fail_port", "kick", "modulo", "next_hop", "pause_or_resume", "release", "schedule", "send_next", "send_pfc"]
+
+ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
 
 
 @jit
@@ -59,6 +80,8 @@ def transmit(g, port, number, now):
         port.tx_data_packets += 1
     else:
         port.tx_control_packets += 1
+    if g.has_trace:
+        note(g, SENT, port.number, number, now)
     arrival = end + port.delay_ps
     packet.arrival_ps = arrival
     packet.next = -1
@@ -75,6 +98,15 @@ def enqueue(g, port, number, now):
     """Append a packet to its class's queue and see that it will be sent."""
     packet = packet_at(g, number)
     cls = packet.priority
+    if g.has_limits and cls < DATA_CLASS and cls != MAC:
+        limit = g.credit_limit_bytes if cls == CREDITS else g.control_limit_bytes
+        if limit:
+            queue = queue_of(g, port.number, cls)
+            if queue.waiting_bytes + packet.wire_bytes > limit:
+                port.dropped_packets += 1
+                discard(g, number, port.number, now)
+                return
+            queue.waiting_bytes += packet.wire_bytes
     append(g, port.number, cls, number)
     port.waiting |= 1 << cls
     if cls >= DATA_CLASS:
@@ -88,6 +120,8 @@ def enqueue(g, port, number, now):
 @jit
 def kick(g, port, now):
     """Send now if the transmitter is free, else wake up when it is."""
+    if port.is_down:
+        return
     if port.busy_until_ps > now:
         wake_at_end(g, port)
     else:
@@ -104,24 +138,64 @@ def send_next(g, port, now):
 
 
 @jit
-def take(g, queue):
-    """Remove the first packet of a queue; return its number."""
+def next_class(g, port, now):
+    """Return the class to serve, -1 for none: by priority, but for weighted and rate-limited classes."""
+    sendable = port.waiting & ~port.paused
+    if g.credit_fraction > 0.0 and sendable & (1 << CREDITS):
+        ready = credit_ready_ps(g, port, now)
+        if ready > now:
+            sendable ^= 1 << CREDITS
+            if not sendable and not port.is_shape_pending:
+                port.is_shape_pending = 1
+                heap_push(g, ready, SHAPE + port.number)
+    if not sendable:
+        return -1
+    cls = lowest(sendable)
+    if g.wrr_ratio and cls == g.wrr_first and sendable & (1 << g.wrr_second):
+        if port.wrr_count >= g.wrr_ratio:
+            port.wrr_count = 0
+            return g.wrr_second
+        port.wrr_count += 1
+    return cls
+
+
+@jit
+def credit_ready_ps(g, port, now):
+    """Fill the token bucket; return when it holds enough for the first credit."""
+    earned = (now - port.credit_updated_ps) / port.byte_ps * g.credit_fraction
+    port.credit_tokens = min(g.credit_burst_bytes, port.credit_tokens + earned)
+    port.credit_updated_ps = now
+    first = queue_of(g, port.number, CREDITS).head
+    missing = packet_at(g, first).wire_bytes - port.credit_tokens
+    if missing <= 0.0:
+        return now
+    return now + int(missing * port.byte_ps / g.credit_fraction) + 1
+
+
+@jit
+def take(g, port, queue, cls):
+    """Remove the first packet of a class's queue; return its number."""
     number = queue.head
     following = packet_at(g, number).next
     queue.head = following
     if following >= 0:
         prefetch(g.packets + following * g.packet_bytes)  # its turn comes soon, and it has left the cache
+    if cls < DATA_CLASS and g.has_limits:
+        wire = packet_at(g, number).wire_bytes
+        if (g.credit_limit_bytes if cls == CREDITS else g.control_limit_bytes) and cls != MAC:
+            queue.waiting_bytes -= wire
+        if cls == CREDITS:
+            port.credit_tokens -= wire
     return number
 
 
 @jit
 def send_next_switch(g, port, now):
     """Send the next packet of a switch's output."""
-    sendable = port.waiting & ~port.paused
-    if sendable:
-        cls = lowest(sendable)
+    cls = next_class(g, port, now)
+    if cls >= 0:
         queue = queue_of(g, port.number, cls)
-        number = take(g, queue)
+        number = take(g, port, queue, cls)
         if queue.head < 0:
             port.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
@@ -182,12 +256,12 @@ def send_pfc(g, port, kind, cls, now):
     frame.wire_bytes = PFC_FRAME_BYTES
     frame.priority = MAC
     frame.payload_bytes = 0
-    if not port.is_wake_pending and port.busy_until_ps <= now:
+    if not port.is_wake_pending and port.busy_until_ps <= now and not port.is_down:
         transmit(g, port, number, now)  # idle: nothing that may be sent waits
         return
     append(g, port.number, MAC, number)
     port.waiting |= 1 << MAC
-    if not port.is_wake_pending:
+    if not port.is_wake_pending and not port.is_down:
         wake_at_end(g, port)
 
 
@@ -212,18 +286,35 @@ def pause_or_resume(g, port, number, now):
 
 @jit
 def next_hop(g, node, dst, key):
-    """Return the port towards a host: the only one, or by the ECMP hash of message and direction."""
+    """Return the port towards a host: the only one, or one chosen for the message or for this packet; -1 for none."""
     column = load_entry(g.attach, dst)
     if load_entry(g.attachments, column) == node:
         return load_entry(g.last_port, dst)
     cell = node * g.n_attachments + column
     first, count = load_entry(g.route_first, cell), load_entry(g.route_count, cell)
-    if count == 1:
-        return load_entry(g.route_ports, first)
-    hashed = hash63(switch_at(g, node).salt, key)
+    if count <= 1:
+        return load_entry(g.route_ports, first) if count else -1
+    switch = switch_at(g, node)
+    if g.routing == ECMP:
+        chosen = modulo(hash63(switch.salt, key), count)
+    elif g.routing == SYMMETRIC:  # the same at equal distance, there and back, and another one at each tier
+        chosen = modulo(hash63(g.symmetric_salt, (key >> 1) * 64 + load_entry(g.distance, cell)), count)
+    elif g.routing == SPRAY_RANDOM:
+        chosen = modulo(hash63(switch.salt, switch.spray_count), count)
+        switch.spray_count += 1
+    else:
+        turn = load_entry(g.spray_counts, cell)
+        chosen = modulo(hash63(switch.salt, column) + turn, count)
+        store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
+    return load_entry(g.route_ports, first + chosen)
+
+
+@jit
+def modulo(number, count):
+    """Return number % count, quickly for powers of two."""
     if count & (count - 1) == 0:
-        return load_entry(g.route_ports, first + (hashed & (count - 1)))
-    return load_entry(g.route_ports, first + hashed % count)
+        return number & (count - 1)
+    return number % count
 
 
 @jit
@@ -265,7 +356,8 @@ def join_line(g, qp, now):
     """As `schedule`, without waking the NIC; return whether the queue pair joined the line."""
     if qp.state == READY:
         return False
-    start = next_start_ps(qp, now) if sendable_message(g, qp) >= 0 else NEVER
+    message_number = sendable_message(g, qp)
+    start = next_start_ps(qp, now) if message_number >= 0 else NEVER
     port = port_at(g, qp.nic)
     if start >= NEVER:
         qp.state = IDLE
@@ -274,7 +366,7 @@ def join_line(g, qp, now):
     if start <= now or start <= port.busy_until_ps:
         qp.state = READY
         qp.pace_timer_ps = NEVER
-        cls = g.data_priority
+        cls = message_at(g, message_number).priority
         queue = queue_of(g, port.number, cls)
         qp.next_ready = -1
         if queue.ready_head < 0:
@@ -299,19 +391,20 @@ def join_line(g, qp, now):
 def send_next_nic(g, port, now):
     """Send a waiting packet, or the next one of the queue pair at the head of the line."""
     while True:
-        sendable = port.waiting & ~port.paused
-        if not sendable:
+        cls = next_class(g, port, now)
+        if cls < 0:
             break
-        cls = lowest(sendable)
         queue = queue_of(g, port.number, cls)
         if queue.head >= 0:
-            number = take(g, queue)
+            number = take(g, port, queue, cls)
             if queue.head < 0 and queue.ready_head < 0:
                 port.waiting ^= 1 << cls
             if cls >= DATA_CLASS:
                 port.queue_bytes -= packet_at(g, number).wire_bytes
             transmit(g, port, number, now)
             break
+        if g.is_srpt:
+            move_shortest_first(g, queue)
         qp = qp_at(g, queue.ready_head)
         queue.ready_head = qp.next_ready
         if queue.ready_head < 0:
@@ -330,6 +423,55 @@ def send_next_nic(g, port, now):
 
 
 @jit
+def move_shortest_first(g, queue):
+    """Bring the queue pair whose message has the fewest packets left to the head of the line."""
+    best, before_best, best_left = queue.ready_head, -1, NEVER
+    before, number = -1, queue.ready_head
+    while number >= 0:
+        qp = qp_at(g, number)
+        left = NEVER
+        message_number = sendable_message(g, qp)
+        if message_number >= 0:
+            message = message_at(g, message_number)
+            left = message.packets - message.next_psn
+        if left < best_left or (left == best_left and number < best):
+            best, before_best, best_left = number, before, left
+        before = number
+        number = qp.next_ready
+    if before_best >= 0:
+        qp = qp_at(g, best)
+        qp_at(g, before_best).next_ready = qp.next_ready
+        if queue.ready_tail == best:
+            queue.ready_tail = before_best
+        qp.next_ready = queue.ready_head
+        queue.ready_head = best
+
+
+@jit
+def fail_port(g, number):
+    """Lose what is under way and what waits at a port; send nothing any more."""
+    port, now = port_at(g, number), g.now_ps
+    port.is_down = 1
+    packet = port.flight_head
+    port.flight_head = -1
+    while packet >= 0:
+        following = packet_at(g, packet).next
+        port.lost_packets += 1
+        discard(g, packet, number, now)
+        packet = following
+    for cls in range(NUM_CLASSES):
+        queue = queue_of(g, number, cls)
+        while queue.head >= 0:
+            packet = take(g, port, queue, cls)
+            if cls >= DATA_CLASS:
+                port.queue_bytes -= packet_at(g, packet).wire_bytes
+                if not port.is_nic:
+                    release(g, port.node, packet, now)
+            port.lost_packets += 1
+            discard(g, packet, number, now)
+
+
+@jit
 def send_data(g, port, qp, message_number, now):
     """Make the message's next packet and put it on the link."""
     message = message_at(g, message_number)
@@ -337,7 +479,7 @@ def send_data(g, port, qp, message_number, now):
     number = new_packet(g)
     packet = packet_at(g, number)
     packet.kind = DATA
-    packet.priority = g.data_priority
+    packet.priority = message.priority
     packet.message = message_number
     packet.qp = qp.number
     packet.dst = qp.dst
@@ -347,7 +489,7 @@ def send_data(g, port, qp, message_number, now):
         payload = message.size_bytes - psn * payload
     packet.payload_bytes = payload
     packet.wire_bytes = payload + g.header_bytes
-    packet.sent_ps = now
+    packet.sent_ps = clock(g, host_at(g, port.node), now) if g.has_clocks else now
     message.next_psn = psn + 1
     if psn < message.highest_psn:
         message.retransmissions += 1

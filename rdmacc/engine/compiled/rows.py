@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
+from rdmacc.engine.compiled.chance import uniform
 from rdmacc.ranks import RANK_CLASSES, RANK_SHIFT
+from rdmacc.state import PAUSE
+from rdmacc.trace import DROPPED, ROW
 
 __all__ = [
     "DELIVER", "EGRESS_TIMER", "ENDPOINT_TIMER", "PACE", "PROBE", "RANK_MASK", "RECEIVER_TIMER", "SENDER_TIMER",
-    "START", "TRANSFER_TIMER", "WAKE", "discard", "globals_at", "host_at", "ingress_of", "load_entry", "message_at",
-    "new_packet", "packet_at", "port_at", "qp_at", "queue_of", "recycle", "sample_at", "switch_at", "watch_at",
+    "SHAPE", "START", "TRANSFER_TIMER", "WAKE", "clock", "discard", "globals_at", "host_at", "ingress_of", "load_entry", "message_at",
+    "new_packet", "note", "packet_at", "port_at", "qp_at", "queue_of", "recycle", "sample_at", "switch_at", "watch_at",
 ]  # fmt: skip
 
 (
-    START, DELIVER, WAKE, PACE, SENDER_TIMER, RECEIVER_TIMER, TRANSFER_TIMER, ENDPOINT_TIMER, EGRESS_TIMER, PROBE,
+    START, DELIVER, WAKE, SHAPE, PACE, SENDER_TIMER, RECEIVER_TIMER, TRANSFER_TIMER, ENDPOINT_TIMER, EGRESS_TIMER, PROBE,
 ) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))  # fmt: skip
 RANK_MASK = (1 << RANK_SHIFT) - 1
 
@@ -32,7 +34,8 @@ sample_at = record_at(layout.SAMPLE)
 
 _QUEUE_BYTES = layout.QUEUE.itemsize
 _INGRESS_BYTES = layout.INGRESS.itemsize
-_SWITCH_BYTES = layout.SWITCH.itemsize
+_trace_row = record_at(ROW)
+_TRACE_BYTES = ROW.itemsize
 _NUM_CLASSES = layout.state.NUM_CLASSES
 
 
@@ -63,7 +66,7 @@ def port_at(g, number):
 
 @jit
 def switch_at(g, node):
-    return _switch(g.switches + node * _SWITCH_BYTES)
+    return _switch(g.switches + node * g.switch_bytes)
 
 
 @jit
@@ -101,6 +104,7 @@ def new_packet(g):
     packet.ce = 0
     packet.accepted = 0
     packet.verdict = 0
+    packet.is_trimmed = 0
     packet.wire_bytes = 0
     packet.psn = 0
     packet.priority = g.ack_priority
@@ -122,7 +126,34 @@ def recycle(g, number):
 
 
 @jit
-def discard(g, number):
-    """Drop a packet."""
+def note(g, what, port, number, now):
+    """Add a row to the trace."""
+    packet = packet_at(g, number)
+    row = _trace_row(g.trace_rows + g.trace_count * _TRACE_BYTES)
+    row.time_ps = now
+    row.port = port
+    row.message = packet.message if packet.kind < PAUSE else -1
+    row.psn = packet.psn
+    row.wire_bytes = packet.wire_bytes
+    row.what = what
+    row.kind = packet.kind
+    row.priority = packet.priority
+    row.ce = packet.ce
+    g.trace_count += 1
+
+
+@jit
+def discard(g, number, port, now):
+    """Drop a packet at a port, or on the link behind it."""
+    if g.has_trace:
+        note(g, DROPPED, port, number, now)
     g.dropped_bytes += packet_at(g, number).payload_bytes
     recycle(g, number)
+
+
+@jit
+def clock(g, host, now):
+    """Read a host's clock."""
+    host.clock_count += 1
+    side = 2.0 * uniform(host.clock_key, host.clock_count) - 1.0
+    return now + host.clock_offset_ps + int(side * g.clock_jitter_ps)

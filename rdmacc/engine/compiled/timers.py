@@ -6,11 +6,14 @@ senders, 12-23 receivers, 24-35 transfers, 36-47 endpoints, 48-59 egresses.
 
 from __future__ import annotations
 
-
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.engine.compiled.heap import heap_push
 from rdmacc.engine.compiled.rows import (
-    EGRESS_TIMER, ENDPOINT_TIMER, RECEIVER_TIMER, SENDER_TIMER, TRANSFER_TIMER,
+    EGRESS_TIMER,
+    ENDPOINT_TIMER,
+    RECEIVER_TIMER,
+    SENDER_TIMER,
+    TRANSFER_TIMER,
 )  # fmt: skip
 
 __all__ = ["KINDS", "MAX_SLOTS", "arm", "arm_slots", "cancel"]

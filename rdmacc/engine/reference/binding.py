@@ -22,7 +22,7 @@ from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, records_of, slots_of, timer_call
 from rdmacc.scheme import Scheme
 
-__all__ = ["SIGNATURES", "Binding", "OWNERS"]
+__all__ = ["OWNERS", "SIGNATURES", "Binding"]
 
 SIGNATURES = {
     "on_open": ("qp",),
@@ -34,6 +34,9 @@ SIGNATURES = {
     ),
     "on_announce": ("host", "qp", "message", "now"),
     "on_advertise": ("host", "qp", "message", "reply", "now"),
+    "on_candidate": ("host", "qp", "message", "now"),
+    "on_pick": ("host", "qp", "message", "reply", "now"),
+    **dict.fromkeys(("on_route", "on_deflect"), ("switch", "port", "message", "packet", "now")),
     **dict.fromkeys(("on_enqueue", "on_dequeue"), ("port", "packet", "now")),
 }
 """What the engine passes to each hook."""
@@ -46,7 +49,9 @@ TIMER_SIGNATURES = {
     "Egress": ("port", "now"),
 }
 
-OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "host", "Egress": "port"}
+OWNERS = {
+    "Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "host", "Egress": "port", "Chip": "switch",
+}  # fmt: skip
 """The engine record that a component's record belongs to."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import simpy
 
+from rdmacc.chance import uniform
 from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Slot
 from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState, column
@@ -15,9 +16,22 @@ from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.events import RANKS, push
 from rdmacc.engine.reference.nodes import Host, Message, QueuePair, Switch
 from rdmacc.engine.reference.ports import NicPort, SwitchPort
+from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 from rdmacc.records import NEVER, record_dtype
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NONE, NUM_CLASSES, Packet
+from rdmacc.state import (
+    ACK,
+    ADVERT,
+    CNP,
+    CREDIT,
+    DATA_CLASS,
+    IN_NETWORK,
+    NAK,
+    NONE,
+    NUM_CLASSES,
+    Packet,
+)  # fmt: skip
+from rdmacc.trace import DROPPED, Trace
 
 __all__ = ["Network"]
 
@@ -41,8 +55,20 @@ class Network:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self.fabric = plan.fabric  # with the routes of now: links may fail
         self.env = simpy.Environment(initial_time=0)
         scheme = plan.scheme
+        self.queueing = scheme.queueing
+        credit_limit = scheme.queueing.credit_limit_bytes if scheme.queueing.credit_fraction else 0
+        self.limits = [0, credit_limit, scheme.queueing.control_limit_bytes]  # by class: MAC, CREDITS, CONTROL
+        self.is_round_robin = scheme.nic_order == "round-robin"
+        self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
+        self.start_delay_ps = scheme.start_delay_ps
+        self.has_clocks = plan.has_clocks
+        self.trace = Trace() if plan.has_trace else None
+        self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
+        self._lost = {(s.message, s.kind_number, s.psn, s.nth) for s in plan.scripts}
+        self.trimmed_bytes = 0
         self.binding = Binding(scheme, self._arm)
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
@@ -74,14 +100,18 @@ class Network:
         parts = self.plan.scheme.components
         headers = [record for part in parts if (record := part.record("Header")) is not None]
         header_fields = record_dtype(*headers).names or () if headers else ()
-        defaults = {field.name: field.default for record in headers for field in record.fields}
+        defaults = {
+            field.name: [field.default] * field.length if field.length else field.default
+            for record in headers
+            for field in record.fields
+        }
         self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
         self._packet_class = type("Packet", (Packet,), {"__slots__": (*header_fields, "arrival_ps", "in_port")})
         self._pool: list[Any] = []
         self._spare: Any = None
         self.live_packets = 0
         self._attached = {
-            owner: self.binding.record_slots(owner) for owner in ("qp", "message", "host", "port")
+            owner: self.binding.record_slots(owner) for owner in ("qp", "message", "host", "port", "switch")
         }
 
     def _with_records(self, base: type, owner: str) -> type:
@@ -92,12 +122,42 @@ class Network:
             setattr(thing, name, record())
         return thing
 
+    def fabric_ports(self, node: int) -> list[Any]:
+        """Return a switch's ports to other switches."""
+        first, last = self.fabric.node_first_port[node : node + 2]
+        return [port for port in self.ports[first:last] if port.link_class == IN_NETWORK]
+
+    def is_scripted_loss(self, packet: Any) -> bool:
+        """Count a transmission that a script names; return whether it is one to lose."""
+        key = packet.message, packet.kind, packet.psn
+        if key not in self.scripts:
+            return False
+        self.scripts[key] += 1
+        return (*key, self.scripts[key]) in self._lost
+
+    def clock(self, host: Any, now: int) -> int:
+        """Read a host's clock."""
+        plan, node = self.plan, host.node
+        host.clock_count += 1
+        side = 2.0 * uniform(int(plan.clock_key[node]), host.clock_count) - 1.0
+        return now + int(plan.clock_offset_ps[node]) + int(side * plan.clock_jitter_ps)
+
+    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
+        """Take a link down, both directions; `fabric` has the routes without it."""
+        self.fabric = fabric
+        for number in ports:
+            self.ports[number].fail(self.now)
+        for node in self.nodes:
+            if isinstance(node, Switch):
+                node.forget_routes()
+
     def _make_nodes(self) -> None:
         fabric, plan = self.plan.fabric, self.plan
         switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(NicPort, "port")
-        host_class = self._with_records(Host, "host")
+        host_class, switch_class = self._with_records(Host, "host"), self._with_records(Switch, "switch")
         self.nodes: list[Any] = [
-            self._attach(host_class(self, node), "host") if fabric.is_host[node] else Switch(self, node)
+            self._attach(host_class(self, node), "host") if fabric.is_host[node]
+            else self._attach(switch_class(self, node), "switch")
             for node in range(fabric.n_nodes)
         ]
         self.ports: list[Any] = []
@@ -146,7 +206,8 @@ class Network:
             message.granted_psn = message.packets
             message.weight = float(plan.weight[number])
             message.queue_pair = self.qps[message.qp]
-            message.is_open = False
+            message.is_open = message.is_incoming = message.is_delayed = False
+            message.priority = int(plan.priority[number])
             self.messages.append(message)
         self.first_message = {int(qp): number for number, qp in reversed(list(enumerate(plan.qp)))}
         self._members: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -168,13 +229,13 @@ class Network:
         self.live_packets += 1
         if self._pool:
             packet = self._pool.pop()
-            packet.ce = packet.accepted = packet.verdict = packet.kind = NONE
+            packet.ce = packet.accepted = packet.verdict = packet.kind = packet.is_trimmed = NONE
             packet.wire_bytes = packet.psn = 0
         else:
             packet = self._packet_class()
         packet.priority = self.ack_priority
         for name, value in self._header_defaults:
-            setattr(packet, name, value)
+            setattr(packet, name, list(value) if isinstance(value, list) else value)
         return packet
 
     def spare_packet(self) -> Any:
@@ -195,8 +256,10 @@ class Network:
         self.live_packets -= 1
         self._pool.append(packet)
 
-    def discard(self, packet: Any) -> None:
-        """Drop a packet."""
+    def discard(self, packet: Any, port: Any, now: int) -> None:
+        """Drop a packet at a port, or on the link behind it."""
+        if self.trace is not None:
+            self.trace.add(now, DROPPED, port.number, packet)
         self.dropped_bytes += packet.payload_bytes
         self.recycle(packet)
 
@@ -217,7 +280,13 @@ class Network:
         now = self.env._now
         message = self.messages[number]
         qp = message.queue_pair
-        message.start_ps = now
+        if self.start_delay_ps and not message.is_delayed:
+            message.is_delayed = True
+            message.start_ps = now
+            push(self.env, now + self.start_delay_ps, RANKS["start"] + number, lambda _: self.start(number))
+            return
+        if not message.is_delayed:
+            message.start_ps = now
         message.is_open = True
         qp.remaining -= 1
         qp.active_messages += 1
@@ -334,6 +403,8 @@ class Network:
                 message = self.messages[reply.message]
                 qp = message.queue_pair
             host.send(reply, qp, message, now)
+            if host.pick:
+                host.pick_messages(now)
             if kind == "Transfer":
                 self.after_sender(qp, message, now)
 
@@ -427,6 +498,7 @@ class Network:
                 "accepted_bytes": self.accepted_bytes,
                 "discarded_bytes": self.discarded_bytes,
                 "dropped_bytes": self.dropped_bytes,
+                "trimmed_bytes": self.trimmed_bytes,
                 "in_flight_bytes": sum(packet.payload_bytes for packet in waiting),
                 "live_packets": self.live_packets,
                 "marked_arrivals": self.marked_arrivals,
@@ -441,6 +513,7 @@ class Network:
                 for pairs in self.samples
             ],
             now_ps=self.now,
+            trace=None if self.trace is None else self.trace.rows(),
         )
 
     def longest_pause_ps(self) -> int:

@@ -9,8 +9,24 @@ from rdmacc import state
 from rdmacc.chance import hash63
 from rdmacc.engine.reference.ports import NicPort, Port
 from rdmacc.records import NEVER
-from rdmacc.state import CNP, DATA, DATA_CLASS, DROP, IDLE, MAC, NONE, PAUSE, REQUEST, RESUME
+from rdmacc.state import (
+    ACCEPT,
+    CNP,
+    DATA,
+    DATA_CLASS,
+    DEFLECT,
+    DROP,
+    IDLE,
+    MAC,
+    NONE,
+    PAUSE,
+    REQUEST,
+    RESUME,
+    TRIM,
+    TRIM_TAIL,
+)  # fmt: skip
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, Pfc
+from rdmacc.trace import TRIMMED
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.network import Network
@@ -22,7 +38,7 @@ class Switch:
     """A switch: routes packets, shares its buffer among them, and pauses its neighbours or drops."""
 
     __slots__ = (
-        "_net", "_next_hops", "alpha", "is_lossless", "limit_bytes", "number", "peak_bytes", "reserve_bytes",
+        "_deflections", "_net", "_next_hops", "_spray_count", "_spray_counts", "alpha", "is_lossless", "limit_bytes", "number", "peak_bytes", "reserve_bytes",
         "salt", "shared_bytes", "shared_used", "used_bytes", "xon_offset_bytes",
     )  # fmt: skip
 
@@ -41,6 +57,9 @@ class Switch:
         self.peak_bytes = 0
         self.salt = int(net.plan.ecmp_salt[number])
         self._next_hops: dict[int, Port] = {}
+        self._spray_count = 0
+        self._spray_counts: dict[int, int] = {}
+        self._deflections = 0
 
     def receive(self, packet: Any, in_port: Port, now: int) -> None:
         """Queue a packet at its next hop, or obey a PFC frame."""
@@ -48,12 +67,20 @@ class Switch:
             in_port.pause_or_resume(packet, now)
             self._net.recycle(packet)
             return
+        net = self._net
         key = packet.message * 2 + (packet.kind != DATA and packet.kind != REQUEST)
         port = self._next_hops.get(key)
         if port is None:
-            port = self._next_hops[key] = self.next_hop(packet.dst, key)
+            port = self.next_hop(packet.dst, key)
+            if port is None:  # a link has failed and no path is left
+                in_port.reverse.lost_packets += 1
+                net.discard(packet, in_port.reverse, now)
+                return
+            if net.keeps_paths:
+                self._next_hops[key] = port
+        if net.on_route is not None and packet.kind == DATA:
+            port = self.reroute(packet, in_port, port, now)
         if packet.priority >= DATA_CLASS:
-            net = self._net
             if net.on_enqueue is not None:
                 was_marked = packet.ce
                 net.on_enqueue(port, packet, now)
@@ -61,19 +88,93 @@ class Switch:
                     port.marked_packets += 1
                 if packet.verdict == DROP:
                     port.dropped_packets += 1
-                    net.discard(packet)
+                    net.discard(packet, port, now)
                     return
+                if packet.verdict == TRIM:
+                    self.trim(packet, port, now)
+                elif packet.verdict == TRIM_TAIL:
+                    self.trim_tail(packet, port, now)
+        if packet.priority >= DATA_CLASS:
             packet.in_port = in_port
             if not self.admit(packet, in_port, port, now):
-                net.discard(packet)
+                net.discard(packet, port, now)
                 return
         port.enqueue(packet, now)
 
-    def next_hop(self, dst: int, key: int) -> Port:
-        """Return the port towards a host: the only one, or by the ECMP hash of message and direction."""
-        choices = self._net.plan.fabric.candidates(self.number, dst)
-        choice = choices[0] if len(choices) == 1 else choices[hash63(self.salt, key) % len(choices)]
-        return self._net.ports[choice]
+    def next_hop(self, dst: int, key: int) -> Port | None:
+        """Return the port towards a host: the only one, or one chosen for the message or for this packet."""
+        net, plan = self._net, self._net.plan
+        choices = net.fabric.candidates(self.number, dst)
+        count = len(choices)
+        if count <= 1:
+            return net.ports[choices[0]] if choices else None
+        routing = plan.scheme.routing
+        if routing == "ecmp":
+            chosen = hash63(self.salt, key) % count
+        elif routing == "symmetric":  # the same at equal distance, there and back, and another one at each tier
+            distance = int(plan.distance[self.number, net.fabric.attach[dst]])
+            chosen = hash63(plan.symmetric_salt, (key >> 1) * 64 + distance) % count
+        elif routing == "spray-random":
+            chosen = hash63(self.salt, self._spray_count) % count
+            self._spray_count += 1
+        else:
+            column = int(net.fabric.attach[dst])
+            turn = self._spray_counts.get(column, 0)
+            chosen = (hash63(self.salt, column) + turn) % count
+            self._spray_counts[column] = turn + 1
+        return net.ports[choices[chosen]]  # type: ignore[no-any-return]
+
+    def forget_routes(self) -> None:
+        """Choose anew for every message: the network has changed."""
+        self._next_hops.clear()
+
+    def reroute(self, packet: Any, in_port: Port, port: Port, now: int) -> Port:
+        """Let switch features send a data packet another way than its route; return its port."""
+        net = self._net
+        message = net.messages[packet.message]
+        packet.route, packet.verdict = -1, ACCEPT
+        net.on_route(self, port, message, packet, now)
+        if packet.verdict == DEFLECT:
+            packet.verdict = ACCEPT
+            others = [p for p in net.fabric_ports(self.number) if p is not port and p is not in_port and not p.is_down]
+            if others:
+                drawn = others[hash63(self.salt, (1 << 40) + self._deflections) % len(others)]
+                self._deflections += 1
+                port.deflected_packets += 1
+                if net.on_deflect is not None:
+                    net.on_deflect(self, drawn, message, packet, now)
+                return drawn  # type: ignore[no-any-return]
+        elif packet.route >= 0:
+            return net.ports[packet.route]  # type: ignore[no-any-return]
+        return port
+
+    def trim(self, packet: Any, port: Port, now: int) -> None:
+        """Cut a packet's payload off."""
+        net = self._net
+        net.trimmed_bytes += packet.payload_bytes
+        packet.payload_bytes = 0
+        packet.wire_bytes = net.queueing.trimmed_bytes
+        packet.priority = net.queueing.trimmed_priority
+        packet.is_trimmed = 1
+        packet.verdict = ACCEPT
+        port.trimmed_packets += 1
+        if net.trace is not None:
+            net.trace.add(now, TRIMMED, port.number, packet)
+
+    def trim_tail(self, packet: Any, port: Port, now: int) -> None:
+        """Cut the payload of the last packet of the queue off in place of this packet's."""
+        queue = port.queues[packet.priority]
+        if not queue:
+            self.trim(packet, port, now)
+            return
+        packet.verdict = ACCEPT
+        tail = queue.pop()
+        if not queue:
+            port.waiting ^= 1 << tail.priority
+        port.queue_bytes -= tail.wire_bytes
+        self.release(tail, now)
+        self.trim(tail, port, now)
+        port.enqueue(tail, now)
 
     def admit(self, packet: Any, in_port: Port, port: Port, now: int) -> bool:
         """Account a data packet to the buffer; return whether it fits (Choudhury and Hahne's threshold)."""
@@ -142,7 +243,7 @@ class Switch:
 class Message(state.Message):
     """A message, both sides."""
 
-    __slots__ = ("is_open", "queue_pair")
+    __slots__ = ("is_delayed", "is_incoming", "is_open", "queue_pair")
 
 
 class QueuePair(state.QueuePair):
@@ -174,6 +275,11 @@ class QueuePair(state.QueuePair):
             return NEVER
         return self.last_start_ps + int(self.last_wire_bytes * 8e12 / self.rate_bps + 0.5)
 
+    def remaining_packets(self) -> int:
+        """Return how many packets the message that is served next has left to send."""
+        message = self.sendable_message()
+        return NEVER if message is None else message.packets - message.next_psn
+
     def pace(self, _: Any) -> None:
         """Serve the pacing timer: its event may be early or stale, since deadlines move."""
         now = self.nic._net.env._now
@@ -188,13 +294,15 @@ class QueuePair(state.QueuePair):
 class Host(state.Host):
     """A host: hands what arrives to the scheme's handlers and sends what they reply."""
 
-    __slots__ = ("_net", "nics")
+    __slots__ = ("_net", "clock_count", "incoming", "nics")
 
     def __init__(self, net: Network, number: int) -> None:
         super().__init__()
         self._net = net
         self.node = number
         self.nics: list[NicPort] = []
+        self.incoming: dict[int, Message] = {}
+        self.clock_count = 0
 
     def receive(self, packet: Any, in_port: Port, now: int) -> None:
         """Take a packet from the link."""
@@ -205,6 +313,7 @@ class Host(state.Host):
             return
         self.rx_wire_bytes += packet.wire_bytes
         self.rx_packets += 1
+        self.clock_ps = now if not net.has_clocks else net.clock(self, now)
         message = net.messages[packet.message]
         if kind == DATA or kind == REQUEST:
             self.on_arrival(packet, message, now)
@@ -220,6 +329,9 @@ class Host(state.Host):
         """Run the receiver's handlers on a packet of a sender and send what they filled in."""
         net, qp = self._net, message.queue_pair
         reply, notice = net.new_packet(), net.spare_packet()
+        if net.on_candidate is not None and not message.is_incoming and message.delivered_ps < 0:
+            message.is_incoming = True
+            self.incoming[message.number] = message
         if packet.kind == DATA:
             if packet.ce:
                 net.marked_arrivals += 1
@@ -229,6 +341,9 @@ class Host(state.Host):
                 net.accepted_bytes += packet.payload_bytes
                 if message.received_packets == message.packets and message.delivered_ps < 0:
                     message.delivered_ps = now
+                    if message.is_incoming:
+                        message.is_incoming = False
+                        del self.incoming[message.number]
                     net.on_delivered(message, now)
             else:
                 net.discarded_bytes += packet.payload_bytes
@@ -240,6 +355,27 @@ class Host(state.Host):
         if self.announce:
             self.announce = 0
             self.announce_group(message, now)
+        if self.pick:
+            self.pick_messages(now)
+
+    def pick_messages(self, now: int) -> None:
+        """Serve the incoming message with the lowest key, as long as handlers ask for it."""
+        net = self._net
+        while self.pick:
+            self.pick = 0
+            best: Message | None = None
+            for message in self.incoming.values():
+                message.key = NEVER
+                net.on_candidate(self, message.queue_pair, message, now)
+                if message.key < NEVER:
+                    if best is None or (message.key, message.number) < (best.key, best.number):
+                        best = message
+            if best is None:
+                return
+            reply = net.new_packet()
+            if net.on_pick is not None:
+                net.on_pick(self, best.queue_pair, best, reply, now)
+            self.send(reply, best.queue_pair, best, now)
 
     def announce_group(self, message: Message, now: int) -> None:
         """Tell the handlers of every message of the group to this host, then let them tell the senders."""
@@ -268,7 +404,7 @@ class Host(state.Host):
         reply.payload_bytes = 0
         if reply.wire_bytes == 0:
             reply.wire_bytes = net.cnp_bytes if reply.kind == CNP else net.ack_bytes
-        reply.sent_ps = now
+        reply.sent_ps = now if not net.has_clocks else net.clock(self, now)
         net.reply_counts[reply.kind] += 1
         qp.reply_nic.enqueue(reply, now)
 

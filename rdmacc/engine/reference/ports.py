@@ -10,7 +10,8 @@ from rdmacc import state
 from rdmacc.chance import uniform
 from rdmacc.engine.reference.events import RANKS, Wake, push
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, DATA_CLASS, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY
+from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY
+from rdmacc.trace import ARRIVED, SENT
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.network import Network
@@ -25,10 +26,39 @@ class Port(state.Port):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (
-        "_deliver", "_deliver_rank", "_events", "_net", "_transmission_ps", "_wake", "_wake_rank", "busy_until_ps", "byte_ps", "delay_ps", "flight",
-        "headroom_bytes", "headroom_used", "ingress_bytes", "is_wake_pending", "loss_control", "loss_count",
-        "loss_data", "loss_key", "node", "pause_sent", "paused", "paused_since_ps", "queues", "receive", "reverse",
+        "_deliver",
+        "_deliver_rank",
+        "_events",
+        "_net",
+        "_shape_rank",
+        "_transmission_ps",
+        "_wake",
+        "_wake_rank",
+        "busy_until_ps",
+        "byte_ps",
+        "class_bytes",
+        "credit_tokens",
+        "credit_updated_ps",
+        "delay_ps",
+        "flight",
+        "headroom_bytes",
+        "headroom_used",
+        "ingress_bytes",
+        "is_down",
+        "is_shape_pending",
+        "is_wake_pending",
+        "loss_control",
+        "loss_count",
+        "loss_data",
+        "loss_key",
+        "node",
+        "pause_sent",
+        "paused_since_ps",
+        "queues",
+        "receive",
+        "reverse",
         "waiting",
+        "wrr_count",
     )  # fmt: skip
 
     def __init__(self, net: Network, number: int) -> None:
@@ -45,7 +75,6 @@ class Port(state.Port):
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
         self.queues: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
         self.waiting = 0  # bit mask of the classes that have something to send
-        self.paused = 0  # bit mask of the classes that PFC stopped
         self.paused_since_ps = 0
         self.busy_until_ps = 0
         self.is_wake_pending = False
@@ -59,6 +88,14 @@ class Port(state.Port):
         self.headroom_used = [0] * NUM_CLASSES
         self.headroom_bytes = 0
         self.pause_sent = 0
+        # Classes that are limited or share the link by weight, and the credits' token bucket.
+        self._shape_rank = RANKS["shape"] + number
+        self.class_bytes = [0] * DATA_CLASS
+        self.credit_tokens = float(net.queueing.credit_burst_bytes)
+        self.credit_updated_ps = 0
+        self.is_shape_pending = False
+        self.wrr_count = 0
+        self.is_down = False
         self.node: Any = None
         self.receive: Any = None
         self.reverse: Any = None
@@ -66,6 +103,12 @@ class Port(state.Port):
     def enqueue(self, packet: Any, now: int) -> None:
         """Append a packet to its class's queue and see that it will be sent."""
         cls = packet.priority
+        if cls < DATA_CLASS and self._net.limits[cls]:
+            if self.class_bytes[cls] + packet.wire_bytes > self._net.limits[cls]:
+                self.dropped_packets += 1
+                self._net.discard(packet, self, now)
+                return
+            self.class_bytes[cls] += packet.wire_bytes
         self.queues[cls].append(packet)
         self.waiting |= 1 << cls
         if cls >= DATA_CLASS:
@@ -75,8 +118,58 @@ class Port(state.Port):
         if not self.is_wake_pending:
             self.kick(now)
 
+    def next_class(self, now: int) -> int:
+        """Return the class to serve, -1 for none: by priority, but for weighted and rate-limited classes."""
+        sendable = self.waiting & ~self.paused
+        queueing = self._net.queueing
+        if sendable & 1 << CREDITS and queueing.credit_fraction:
+            ready_ps = self.credit_ready_ps(now)
+            if ready_ps > now:
+                sendable ^= 1 << CREDITS
+                if not sendable and not self.is_shape_pending:
+                    self.is_shape_pending = True
+                    push(self._net.env, ready_ps, self._shape_rank, self.shape)
+        if not sendable:
+            return -1
+        cls = LOWEST[sendable]
+        if queueing.wrr_ratio and cls == queueing.wrr_first and sendable & 1 << queueing.wrr_second:
+            if self.wrr_count >= queueing.wrr_ratio:
+                self.wrr_count = 0
+                return queueing.wrr_second
+            self.wrr_count += 1
+        return cls
+
+    def credit_ready_ps(self, now: int) -> int:
+        """Fill the token bucket; return when it holds enough for the first credit."""
+        queueing = self._net.queueing
+        earned = (now - self.credit_updated_ps) / self.byte_ps * queueing.credit_fraction
+        self.credit_tokens = min(float(queueing.credit_burst_bytes), self.credit_tokens + earned)
+        self.credit_updated_ps = now
+        missing = self.queues[CREDITS][0].wire_bytes - self.credit_tokens
+        if missing <= 0.0:
+            return now
+        return now + int(missing * self.byte_ps / queueing.credit_fraction) + 1
+
+    def shape(self, _: Any) -> None:
+        """The bucket holds enough for a credit."""
+        self.is_shape_pending = False
+        if not self.is_wake_pending:
+            self.kick(self._net.env._now)
+
+    def take(self, cls: int) -> Any:
+        """Remove the first packet of a class's queue."""
+        packet = self.queues[cls].popleft()
+        if cls < DATA_CLASS:
+            if self._net.limits[cls]:
+                self.class_bytes[cls] -= packet.wire_bytes
+            if cls == CREDITS:
+                self.credit_tokens -= packet.wire_bytes
+        return packet
+
     def kick(self, now: int) -> None:
         """Send now if the transmitter is free, else wake up when it is."""
+        if self.is_down:
+            return
         if self.busy_until_ps > now:
             self.wake_at_end()
         else:
@@ -90,7 +183,8 @@ class Port(state.Port):
     def wake(self, _: Any) -> None:
         """The transmitter is free and something waits."""
         self.is_wake_pending = False
-        self.send_next(self._net.env._now)
+        if not self.is_down:
+            self.send_next(self._net.env._now)
 
     def send_next(self, now: int) -> None:
         """Send the first packet of the highest class that is not paused."""
@@ -108,6 +202,8 @@ class Port(state.Port):
             self.tx_data_packets += 1
         else:
             self.tx_control_packets += 1
+        if self._net.trace is not None:
+            self._net.trace.add(now, SENT, self.number, packet)
         packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
@@ -117,17 +213,26 @@ class Port(state.Port):
     def deliver(self, event: Wake) -> None:
         """The head of the packets under way has arrived."""
         flight = self.flight
+        if not flight:  # the link went down
+            return
         packet = flight.popleft()
         if flight:
             heappush(self._events, (flight[0].arrival_ps, self._deliver_rank, 0, event.rearm()))
+        net = self._net
         if self.loss_data or self.loss_control:
             loss = self.loss_data if packet.kind == DATA else self.loss_control
             if loss and packet.priority != MAC:
                 self.loss_count += 1
                 if uniform(self.loss_key, self.loss_count) < loss:
                     self.lost_packets += 1
-                    self._net.discard(packet)
+                    net.discard(packet, self, packet.arrival_ps)
                     return
+        if net.scripts and self.link_class == HOST_NIC and net.is_scripted_loss(packet):
+            self.lost_packets += 1
+            net.discard(packet, self, packet.arrival_ps)
+            return
+        if net.trace is not None:
+            net.trace.add(packet.arrival_ps, ARRIVED, self.number, packet)
         self.receive(packet, self.reverse, packet.arrival_ps)
 
     def pause_or_resume(self, packet: Any, now: int) -> None:
@@ -146,6 +251,24 @@ class Port(state.Port):
                 self.kick(now)
 
 
+    def fail(self, now: int) -> None:
+        """Lose what is under way and what waits; send nothing any more."""
+        self.is_down = True
+        lost = list(self.flight)
+        self.flight.clear()
+        for cls, queue in enumerate(self.queues):
+            while queue:
+                packet = self.take(cls)
+                if cls >= DATA_CLASS:
+                    self.queue_bytes -= packet.wire_bytes
+                    if self.link_class != HOST_NIC:
+                        self.node.release(packet, now)
+                lost.append(packet)
+        for packet in lost:
+            self.lost_packets += 1
+            self._net.discard(packet, self, now)
+
+
 class SwitchPort(Port):
     """An output of a switch."""
 
@@ -153,13 +276,11 @@ class SwitchPort(Port):
 
     def send_next(self, now: int) -> None:
         """Send the first packet of the highest class that is not paused."""
-        sendable = self.waiting & ~self.paused
-        if not sendable:
+        cls = self.next_class(now)
+        if cls < 0:
             return
-        cls = LOWEST[sendable]
-        queue = self.queues[cls]
-        packet = queue.popleft()
-        if not queue:
+        packet = self.take(cls)
+        if not self.queues[cls]:
             self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
             self.queue_bytes -= packet.wire_bytes
@@ -189,18 +310,17 @@ class NicPort(Port):
 
     def send_next(self, now: int) -> None:
         """Send a waiting packet, or the next one of the queue pair at the head of the line."""
-        while sendable := self.waiting & ~self.paused:
-            cls = LOWEST[sendable]
+        while (cls := self.next_class(now)) >= 0:
             queue, line = self.queues[cls], self.ready[cls]
             if queue:
-                packet = queue.popleft()
+                packet = self.take(cls)
                 if not queue and not line:
                     self.waiting ^= 1 << cls
                 if cls >= DATA_CLASS:
                     self.queue_bytes -= packet.wire_bytes
                 self.transmit(packet, now)
                 break
-            qp = line.popleft()
+            qp = line.popleft() if self._net.is_round_robin else self.take_shortest(line)
             if not line:
                 self.waiting ^= 1 << cls
             self.queue_bytes -= self._net.wire_bytes
@@ -215,13 +335,20 @@ class NicPort(Port):
         if self.waiting & ~self.paused and not self.is_wake_pending:
             self.wake_at_end()
 
+    @staticmethod
+    def take_shortest(line: deque[Any]) -> Any:
+        """Remove the queue pair whose message has the fewest packets left to send."""
+        qp = min(line, key=lambda qp: (qp.remaining_packets(), qp.number))
+        line.remove(qp)
+        return qp
+
     def send_data(self, qp: Any, message: Any, now: int) -> None:
         """Make the message's next packet and put it on the link."""
         net = self._net
         psn = message.next_psn
         packet = net.new_packet()
         packet.kind = DATA
-        packet.priority = net.data_priority
+        packet.priority = message.priority
         packet.message = message.number
         packet.qp = qp.number
         packet.dst = qp.dst
@@ -231,7 +358,7 @@ class NicPort(Port):
             payload = message.size_bytes - psn * payload
         packet.payload_bytes = payload
         packet.wire_bytes = payload + net.header_bytes
-        packet.sent_ps = now
+        packet.sent_ps = now if not net.has_clocks else net.clock(self.node, now)
         message.next_psn = psn + 1
         if psn < message.highest_psn:
             message.retransmissions += 1
@@ -257,14 +384,15 @@ class NicPort(Port):
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""
         if qp.state == READY:
             return
-        start_ps = NEVER if qp.sendable_message() is None else qp.next_start_ps(now)
+        message = qp.sendable_message()
+        start_ps = NEVER if message is None else qp.next_start_ps(now)
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
         elif start_ps <= now or start_ps <= self.busy_until_ps:
             qp.state = READY
             qp.pace_timer_ps = NEVER
-            cls = self._net.data_priority
+            cls = message.priority
             self.ready[cls].append(qp)
             self.waiting |= 1 << cls
             self.queue_bytes += self._net.wire_bytes

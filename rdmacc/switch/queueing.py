@@ -1,0 +1,37 @@
+"""How a port chooses among its classes, and what it does to control packets: strict priority by default.
+
+Two classes may share the link by weighted round robin above the strict order (NDP's headers and data), the class of
+credits may be rate-limited with a small buffer (ExpressPass), and packets may be trimmed to their header (NDP).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
+
+__all__ = ["NIC_ORDERS", "ROUTINGS", "Queueing"]
+
+ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin")
+"""Each message keeps its path, the same one back too, or each packet takes its own."""
+
+NIC_ORDERS = ("round-robin", "srpt")
+"""A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queueing(Component):
+    """Strict priorities, and what departs from them."""
+
+    wrr_ratio: int = param(0, "packets of the first class for each of the second while both wait; 0: strict", low=0)
+    wrr_first: int = param(CONTROL, "the class served more", low=CREDITS, high=NUM_CLASSES - 1)
+    wrr_second: int = param(DATA_CLASS, "the class served less", low=CREDITS, high=NUM_CLASSES - 1)
+    trimmed_bytes: int = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
+    trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
+    control_limit_bytes: int = param("0B", "largest queue of class CONTROL at a port; 0: no limit", unit="bytes")
+    credit_fraction: float = param(
+        0.0, "share of a link that credits may take, 0: no limit", source="ExpressPass: 84 / (84 + 1538)", low=0.0, high=1.0
+    )
+    credit_burst_bytes: int = param("168B", "token bucket of the credits", unit="bytes", source="ExpressPass: 2 credits")
+    credit_limit_bytes: int = param("672B", "largest queue of credits at a port", unit="bytes", source="ExpressPass: 8 credits")

@@ -1,0 +1,77 @@
+"""The trace: what happened to every packet, where and when; off by default.
+
+Rows are made by the engines, in the order of events, the same by both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.fabric import Fabric
+from rdmacc.state import KIND_NAMES, PAUSE
+
+__all__ = ["ARRIVED", "DROPPED", "ROW", "SENT", "TRIMMED", "WHAT_NAMES", "Trace", "trace_frame"]
+
+SENT, ARRIVED, DROPPED, TRIMMED = range(4)
+"""The first bit goes to a port's link, the last bit arrives at its end, the packet is lost at the port or on its link,
+its payload is cut off."""
+
+WHAT_NAMES = ("sent", "arrived", "dropped", "trimmed")
+
+ROW = np.dtype(
+    [
+        ("time_ps", "i8"), ("port", "i4"), ("message", "i4"), ("psn", "i4"), ("wire_bytes", "i4"),
+        ("what", "i1"), ("kind", "i1"), ("priority", "i1"), ("ce", "i1"),
+    ],
+    align=True,
+)  # fmt: skip
+"""One event of one packet."""
+
+
+class Trace:
+    """Rows, collected one by one."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, ...]] = []
+
+    def add(self, time_ps: int, what: int, port: int, packet: Any) -> None:
+        """Note what happens to a packet at a port."""
+        message = packet.message if packet.kind < PAUSE else -1
+        self._rows.append(
+            (time_ps, port, message, packet.psn, packet.wire_bytes, what, packet.kind, packet.priority, packet.ce)
+        )
+
+    def rows(self) -> npt.NDArray[np.void]:
+        """Return the rows so far."""
+        return np.array(self._rows, dtype=ROW)
+
+
+def trace_frame(rows: npt.NDArray[np.void], fabric: Fabric) -> pd.DataFrame:
+    """Return a trace as a data frame.
+
+    Returns
+    -------
+    DataFrame
+        `time_ps, what, node, peer, kind, message, psn, wire_bytes, priority, ce`: the port that it happened at leads
+        from `node` to `peer`. PFC frames have no message (-1); their `psn` is the class that they pause.
+    """
+    ports = rows["port"]
+    names = np.array(fabric.names, dtype=object)
+    return pd.DataFrame(
+        {
+            "time_ps": rows["time_ps"],
+            "what": np.array(WHAT_NAMES)[rows["what"]],
+            "node": names[fabric.port_node[ports]],
+            "peer": names[fabric.port_peer[ports]],
+            "kind": np.array(KIND_NAMES)[rows["kind"]],
+            "message": rows["message"],
+            "psn": rows["psn"],
+            "wire_bytes": rows["wire_bytes"],
+            "priority": rows["priority"],
+            "ce": rows["ce"] != 0,
+        }
+    )
