@@ -90,6 +90,11 @@ class LinkDown:
     def __post_init__(self) -> None:
         object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps"))
 
+    @property
+    def time_ps(self) -> int:
+        """`at_ps` as a number."""
+        return time_ps(self.at_ps)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Clocks:

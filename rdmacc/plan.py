@@ -26,6 +26,7 @@ from rdmacc.records import Field
 from rdmacc.scheme import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
+from rdmacc.units import time_ps
 
 __all__ = ["Plan", "Watch", "make_plan"]
 
@@ -121,7 +122,7 @@ class Plan:
 
 
 def make_plan(
-    topology: nx.Graph,
+    topology: nx.Graph[Any],
     workload: pd.DataFrame,
     scheme: Scheme,
     *,
@@ -181,7 +182,7 @@ def make_plan(
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=priority, distance=_distances(fabric, scheme),
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
-        link_downs=tuple(sorted(downs, key=lambda down: int(down.at_ps))),  # type: ignore[call-overload]
+        link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
@@ -241,7 +242,7 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
 def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     if scheme.routing != "symmetric":
         return np.zeros((0, 0), np.int64)
-    graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(fabric.n_nodes))
     graph.add_edges_from(zip(fabric.port_node.tolist(), fabric.port_peer.tolist(), strict=True))
     distance = np.zeros((fabric.n_nodes, len(fabric.attachments)), np.int64)
@@ -265,8 +266,8 @@ def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, i
     for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
         for node in fabric.hosts.tolist():
             side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
-            offsets[node] = int(side * int(clocks.offset_ps))  # type: ignore[call-overload]
-        jitter = int(clocks.jitter_ps)  # type: ignore[call-overload]
+            offsets[node] = int(side * time_ps(clocks.offset_ps))
+        jitter = time_ps(clocks.jitter_ps)
     return offsets, jitter
 
 
@@ -277,9 +278,7 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
             raise ConfigError("faults", fault, "Loss(...), Script(...), LinkDown(...) or Clocks(...)")
         if not isinstance(fault, Loss):
             continue
-        ports = (
-            list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
-        )
+        ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
         survives[0, ports] *= 1.0 - fault.data
         survives[1, ports] *= 1.0 - fault.control
     return 1.0 - survives[0], 1.0 - survives[1]

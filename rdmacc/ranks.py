@@ -1,7 +1,7 @@
 """The order of simultaneous events: fixed, and the same in both engines.
 
-Two events of the same instant run by their ranks: first by class, then by the number of the message, port, queue pair or
-host that they belong to, never by who scheduled first.
+Two events of the same instant run by their ranks: first by class, then by the number of the message, port, queue
+pair or host that they belong to, never by who scheduled first.
 """
 
 from __future__ import annotations

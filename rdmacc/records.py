@@ -1,7 +1,8 @@
 """Records: one declaration of a protocol's state, for both engines.
 
-A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats` and `Deadline`. The reference engine
-makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same field names.
+A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats` and `Deadline`. The
+reference engine makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same
+field names.
 
 A `Deadline` is a time in picoseconds at which the engine calls a handler: the field `alpha_timer_ps` is served by
 the handler `on_alpha_timer`. A handler arms it by writing a time, cancels it by writing `NEVER`.

@@ -51,10 +51,18 @@ class Scheme(Component):
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
     routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin")
     nic_order: str = param("round-robin", "round-robin or srpt: which ready queue pair a NIC serves")
-    start_delay_ps: int = param("0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us")
-    payload_bytes: int = param("1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20)
-    header_bytes: int = param("48B", "headers of a data packet", unit="bytes", source="HPCC simulator, without INT", high=2**16)
-    ack_bytes: int = param("64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16)
+    start_delay_ps: int = param(
+        "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
+    )
+    payload_bytes: int = param(
+        "1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20
+    )
+    header_bytes: int = param(
+        "48B", "headers of a data packet", unit="bytes", source="HPCC simulator, without INT", high=2**16
+    )
+    ack_bytes: int = param(
+        "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
+    )
     cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="DCQCN fact sheet", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
@@ -107,22 +115,27 @@ class Scheme(Component):
             if name in own:
                 result = dataclasses.replace(result, **{name: value})
                 continue
-            owners = [part for part in (*result.components, result.buffer, result.queueing) if name in _parameters(part)]
+            owners = [
+                part for part in (*result.components, result.buffer, result.queueing) if name in _parameters(part)
+            ]
             if len(owners) != 1:
-                known = sorted(own.union(*(_parameters(part) for part in (*self.components, self.buffer, self.queueing))))
+                known = sorted(
+                    own.union(*(_parameters(part) for part in (*self.components, self.buffer, self.queueing)))
+                )
                 allowed = f"one of {', '.join(known)}" if not owners else "a name that only one component has"
                 raise ConfigError(f"parameter of scheme {self.name!r}", name, allowed)
             result = result._swap(owners[0], dataclasses.replace(owners[0], **{name: value}))  # type: ignore[type-var]
         return result
 
     def _swap(self, old: Component, new: Component) -> Scheme:
+        swapped: Any = new
         return dataclasses.replace(
             self,
             recovery=new if self.recovery is old else self.recovery,
             control=tuple(new if part is old else part for part in self.control),
             switch=tuple(new if part is old else part for part in self.switch),
-            buffer=new if self.buffer is old else self.buffer,
-            queueing=new if self.queueing is old else self.queueing,
+            buffer=swapped if self.buffer is old else self.buffer,
+            queueing=swapped if self.queueing is old else self.queueing,
         )
 
 

@@ -62,7 +62,7 @@ class Simulation:
 
     def __init__(
         self,
-        topology: nx.Graph,
+        topology: nx.Graph[Any],
         workload: pd.DataFrame,
         scheme: str | Scheme,
         *,
@@ -124,7 +124,7 @@ class Simulation:
                     raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
                 if self._link_downs:
-                    stop_ps = min(stop_ps, int(self._link_downs[0].at_ps))  # type: ignore[call-overload]
+                    stop_ps = min(stop_ps, self._link_downs[0].time_ps)
                 self.engine.run(stop_ps)
                 self._fail_links()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
@@ -143,7 +143,7 @@ class Simulation:
 
     def _fail_links(self) -> None:
         """Take down the links whose time has come, and route around them."""
-        while self._link_downs and self._link_downs[0].at_ps <= self.now_ps and not self.is_finished:  # type: ignore[operator]
+        while self._link_downs and self._link_downs[0].time_ps <= self.now_ps and not self.is_finished:
             one, other = self._link_downs.pop(0).link
             ports = self._fabric.port(one, other), self._fabric.port(other, one)
             self._fabric = self._fabric.without(ports)
@@ -189,7 +189,7 @@ class Simulation:
 
 
 def simulate(
-    topology: nx.Graph,
+    topology: nx.Graph[Any],
     workload: pd.DataFrame,
     scheme: str | Scheme,
     *,

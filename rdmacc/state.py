@@ -9,18 +9,47 @@ from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 __all__ = [
-    "ACCEPT", "ACK", "ADVERT", "CNP", "CONTROL", "CREDIT", "CREDITS", "DATA", "DATA_CLASS", "DEFLECT", "DROP", "HOST_NIC", "IDLE",
+    "ACCEPT",
+    "ACK",
+    "ADVERT",
+    "CNP",
+    "CONTROL",
+    "CREDIT",
+    "CREDITS",
+    "DATA",
+    "DATA_CLASS",
+    "DEFLECT",
+    "DROP",
+    "HOST_NIC",
+    "IDLE",
     "IN_NETWORK",
-    "KIND_NAMES", "LAST_HOP", "MAC", "NAK", "NONE", "NUM_CLASSES", "PACING", "PAUSE", "READY", "REQUEST", "RESUME", "TRIM", "TRIM_TAIL", "UNLIMITED",
-    "Host", "Message", "Packet", "Port", "QueuePair",
-]  # fmt: skip
+    "KIND_NAMES",
+    "LAST_HOP",
+    "MAC",
+    "NAK",
+    "NONE",
+    "NUM_CLASSES",
+    "PACING",
+    "PAUSE",
+    "READY",
+    "REQUEST",
+    "RESUME",
+    "TRIM",
+    "TRIM_TAIL",
+    "UNLIMITED",
+    "Host",
+    "Message",
+    "Packet",
+    "Port",
+    "QueuePair",
+]
 
 # What a packet is. NONE marks a reply that no handler filled in: nothing is sent.
 NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, PAUSE, RESUME = range(10)
 KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert", "pause", "resume")
 
-# Priority classes, lower first. MAC holds PFC frames only, CREDITS what a switch rate-limits (ExpressPass). CONTROL, the
-# highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
+# Priority classes, lower first. MAC holds PFC frames only, CREDITS what a switch rate-limits (ExpressPass). CONTROL,
+# the highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
 MAC, CREDITS, CONTROL, DATA_CLASS = range(4)
 NUM_CLASSES = 10
 

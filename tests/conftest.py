@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-ENGINES = ["simpy"]
+ENGINES = ["simpy", "compiled"]
 """Every test that simulates runs once on each of these."""
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -16,7 +16,16 @@ from rdmacc.probes import Probe
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.scheme import SCHEMES, Scheme
 from rdmacc.state import (
-    CONTROL, CREDIT, CREDITS, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, NUM_CLASSES, TRIM, TRIM_TAIL,
+    CONTROL,
+    CREDIT,
+    CREDITS,
+    DATA_CLASS,
+    DEFLECT,
+    DROP,
+    IN_NETWORK,
+    NUM_CLASSES,
+    TRIM,
+    TRIM_TAIL,
 )  # fmt: skip
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
@@ -174,7 +183,11 @@ def _faults(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tu
     if rng.random() < 0.3:
         faults.append(Loss(data=float(rng.choice([0.0, 0.001, 0.02])), control=float(rng.choice([0.0, 0.001, 0.02]))))
     for _ in range(int(rng.choice([0, 0, 0, 2]))):
-        message, psn, kind = int(rng.integers(n_messages)), int(rng.integers(20)), str(rng.choice(["data", "ack", "nak"]))
+        message, psn, kind = (
+            int(rng.integers(n_messages)),
+            int(rng.integers(20)),
+            str(rng.choice(["data", "ack", "nak"])),
+        )
         faults.append(Script(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
     if rng.random() < 0.15:
         links = list(topology.edges)

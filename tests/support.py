@@ -13,7 +13,7 @@ from rdmacc.fabric import Fabric
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import Int, Int32, Record
-from rdmacc.state import DROP
+from rdmacc.state import DROP, Packet
 from rdmacc.switch.buffer import headroom_bytes
 
 WIRE = 1048
@@ -121,6 +121,15 @@ def dropping(first_psn, last_psn=None, times=1, **changes):
     last = first_psn if last_psn is None else last_psn
     dropper = DropOnce(first_psn=first_psn, last_psn=last, times=times)
     return rdmacc.Scheme(name="dropping", recovery=GoBackN(**changes), control=(LineRate(),), switch=(dropper,))
+
+
+def packet_with(*headers):
+    """Return a packet with the fields of some components' headers, as an engine makes it."""
+    fields = [field for header in headers for field in header.fields]
+    packet = type("Packet", (Packet,), {"__slots__": tuple(field.name for field in fields)})()
+    for field in fields:
+        setattr(packet, field.name, field.default)
+    return packet
 
 
 def check_conservation(result):

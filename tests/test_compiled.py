@@ -169,7 +169,9 @@ def test_memory_per_message_and_packet_in_flight():
     simulation = Simulation(rdmacc.star(16), work, "dcqcn", engine="compiled")
     rows = simulation.engine._layout.row_bytes
     tables = sum(
-        array.nbytes for name, array in simulation.engine._memory.items() if name not in ("packet", "heap", "port", "host")
+        array.nbytes
+        for name, array in simulation.engine._memory.items()
+        if name not in ("packet", "heap", "port", "host")
     )
     plan = sum(value.nbytes for value in vars(simulation.plan).values() if isinstance(value, np.ndarray))
     assert rows["packet"] <= 100
@@ -192,7 +194,8 @@ def test_auto_falls_back_to_simpy_with_a_reason():
     program = """
         import logging, rdmacc
         records = []
-        logging.getLogger("rdmacc").addHandler(type("H", (logging.Handler,), {"emit": lambda s, r: records.append(r.getMessage())})())
+        emit = lambda handler, record: records.append(record.getMessage())
+        logging.getLogger("rdmacc").addHandler(type("H", (logging.Handler,), {"emit": emit})())
         result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1"], "h0", "5kB"), "line-rate", progress=False)
         assert result.engine == "simpy", result.engine
         assert any("NUMBA_DISABLE_JIT" in text for text in records), records

@@ -325,17 +325,17 @@ def test_nothing_is_left_of_the_timers_when_the_last_flow_is_done(engine):
     assert result.counters.events < 200
 
 
-def test_two_flows_converge_to_equal_rates(engine):
-    """A flow that joins late gets its half; the link stays full and nothing is lost."""
-    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB", start=["0us", "500us"])
-    watch = [probes.field("flow", i, "received_packets", "100us") for i in range(2)]
-    graph = rdmacc.star(3, rate="10Gbps")
-    scheme = rdmacc.scheme("dcqcn", g=1 / 32, reference_bps=0)
-    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="25ms", probes=watch)
-    ends = [samples(result, f"received_packets {i}") for i in range(2)]
-    goodputs = [(pairs[-1][1] - pairs[150][1]) * WIRE * 8 / 9.9e-3 for pairs in ends]
-    assert sum(goodputs) == pytest.approx(10e9, rel=0.03)
-    assert goodputs[0] == pytest.approx(goodputs[1], rel=0.25)
+@pytest.mark.nightly
+def test_a_flow_that_joins_late_gets_its_half(engine):
+    """Fair within 15 % over 30 ms, and the link is full."""
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1GB", start=["0us", "5ms"])
+    graph = rdmacc.star(3, rate="40Gbps")
+    simulation = rdmacc.Simulation(graph, work, "dcqcn", engine=engine)
+    before = simulation.run("50ms").outcome.messages["received_packets"]
+    after = simulation.run("80ms").outcome.messages["received_packets"]
+    goodput = (after - before) * WIRE * 8 / 30e-3
+    assert goodput.sum() == pytest.approx(40e9, rel=0.03)
+    assert goodput[0] == pytest.approx(goodput[1], rel=0.15)
 
 
 FIXED_POINT = {2: (20.2, 0.101), 4: (41.8, 0.122), 8: (93.8, 0.145)}

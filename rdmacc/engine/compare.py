@@ -67,4 +67,3 @@ def first_difference(plan: Plan, until_ps: int = NEVER) -> str:
         last = [*last[-2:], event_name(plan, *event)]
         reference.step()
         compiled.step()
-

@@ -1,9 +1,9 @@
 """The search for PFC deadlocks: ports that wait on each other in a circle.
 
 A paused ingress queue is stuck if nothing of it can leave, since a switch reconsiders a pause when a packet of that
-ingress leaves, or if it would stay above its resume threshold after everything that can still leave has left. The search
-assumes that all paused queues are stuck and takes back, until nothing changes, those that the rest would let resume;
-what remains can never move again.
+ingress leaves, or if it would stay above its resume threshold after everything that can still leave has left. The
+search assumes that all paused queues are stuck and takes back, until nothing changes, those that the rest would let
+resume; what remains can never move again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
 def _cycle(plan: Plan, state: PfcState, stuck: set[Queue]) -> list[str]:
     """Name one cycle: a paused port waits for each port that holds what came from it."""
     fabric = plan.fabric
-    waits = nx.DiGraph()
+    waits: nx.DiGraph[int] = nx.DiGraph()
     for (out_port, cls), by_ingress in state.held.items():
         if (int(fabric.port_reverse[out_port]), cls) in stuck:
             for in_port in by_ingress:

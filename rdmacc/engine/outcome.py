@@ -76,7 +76,10 @@ class Engine(Protocol):
 
     name: str
     plan: Plan
-    unfinished: int
+
+    @property
+    def unfinished(self) -> int:
+        """Messages that are neither acknowledged nor failed."""
 
     @property
     def now(self) -> int:

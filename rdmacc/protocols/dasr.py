@@ -45,8 +45,12 @@ class Dasr(Component):
     look_ahead: bool = param(True, "the first message of a group announces all its senders", source="III-D")
     sender_id_bytes: int = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
     idle_ps: int = param("2s", "a sender idle for so long leaves the set", unit="ps", source="III-B", low=1)
-    announced_idle_ps: int = param("2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1)
-    full_fraction: float = param(0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0)
+    announced_idle_ps: int = param(
+        "2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1
+    )
+    full_fraction: float = param(
+        0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0
+    )
     full_packets: int = param(10, "the window holds so many packets at least", low=1)
     unmarked_ps: int = param("50us", "without marks for so long, non-receiver congestion is over", unit="ps", low=1)
 
@@ -201,8 +205,7 @@ def classify(params, host, endpoint, packet, now):
         endpoint.old_bytes = endpoint.new_bytes
         endpoint.old_packets = endpoint.new_packets
     elif (
-        now - endpoint.new_start_ps >= window_ps // 2
-        and host.rx_packets - endpoint.new_packets >= params.full_packets
+        now - endpoint.new_start_ps >= window_ps // 2 and host.rx_packets - endpoint.new_packets >= params.full_packets
     ):
         endpoint.old_start_ps = endpoint.new_start_ps
         endpoint.old_bytes = endpoint.new_bytes

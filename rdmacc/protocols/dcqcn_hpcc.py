@@ -22,13 +22,21 @@ class DcqcnHpcc(Component):
     """DCQCN of the HPCC simulator, with the timers of its `dcqcn` configuration by default."""
 
     g: float = param(0.00390625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
-    alpha_period_ps: int = param("1us", "period of the alpha timer (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1)
-    decrease_period_ps: int = param("4us", "period of the decrease check (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1)
-    increase_period_ps: int = param("300us", "period of the increase timer (55 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1)
+    alpha_period_ps: int = param(
+        "1us", "period of the alpha timer (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
+    )
+    decrease_period_ps: int = param(
+        "4us", "period of the decrease check (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
+    )
+    increase_period_ps: int = param(
+        "300us", "period of the increase timer (55 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
+    )
     fast_recovery_steps: int = param(1, "increase events of fast recovery", symbol="F", source="run.py", low=0)
     additive_bps: float = param("5Mbps", "additive increase at 25 Gb/s", unit="bps", symbol="R_AI", source="run.py")
     hyper_bps: float = param("50Mbps", "hyper increase at 25 Gb/s", unit="bps", symbol="R_HAI", source="run.py")
-    reference_bps: float = param("25Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0)
+    reference_bps: float = param(
+        "25Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0
+    )
     min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
 

@@ -20,11 +20,18 @@ class GoBackN(Component):
     """Cumulative ACKs, NAK on a gap, retransmission of everything from the lost packet on, a timeout."""
 
     ack_every_packets: int = param(
-        1, "the sender asks for an ACK every so many packets, and on the last", source="HPCC simulator; 256 in IGBN, II-A", low=1
+        1,
+        "the sender asks for an ACK every so many packets, and on the last",
+        source="HPCC simulator; 256 in IGBN, II-A",
+        low=1,
     )
-    nak_interval_ps: int = param("500us", "least time between NAKs for the same packet", unit="ps", source="IGBN, Table I")
+    nak_interval_ps: int = param(
+        "500us", "least time between NAKs for the same packet", unit="ps", source="IGBN, Table I"
+    )
     timeout_ps: int = param("100ms", "without a reply for so long, go back", unit="ps", source="IGBN, Table I", low=1)
-    retry_limit: int = param(7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0)
+    retry_limit: int = param(
+        7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
+    )
 
     class Transfer(Record):
         """Loss recovery of one message: the sender's timer, the receiver's memory of its last NAK."""

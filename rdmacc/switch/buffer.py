@@ -27,12 +27,16 @@ class Pfc(Component):
     """
 
     alpha: float = param(
-        0.125, "share of the free pool that one ingress queue may take", symbol="alpha", source="HPCC simulator", low=0.0
+        0.125,
+        "share of the free pool that one ingress queue may take",
+        symbol="alpha",
+        source="HPCC simulator",
+        low=0.0,
     )
-    reserve_bytes: int = param("4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator")
-    xon_offset_bytes: int = param(
-        "3072B", "resume this far below the threshold", unit="bytes", source="HPCC simulator"
+    reserve_bytes: int = param(
+        "4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"
     )
+    xon_offset_bytes: int = param("3072B", "resume this far below the threshold", unit="bytes", source="HPCC simulator")
     headroom_bytes: int = param(
         "0B", "room for packets under way when a pause is sent; 0: computed for each link", unit="bytes"
     )
@@ -43,7 +47,11 @@ class DropTail(Component):
     """Lossy: drop an arriving data packet when its egress queue exceeds alpha times the free buffer, or the limit."""
 
     alpha: float = param(
-        1.0, "share of the free buffer that one egress queue may take", symbol="alpha", source="ConWeave's simulator", low=0.0
+        1.0,
+        "share of the free buffer that one egress queue may take",
+        symbol="alpha",
+        source="ConWeave's simulator",
+        low=0.0,
     )
     limit_bytes: int = param("0B", "largest egress queue of a port; 0: no limit of its own", unit="bytes")
 

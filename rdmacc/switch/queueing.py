@@ -31,7 +31,15 @@ class Queueing(Component):
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
     control_limit_bytes: int = param("0B", "largest queue of class CONTROL at a port; 0: no limit", unit="bytes")
     credit_fraction: float = param(
-        0.0, "share of a link that credits may take, 0: no limit", source="ExpressPass: 84 / (84 + 1538)", low=0.0, high=1.0
+        0.0,
+        "share of a link that credits may take, 0: no limit",
+        source="ExpressPass: 84 / (84 + 1538)",
+        low=0.0,
+        high=1.0,
     )
-    credit_burst_bytes: int = param("168B", "token bucket of the credits", unit="bytes", source="ExpressPass: 2 credits")
-    credit_limit_bytes: int = param("672B", "largest queue of credits at a port", unit="bytes", source="ExpressPass: 8 credits")
+    credit_burst_bytes: int = param(
+        "168B", "token bucket of the credits", unit="bytes", source="ExpressPass: 2 credits"
+    )
+    credit_limit_bytes: int = param(
+        "672B", "largest queue of credits at a port", unit="bytes", source="ExpressPass: 8 credits"
+    )

@@ -34,7 +34,7 @@ def record_at(dtype: np.dtype[np.void]) -> Callable[[int], Any]:
 
         return record_type(types.int64), generate
 
-    return at  # type: ignore[no-any-return]
+    return at
 
 
 def _loader(result: Any, width: ir.Type) -> Any:
@@ -84,9 +84,7 @@ def prefetch(typing_context: Any, address: Any) -> Any:
 
 
 @intrinsic
-def call(
-    typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any
-) -> Any:
+def call(typing_context: Any, function: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
     """Call a compiled hook by its address with eight addresses or numbers; return its integer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -36,10 +36,10 @@ def uniform(key, count):
 
 
 @overload(chance.hash63)
-def _hash63(key, count):  # type: ignore[no-untyped-def]
+def _hash63(key, count):
     return lambda key, count: hash63(key, count)
 
 
 @overload(chance.uniform)
-def _uniform(key, count):  # type: ignore[no-untyped-def]
+def _uniform(key, count):
     return lambda key, count: uniform(key, count)

@@ -69,7 +69,9 @@ def compiled_kernel() -> tuple[Any, Any, Any]:
         fail_port = numba.njit("void(int64, int64)", **compile_now)(kernel.fail_port_kernel)
         call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **compile_now)(kernel.call_rows)
     if is_new:
-        _log.warning("rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder)
+        _log.warning(
+            "rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder
+        )
     return run, call_rows, fail_port
 
 
@@ -99,6 +101,7 @@ class CompiledEngine:
         self._layout = Layout.of(scheme)
         self._hooks = CompiledHooks(scheme, self._layout)
         self._memory: dict[str, Any] = {}
+        self._heap: Any = None
         self._globals = np.zeros(1, GLOBALS)
         self._g = self._globals[0]
         self._g["free_head"] = self._g["spare"] = -1
@@ -461,8 +464,8 @@ class CompiledEngine:
         payload = self._packets["payload_bytes"]
         in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in self._walk(int(head)))
         names = (
-            "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",
-            "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
+            "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes",
+            "live_packets",             "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
         )  # fmt: skip
         samples = self._samples[: int(g["sample_count"])]
         return Outcome(

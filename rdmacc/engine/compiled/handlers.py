@@ -46,9 +46,7 @@ assert compiled_chance
 def params_dtype(component: Component) -> np.dtype[np.void]:
     """Return the dtype of a component's numeric parameters."""
     codes = {bool: "i1", int: "i8", float: "f8"}
-    columns = [
-        (name, codes[type(value)]) for name, value in vars(component).items() if type(value) in codes
-    ]
+    columns = [(name, codes[type(value)]) for name, value in vars(component).items() if type(value) in codes]
     return np.dtype(columns or [("nothing", "i8")], align=True)
 
 

@@ -258,7 +258,7 @@ def host_receive(g, number, node, in_port_number, now):
     host.rx_wire_bytes += packet.wire_bytes
     host.rx_packets += 1
     host.clock_ps = clock(g, host, now) if g.has_clocks else now
-    if kind == DATA or kind == REQUEST:
+    if kind in (DATA, REQUEST):
         on_arrival(g, host, node, number, now)
     else:
         hook = g.on_ack

@@ -33,7 +33,17 @@ from rdmacc.records import NEVER
 from rdmacc.state import DATA, IDLE, MAC
 from rdmacc.trace import ARRIVED
 
-__all__ = ["MORE_EVENTS", "MORE_PACKETS", "MORE_SAMPLES", "MORE_TRACE", "PAUSED", "STOPPED", "call_rows", "fail_port_kernel", "run_kernel"]
+__all__ = [
+    "MORE_EVENTS",
+    "MORE_PACKETS",
+    "MORE_SAMPLES",
+    "MORE_TRACE",
+    "PAUSED",
+    "STOPPED",
+    "call_rows",
+    "fail_port_kernel",
+    "run_kernel",
+]
 
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE = range(6)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""

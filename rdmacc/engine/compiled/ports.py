@@ -34,7 +34,18 @@ from rdmacc.switch.buffer import PFC_FRAME_BYTES
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.trace import SENT
 
-__all__ = ["enqueue", "fail_port", "kick", "modulo", "next_hop", "pause_or_resume", "release", "schedule", "send_next", "send_pfc"]
+__all__ = [
+    "enqueue",
+    "fail_port",
+    "kick",
+    "modulo",
+    "next_hop",
+    "pause_or_resume",
+    "release",
+    "schedule",
+    "send_next",
+    "send_pfc",
+]
 
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
 

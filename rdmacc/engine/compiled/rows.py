@@ -6,18 +6,54 @@ from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
 from rdmacc.ranks import RANK_CLASSES, RANK_SHIFT
-from rdmacc.state import PAUSE
+from rdmacc.state import NUM_CLASSES, PAUSE
 from rdmacc.trace import DROPPED, ROW
 
 __all__ = [
-    "DELIVER", "EGRESS_TIMER", "ENDPOINT_TIMER", "PACE", "PROBE", "RANK_MASK", "RECEIVER_TIMER", "SENDER_TIMER",
-    "SHAPE", "START", "TRANSFER_TIMER", "WAKE", "clock", "discard", "globals_at", "host_at", "ingress_of", "load_entry", "message_at",
-    "new_packet", "note", "packet_at", "port_at", "qp_at", "queue_of", "recycle", "sample_at", "switch_at", "watch_at",
-]  # fmt: skip
+    "DELIVER",
+    "EGRESS_TIMER",
+    "ENDPOINT_TIMER",
+    "PACE",
+    "PROBE",
+    "RANK_MASK",
+    "RECEIVER_TIMER",
+    "SENDER_TIMER",
+    "SHAPE",
+    "START",
+    "TRANSFER_TIMER",
+    "WAKE",
+    "clock",
+    "discard",
+    "globals_at",
+    "host_at",
+    "ingress_of",
+    "load_entry",
+    "message_at",
+    "new_packet",
+    "note",
+    "packet_at",
+    "port_at",
+    "qp_at",
+    "queue_of",
+    "recycle",
+    "sample_at",
+    "switch_at",
+    "watch_at",
+]
 
 (
-    START, DELIVER, WAKE, SHAPE, PACE, SENDER_TIMER, RECEIVER_TIMER, TRANSFER_TIMER, ENDPOINT_TIMER, EGRESS_TIMER, PROBE,
-) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))  # fmt: skip
+    START,
+    DELIVER,
+    WAKE,
+    SHAPE,
+    PACE,
+    SENDER_TIMER,
+    RECEIVER_TIMER,
+    TRANSFER_TIMER,
+    ENDPOINT_TIMER,
+    EGRESS_TIMER,
+    PROBE,
+) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
 RANK_MASK = (1 << RANK_SHIFT) - 1
 
 globals_at = record_at(layout.GLOBALS)
@@ -36,36 +72,42 @@ _QUEUE_BYTES = layout.QUEUE.itemsize
 _INGRESS_BYTES = layout.INGRESS.itemsize
 _trace_row = record_at(ROW)
 _TRACE_BYTES = ROW.itemsize
-_NUM_CLASSES = layout.state.NUM_CLASSES
+_NUM_CLASSES = NUM_CLASSES
 
 
 @jit
 def packet_at(g, number):
+    """Return the row of a packet."""
     return _packet(g.packets + number * g.packet_bytes)
 
 
 @jit
 def message_at(g, number):
+    """Return the row of a message."""
     return _message(g.messages + number * g.message_bytes)
 
 
 @jit
 def qp_at(g, number):
+    """Return the row of a queue pair."""
     return _qp(g.qps + number * g.qp_bytes)
 
 
 @jit
 def host_at(g, node):
+    """Return the row of a host, by its node number."""
     return _host(g.hosts + node * g.host_bytes)
 
 
 @jit
 def port_at(g, number):
+    """Return the row of a port."""
     return _port(g.ports + number * g.port_bytes)
 
 
 @jit
 def switch_at(g, node):
+    """Return the row of a switch, by its node number."""
     return _switch(g.switches + node * g.switch_bytes)
 
 

@@ -58,9 +58,7 @@ def arm(g, due, qp, message, node, port):
         arm_slots(g, 1, bits, g.qps + qp * g.qp_bytes, RECEIVER_TIMER + qp * g.n_receiver_slots)
     bits = (due >> 2 * MAX_SLOTS) & _MASK
     if bits:
-        arm_slots(
-            g, 2, bits, g.messages + message * g.message_bytes, TRANSFER_TIMER + message * g.n_transfer_slots
-        )
+        arm_slots(g, 2, bits, g.messages + message * g.message_bytes, TRANSFER_TIMER + message * g.n_transfer_slots)
     bits = (due >> 3 * MAX_SLOTS) & _MASK
     if bits:
         arm_slots(g, 3, bits, g.hosts + node * g.host_bytes, ENDPOINT_TIMER + node * g.n_endpoint_slots)

@@ -29,9 +29,7 @@ SIGNATURES = {
     "on_port": ("port",),
     "on_start": ("qp", "message", "now"),
     **dict.fromkeys(("on_send", "on_ack", "on_cnp", "on_credit", "on_advert"), ("qp", "message", "packet", "now")),
-    **dict.fromkeys(
-        ("on_data", "on_request"), ("host", "qp", "message", "packet", "reply", "notice", "now")
-    ),
+    **dict.fromkeys(("on_data", "on_request"), ("host", "qp", "message", "packet", "reply", "notice", "now")),
     "on_announce": ("host", "qp", "message", "now"),
     "on_advertise": ("host", "qp", "message", "reply", "now"),
     "on_candidate": ("host", "qp", "message", "now"),
@@ -80,9 +78,7 @@ class Binding:
                 self._namespace[f"{kind.lower()}_slot{slot.number}"] = slot
         self.source = ""
         self.hooks: dict[str, Any] = {name: self._hook(name) for name in HOOKS}
-        self.timers = {
-            kind: [(slot, self._timer(kind, slot)) for slot in slots] for kind, slots in self._slots.items()
-        }
+        self.timers = {kind: [(slot, self._timer(kind, slot)) for slot in slots] for kind, slots in self._slots.items()}
 
     def _hook(self, name: str) -> Callable[..., None] | None:
         calls = calls_of(self.scheme, name)
@@ -118,7 +114,7 @@ class Binding:
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
         exec(compile(source, f"<{self.scheme.name}: {name}>", "exec"), self._namespace)
-        return self._namespace[name]  # type: ignore[no-any-return]
+        return self._namespace[name]
 
     def _lowest(self, touched: set[tuple[str, int]]) -> list[str]:
         """Return the lines that set the queue pair's limits, if a component that has one took part."""

@@ -38,4 +38,4 @@ class Wake:
 
 def push(env: simpy.Environment, time_ps: int, rank: int, function: Callable[[Any], None]) -> None:
     """Schedule a call of `function` at a time, with a rank."""
-    heappush(env._queue, (time_ps, rank, next(env._eid), Wake(function).rearm()))  # type: ignore[arg-type]
+    heappush(env._queue, (time_ps, rank, next(env._eid), Wake(function).rearm()))

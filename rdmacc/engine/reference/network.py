@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,20 @@ class Network:
     """
 
     name = "simpy"
+
+    # The scheme's hooks, None where no component takes part (see `Binding`).
+    on_start: Any
+    on_send: Any
+    on_data: Any
+    on_request: Any
+    on_announce: Any
+    on_advertise: Any
+    on_candidate: Any
+    on_pick: Any
+    on_route: Any
+    on_deflect: Any
+    on_enqueue: Any
+    on_dequeue: Any
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -156,7 +171,8 @@ class Network:
         switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(NicPort, "port")
         host_class, switch_class = self._with_records(Host, "host"), self._with_records(Switch, "switch")
         self.nodes: list[Any] = [
-            self._attach(host_class(self, node), "host") if fabric.is_host[node]
+            self._attach(host_class(self, node), "host")
+            if fabric.is_host[node]
             else self._attach(switch_class(self, node), "switch")
             for node in range(fabric.n_nodes)
         ]
@@ -291,8 +307,8 @@ class Network:
         qp.remaining -= 1
         qp.active_messages += 1
         qp.pending.append(message)
-        if self.on_start is not None:  # type: ignore[attr-defined]
-            self.on_start(qp, message, now)  # type: ignore[attr-defined]
+        if self.on_start is not None:
+            self.on_start(qp, message, now)
         qp.nic.schedule(qp, now)
 
     def after_sender(self, qp: Any, message: Any, now: int) -> None:
@@ -336,7 +352,10 @@ class Network:
                 self._waits_for[number] -= 1
                 if self._waits_for[number] == 0:
                     at = max(now, int(self.plan.start_ps[number]))
-                    push(self.env, at, RANKS["start"] + number, lambda _, number=number: self.start(number))
+                    push(self.env, at, RANKS["start"] + number, self._starter(number))
+
+    def _starter(self, number: int) -> Callable[[Any], None]:
+        return lambda _: self.start(number)
 
     def _fail_dependents(self, number: int) -> None:
         if self.plan.dependents is None:

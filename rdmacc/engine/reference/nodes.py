@@ -38,9 +38,23 @@ class Switch:
     """A switch: routes packets, shares its buffer among them, and pauses its neighbours or drops."""
 
     __slots__ = (
-        "_deflections", "_net", "_next_hops", "_spray_count", "_spray_counts", "alpha", "is_lossless", "limit_bytes", "number", "peak_bytes", "reserve_bytes",
-        "salt", "shared_bytes", "shared_used", "used_bytes", "xon_offset_bytes",
-    )  # fmt: skip
+        "_deflections",
+        "_net",
+        "_next_hops",
+        "_spray_count",
+        "_spray_counts",
+        "alpha",
+        "is_lossless",
+        "limit_bytes",
+        "number",
+        "peak_bytes",
+        "reserve_bytes",
+        "salt",
+        "shared_bytes",
+        "shared_used",
+        "used_bytes",
+        "xon_offset_bytes",
+    )
 
     def __init__(self, net: Network, number: int) -> None:
         self._net = net
@@ -122,7 +136,7 @@ class Switch:
             turn = self._spray_counts.get(column, 0)
             chosen = (hash63(self.salt, column) + turn) % count
             self._spray_counts[column] = turn + 1
-        return net.ports[choices[chosen]]  # type: ignore[no-any-return]
+        return net.ports[choices[chosen]]
 
     def forget_routes(self) -> None:
         """Choose anew for every message: the network has changed."""
@@ -143,9 +157,9 @@ class Switch:
                 port.deflected_packets += 1
                 if net.on_deflect is not None:
                     net.on_deflect(self, drawn, message, packet, now)
-                return drawn  # type: ignore[no-any-return]
+                return drawn
         elif packet.route >= 0:
-            return net.ports[packet.route]  # type: ignore[no-any-return]
+            return net.ports[packet.route]
         return port
 
     def trim(self, packet: Any, port: Port, now: int) -> None:
@@ -245,11 +259,18 @@ class Message(state.Message):
 
     __slots__ = ("is_delayed", "is_incoming", "is_open", "queue_pair")
 
+    queue_pair: Any
+    is_delayed: bool
+    is_incoming: bool
+    is_open: bool
+
 
 class QueuePair(state.QueuePair):
     """A queue pair: its unacknowledged messages first in, first out, and the NIC that serves it."""
 
     __slots__ = ("nic", "pending", "remaining", "reply_nic")
+
+    pace_timer_armed: int
 
     def __init__(self) -> None:
         super().__init__()
@@ -315,7 +336,7 @@ class Host(state.Host):
         self.rx_packets += 1
         self.clock_ps = now if not net.has_clocks else net.clock(self, now)
         message = net.messages[packet.message]
-        if kind == DATA or kind == REQUEST:
+        if kind in (DATA, REQUEST):
             self.on_arrival(packet, message, now)
         else:
             qp = net.qps[packet.qp]
@@ -407,5 +428,3 @@ class Host(state.Host):
         reply.sent_ps = now if not net.has_clocks else net.clock(self, now)
         net.reply_counts[reply.kind] += 1
         qp.reply_nic.enqueue(reply, now)
-
-

@@ -250,7 +250,6 @@ class Port(state.Port):
             if not self.is_wake_pending:
                 self.kick(now)
 
-
     def fail(self, now: int) -> None:
         """Lose what is under way and what waits; send nothing any more."""
         self.is_down = True
@@ -406,5 +405,3 @@ class NicPort(Port):
             if start_ps < qp.pace_timer_armed:
                 qp.pace_timer_armed = start_ps
                 push(self._net.env, start_ps, RANKS["pace"] + qp.number, qp.pace)
-
-

@@ -1,0 +1,196 @@
+"""DCQCN as the HPCC simulator has it: a bit in the ACK, three periodic timers, no byte counter.
+
+Theory: its rdma-hw.cc. The first notification starts the alpha timer and, 1 ns later than a period, the decrease
+check; later ones only set two flags. A decrease lowers the target only if the rate has been increased since the last
+one (or with clamp_target). Increases: stage < F recovery, = F additive, > F hyper.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import probes
+from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.records import NEVER
+from rdmacc.state import QueuePair
+from rdmacc.units import ns, us
+from tests.support import WIRE, check_finished, packet_with, samples, transmission
+
+LINE = 100e9
+
+
+def header_packet(cnp_bit):
+    packet = packet_with(DcqcnHpcc.Header)
+    packet.cnp_bit = cnp_bit
+    return packet
+
+
+def make(line=LINE, **changes):
+    params, qp, sender = DcqcnHpcc(**changes), QueuePair(), DcqcnHpcc.Sender()
+    qp.line_bps = line
+    DcqcnHpcc.on_open(params, qp, sender)
+    return params, qp, sender
+
+
+def notify(params, sender, now, bit=1):
+    DcqcnHpcc.on_ack(params, sender, header_packet(bit), now)
+
+
+def test_the_bit_is_the_mark_of_the_packet():
+    for ce in (0, 1):
+        packet, reply = header_packet(0), header_packet(0)
+        packet.ce = ce
+        DcqcnHpcc.on_data(packet, reply)
+        assert reply.cnp_bit == ce
+
+
+def test_an_ack_without_the_bit_does_nothing():
+    params, _, sender = make()
+    notify(params, sender, us(1), bit=0)
+    assert repr(sender) == repr(make()[2])
+
+
+def test_the_first_notification_starts_the_timers_and_cuts_later():
+    """The rate is cut by the decrease check, one period and 1 ns after."""
+    params, _, sender = make()
+    notify(params, sender, us(10))
+    assert sender.rate_bps == LINE
+    assert (sender.alpha, sender.alpha_flag, sender.decrease_flag) == (1.0, 0, 1)
+    assert (sender.alpha_timer_ps, sender.decrease_timer_ps) == (us(11), us(14) + ns(1))
+    assert sender.increase_timer_ps == NEVER
+    notify(params, sender, us(12))  # a later one does not move them
+    assert (sender.alpha_timer_ps, sender.decrease_timer_ps) == (us(11), us(14) + ns(1))
+    assert sender.alpha_flag == 1
+
+
+def test_alpha_follows_its_flag():
+    params, _, sender = make()
+    notify(params, sender, 0)
+    DcqcnHpcc.on_alpha_timer(params, sender, us(1))
+    assert sender.alpha == 1.0 - params.g
+    notify(params, sender, us(1))
+    DcqcnHpcc.on_alpha_timer(params, sender, us(2))
+    assert sender.alpha == (1.0 - params.g) ** 2 + params.g
+    assert (sender.alpha_flag, sender.alpha_timer_ps) == (0, us(3))
+
+
+def test_consecutive_cuts_keep_the_target():
+    """Without clamp_target the target remembers the rate before the burst; with it each cut lowers it."""
+    for clamp, target in ((False, LINE), (True, LINE / 2)):
+        params, _, sender = make(clamp_target=clamp)
+        for now in (4, 8):
+            notify(params, sender, us(now - 1))
+            DcqcnHpcc.on_decrease_timer(params, sender, us(now))
+        assert sender.rate_bps == LINE / 4
+        assert sender.target_bps == target
+        assert sender.increase_timer_ps == us(8) + us(300)
+
+
+def test_a_cut_after_an_increase_lowers_the_target():
+    params, qp, sender = make()
+    notify(params, sender, 0)
+    DcqcnHpcc.on_decrease_timer(params, sender, us(4))
+    DcqcnHpcc.on_increase_timer(params, qp, sender, us(304))
+    assert (sender.rate_bps, sender.stage) == (0.75 * LINE, 1)
+    notify(params, sender, us(305))
+    DcqcnHpcc.on_decrease_timer(params, sender, us(308))
+    assert (sender.target_bps, sender.rate_bps, sender.stage) == (0.75 * LINE, 0.375 * LINE, 0)
+
+
+def test_no_notification_no_cut():
+    params, _, sender = make()
+    notify(params, sender, 0)
+    DcqcnHpcc.on_decrease_timer(params, sender, us(4))
+    rate, increase = sender.rate_bps, sender.increase_timer_ps
+    DcqcnHpcc.on_decrease_timer(params, sender, us(8))
+    assert (sender.rate_bps, sender.increase_timer_ps) == (rate, increase)
+    assert sender.decrease_timer_ps == us(12)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5])
+def test_the_three_stages(steps):
+    """F events of recovery, one additive, then hyper without a multiplier; 5 and 50 Mb/s for every 25 Gb/s."""
+    params, qp, sender = make(fast_recovery_steps=steps)
+    sender.rate_bps = sender.target_bps = 10e9
+    targets = []
+    for i in range(steps + 4):
+        DcqcnHpcc.on_increase_timer(params, qp, sender, us(300) * i)
+        targets.append(sender.target_bps)
+    assert targets == [10e9] * steps + [10e9 + 20e6 + i * 200e6 for i in range(4)]
+
+
+def test_rates_stay_within_their_bounds():
+    params, qp, sender = make()
+    for i in range(40):
+        notify(params, sender, i)
+        sender.alpha = 1.0
+        DcqcnHpcc.on_decrease_timer(params, sender, i)
+    assert sender.rate_bps == params.min_rate_bps == 1e9
+    for i in range(5000):
+        DcqcnHpcc.on_increase_timer(params, qp, sender, i)
+    assert sender.target_bps == LINE
+    assert sender.rate_bps == pytest.approx(LINE)
+
+
+@given(st.lists(st.sampled_from(["bit", "no bit", "alpha", "decrease", "increase"]), max_size=80))
+def test_invariants_of_any_sequence(events):
+    params, qp, sender = make(25e9)
+    for now, event in enumerate(events):
+        before = sender.rate_bps
+        if event in ("bit", "no bit"):
+            notify(params, sender, now, bit=int(event == "bit"))
+            assert sender.rate_bps == before
+        elif sender.is_notified:
+            {
+                "alpha": lambda: DcqcnHpcc.on_alpha_timer(params, sender, now),
+                "decrease": lambda: DcqcnHpcc.on_decrease_timer(params, sender, now),
+                "increase": lambda: DcqcnHpcc.on_increase_timer(params, qp, sender, now),
+            }[event]()
+        if event != "decrease":
+            assert sender.rate_bps >= before or event != "increase"
+        assert params.min_rate_bps <= sender.rate_bps <= sender.target_bps <= 25e9
+        assert 0.0 < sender.alpha <= 1.0
+        assert (sender.decrease_timer_ps < NEVER) == bool(sender.is_notified)
+
+
+# In the simulator
+
+
+def test_no_cnp_packets_and_the_first_cut_on_time(engine):
+    """Two to one: the ACK of the first marked packet starts the decrease check, 4.001 us later the rate is halved."""
+    scheme = rdmacc.scheme("dcqcn-hpcc").replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "2MB")
+    watch = [probes.field("flow", 1, "DcqcnHpcc.is_notified"), probes.rate(1), probes.field("flow", 1, "DcqcnHpcc.alpha")]
+    graph = rdmacc.star(3, rate="25Gbps")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="100us", probes=watch)
+    assert result.counters.cnps == 0
+    assert result.counters.marked_arrivals > 0
+    notified = next(at for at, value in samples(result, "DcqcnHpcc.is_notified 1") if value == 1)
+    cut_at, rate = next((at, value) for at, value in samples(result, "rate 1") if value < 25e9)
+    assert cut_at == notified + us(4) + ns(1)
+    alpha = [value for at, value in samples(result, "DcqcnHpcc.alpha 1") if at <= cut_at][-1]
+    assert rate == 25e9 * (1 - alpha / 2)
+    assert notified > 2 * (transmission(WIRE, 25e9) + us(1))
+
+
+def test_every_packet_is_acknowledged(engine):
+    work = rdmacc.incast(["h1", "h2"], "h0", "100kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, "dcqcn-hpcc", engine=engine)
+    check_finished(result)
+    assert result.counters.acks == 200
+
+
+def test_sixteen_to_one_shares_the_link(engine):
+    """Rates fall at once to about a sixteenth, nothing is lost, and the link is never idle."""
+    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, 17)], "250kB")
+    graph = rdmacc.star(17, rate="25Gbps")
+    result = rdmacc.simulate(graph, work, "dcqcn-hpcc", engine=engine)
+    check_finished(result)
+    busy = 16 * 250 * transmission(WIRE, 25e9)
+    assert result.flows["fct_ps"].max() < 1.3 * busy
+    assert result.counters.pfc_violations == 0
+
+
