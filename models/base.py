@@ -154,8 +154,7 @@ class Model:
         fields = [field for field in dataclasses.fields(self) if "doc" in field.metadata]  # type: ignore[arg-type]
         columns = ("unit", "symbol", "equation", "source", "doc")
         rows = [
-            {"value": getattr(self, field.name)} | {key: field.metadata[key] for key in columns}
-            for field in fields
+            {"value": getattr(self, field.name)} | {key: field.metadata[key] for key in columns} for field in fields
         ]
         return pd.DataFrame(rows, index=pd.Index([field.name for field in fields], name="parameter"))
 

@@ -164,15 +164,9 @@ class DasrIncast(Model):
     title: ClassVar[str] = "DASR during an incast"
 
     senders: int = parameter(16, "senders of the incast", symbol="k", low=1, slider=(1, 64))
-    message_bytes: int = parameter(
-        "256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB")
-    )
-    jitter_ps: int = parameter(
-        "20us", "messages start up to so much later", unit="ps", low=0, slider=("0us", "200us")
-    )
-    look_ahead: bool = parameter(
-        True, "the first message announces all senders", source="III-D", slider=(False, True)
-    )
+    message_bytes: int = parameter("256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB"))
+    jitter_ps: int = parameter("20us", "messages start up to so much later", unit="ps", low=0, slider=("0us", "200us"))
+    look_ahead: bool = parameter(True, "the first message announces all senders", source="III-D")
     line_bps: float = parameter("100Gbps", "every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
     delay_ps: int = parameter(
         "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
@@ -227,9 +221,7 @@ class DasrIncast(Model):
         starts = np.r_[0, self.incast()["start_ps"].to_numpy()].astype(np.float64)
         size = np.r_[
             np.inf,
-            np.full(
-                self.senders, float(wire_bytes(self.message_bytes, self.payload_bytes, self.header_bytes))
-            ),
+            np.full(self.senders, float(wire_bytes(self.message_bytes, self.payload_bytes, self.header_bytes))),
         ]
         line, h = self.line_bps / 8e12, float(self.step_ps)  # bytes/ps
         packet = (self.payload_bytes + self.header_bytes) / line
@@ -273,9 +265,7 @@ class DasrIncast(Model):
         curve = pd.DataFrame(rows, columns=["time_ps", "queue_bytes", "n", "long_bps", "incast_bps"])
         curve[["long_bps", "incast_bps"]] *= 8e12
         fct = ended[1:] + self.delay_ps + packet - starts[1:]
-        return curve, pd.DataFrame(
-            {"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct}
-        )
+        return curve, pd.DataFrame({"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the queue over time, with and without look-ahead."""

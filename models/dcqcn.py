@@ -50,9 +50,7 @@ class DcqcnFluid(DcqcnEquations):
     start_first: float = parameter(
         1.0, "rate of the first flow at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0)
     )
-    start: float = parameter(
-        1.0, "rate of the others at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0)
-    )
+    start: float = parameter(1.0, "rate of the others at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0))
     duration_ps: int = parameter("60ms", "time to integrate", unit="ps", low=1)
     step_ps: int = parameter("4us", "step", unit="ps", low=1)
 
@@ -81,9 +79,7 @@ class DcqcnFluid(DcqcnEquations):
         begin = [self.start_first * capacity, self.start * capacity]
         start = [0.0, 1.0, begin[0], begin[0], 1.0, begin[1], begin[1]]
         most = [math.inf, *(1.0, capacity, capacity) * 2]
-        return solve_dde(
-            slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12, low=[0.0] * 7, high=most
-        )
+        return solve_dde(slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12, low=[0.0] * 7, high=most)
 
     def solve(self) -> pd.DataFrame:
         """Return `time_ps, queue_bytes, marking`, and `alpha_*, rate_*_bps` of the first and each other."""
@@ -191,15 +187,16 @@ class _Entry:
         """Return the queue that a packet found that leaves at that time."""
         if leaving <= 0.0:
             return past(0.0)[0]
-        s = self._before
-        queue = past(s)[0]
+        s = min(self._before, leaving)
+        queue = max(past(s)[0], 0.0)
         while True:
-            after = past(s + self._step)[0]
-            gap = leaving - s - queue / self._capacity
-            span = self._step + (after - queue) / self._capacity
-            if gap <= span:
+            later = min(s + self._step, leaving)
+            after = max(past(later)[0], 0.0)
+            if later >= leaving or later + after / self._capacity >= leaving:
                 break
-            s, queue = s + self._step, after
+            s, queue = later, after
+        gap = leaving - s - queue / self._capacity
+        span = later - s + (after - queue) / self._capacity
         self._before = max(0.0, s - 2 * self._step)
         share = min(max(gap / span, 0.0), 1.0) if span > 0.0 else 1.0
         return queue + share * (after - queue)
@@ -223,9 +220,7 @@ def _tidy(queue_ps: Floats, queue: Floats, rate_ps: Floats, rates: Floats, end_p
     centres = (np.arange(_BINS) + 0.5) * end_ps / _BINS
     return pd.concat(
         [
-            pd.DataFrame(
-                {"quantity": name, "unit": unit, "x": centres, "value": binned(time, value, end_ps, _BINS)}
-            )
+            pd.DataFrame({"quantity": name, "unit": unit, "x": centres, "value": binned(time, value, end_ps, _BINS)})
             for name, unit, time, value in curves
         ],
         ignore_index=True,

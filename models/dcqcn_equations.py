@@ -71,9 +71,7 @@ class DcqcnEquations(Model):
         slider=(0.001, 1.0),
         is_log=True,
     )
-    ramp: str = parameter(
-        "cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended")
-    )
+    ramp: str = parameter("cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended"))
     g: float = parameter(
         1 / 256,
         "weight of a new sample in alpha",
@@ -101,9 +99,7 @@ class DcqcnEquations(Model):
     byte_counter_bytes: int = parameter(
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", low=1
     )
-    fast_recovery_steps: int = parameter(
-        5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10)
-    )
+    fast_recovery_steps: int = parameter(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
     additive_bps: float = parameter(
         "40Mbps",
         "additive increase",
@@ -168,10 +164,7 @@ class DcqcnEquations(Model):
         ]
         if rate <= 0.0:
             events = [0.0, 1e12 / self.increase_period_ps]
-        later = [
-            math.exp(max(self.fast_recovery_steps * count * unmarked, -700.0))
-            for count in (in_bytes, in_time)
-        ]
+        later = [math.exp(max(self.fast_recovery_steps * count * unmarked, -700.0)) for count in (in_bytes, in_time)]
         return cnp, events[0], events[1], later[0], later[1]
 
     def fixed_point(self) -> pd.Series[float]:

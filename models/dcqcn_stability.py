@@ -59,9 +59,7 @@ class DcqcnLoop:
 
         def slopes(v: Floats) -> Floats:
             alpha, target, current, past_rate, p = (float(value) for value in v)
-            d_alpha, d_target, d_rate = fluid.slopes(
-                alpha, target * rate, current * rate, p, past_rate * rate
-            )
+            d_alpha, d_target, d_rate = fluid.slopes(alpha, target * rate, current * rate, p, past_rate * rate)
             return np.array([d_alpha, d_target / rate, d_rate / rate])
 
         columns = []
@@ -96,9 +94,7 @@ class DcqcnLoop:
         """Draw the Bode plot on two axes."""
         margins = self.margins()
         omega = self._omega()
-        near = omega[
-            (omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)
-        ]
+        near = omega[(omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)]
         title = f"DCQCN's loop, {self.fluid.flows} flows, tau* = {self.fluid.delay_ps / 1e6:g} µs"
         return plot_bode(bode_frame(self.response, near), margins, title, axes)
 

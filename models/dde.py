@@ -125,10 +125,7 @@ def solve_dde(
         k2 = slope(t + h / 2, [y[i] + h / 2 * k1[i] for i in indices], past)
         k3 = slope(t + h / 2, [y[i] + h / 2 * k2[i] for i in indices], past)
         k4 = slope(t + h, [y[i] + h * k3[i] for i in indices], past)
-        y = [
-            min(max(y[i] + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]), floor[i]), ceiling[i])
-            for i in indices
-        ]
+        y = [min(max(y[i] + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]), floor[i]), ceiling[i]) for i in indices]
         past.state[n + 1] = y
         past.slope[n + 1] = list(k4)
         past.known = n + 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import Model
 
 if TYPE_CHECKING:
@@ -23,13 +24,16 @@ _STEPS = 100
 
 
 def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> list[dataclasses.Field[Any]]:
-    """Return the fields that a slider can set: those with a range, or those named, in that order."""
+    """Return the fields that a slider can set: all that have a range or few values, or those named."""
     fields = {field.name: field for field in dataclasses.fields(model)}
     movable = {
         name: field
         for name, field in fields.items()
-        if field.metadata.get("slider") or field.metadata.get("choices")
+        if field.metadata.get("slider") or field.metadata.get("choices") or isinstance(field.default, bool)
     }
+    for name in names:
+        if name not in movable:
+            raise ConfigError("parameter to explore", name, f"one of {', '.join(movable)}")
     return [movable[name] for name in names or movable]
 
 
@@ -128,9 +132,7 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
     return axes
 
 
-def _controls_if_possible(
-    model: Model, names: tuple[str, ...]
-) -> dict[str, tuple[Any, Callable[[Any], Any]]] | None:
+def _controls_if_possible(model: Model, names: tuple[str, ...]) -> dict[str, tuple[Any, Callable[[Any], Any]]] | None:
     if os.environ.get("RDMACC_WIDGETS") == "0":
         return None
     try:

@@ -48,9 +48,7 @@ class GoBackNGoodput(Model):
     rate_bps: float = parameter(
         "40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps")
     )
-    wire_bytes: int = parameter(
-        "1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1
-    )
+    wire_bytes: int = parameter("1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1)
     packets: int = parameter(
         4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
     )
@@ -71,9 +69,7 @@ class GoBackNGoodput(Model):
         low=0,
         slider=("10us", "2ms"),
     )
-    timeout_ps: int = parameter(
-        "100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms")
-    )
+    timeout_ps: int = parameter("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
         """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""
@@ -89,9 +85,7 @@ class GoBackNGoodput(Model):
             intervals = again * (1.0 if has_ce else 1.0 - stuck)
             time = alone + repeats * (self.rtt_ps + packet) + intervals * self.nak_interval_ps
             time = time + timeouts * self.timeout_ps
-            frames.append(
-                pd.DataFrame({"variant": name, "loss": p, "time_ps": time, "goodput": alone / time})
-            )
+            frames.append(pd.DataFrame({"variant": name, "loss": p, "time_ps": time, "goodput": alone / time}))
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -99,9 +93,7 @@ class GoBackNGoodput(Model):
         table = self.evaluate(np.geomspace(1e-5, 2e-2, 60).tolist())
         with style():
             ax = new_axes(ax)
-            for (name, rows), line in zip(
-                table.groupby("variant", sort=False), ("-", "--", ":", "-."), strict=True
-            ):
+            for (name, rows), line in zip(table.groupby("variant", sort=False), ("-", "--", ":", "-."), strict=True):
                 ax.plot(100 * rows["loss"], 100 * rows["goodput"], line, label=str(name))
             ax.set(
                 title=self.title,

@@ -47,9 +47,7 @@ class HpccSteady(Model):
         low=1.0,
         slider=("10Gbps", "400Gbps"),
     )
-    rtt_ps: int = parameter(
-        "13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us")
-    )
+    rtt_ps: int = parameter("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
     eta: float = parameter(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
     max_stage: int = parameter(
         5,
@@ -58,15 +56,11 @@ class HpccSteady(Model):
         low=0,
         slider=(0, 10),
     )
-    additive_bytes: int = parameter(
-        "80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB")
-    )
+    additive_bytes: int = parameter("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
     start_first: float = parameter(
         1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    start: float = parameter(
-        1.0, "window of each other flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0)
-    )
+    start: float = parameter(1.0, "window of each other flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
     rounds: int = parameter(4000, "rounds to follow", low=1, high=1_000_000)
 
     @property
@@ -146,9 +140,7 @@ class HpccSteady(Model):
                     color=COLOURS["vermilion"],
                     label="each other flow",
                 )
-            ax.axhline(
-                steady["window_bytes"] / 1e3, color="0.4", linewidth=1, linestyle=":", label="steady state"
-            )
+            ax.axhline(steady["window_bytes"] / 1e3, color="0.4", linewidth=1, linestyle=":", label="steady state")
             ax.set(
                 title=f"{self.title}: {self.flows} flows, utilisation {100 * steady['utilisation']:.1f}%, "
                 f"queue {steady['queue_bytes'] / 1e3:.1f} kB",

@@ -21,9 +21,7 @@ __all__ = ["ProcessorSharing", "base_fct_ps", "wire_bytes"]
 SIZES = tuple(int(size) for size in np.geomspace(1e3, 1e7, 25))
 
 
-def wire_bytes(
-    sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: int = 48
-) -> npt.NDArray[np.int64]:
+def wire_bytes(sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: int = 48) -> npt.NDArray[np.int64]:
     """Return messages' bytes on the wire: a header for each packet, the last one too.
 
     >>> wire_bytes([1, 1000, 1001]).tolist()
@@ -103,18 +101,14 @@ class ProcessorSharing(Model):
         transfer = wire_bytes(payload, self.payload_bytes, self.header_bytes) * 8e12 / self.capacity_bps
         ideal = transfer + self.latency_ps
         fct = transfer / (1.0 - self.load) + self.latency_ps
-        return pd.DataFrame(
-            {"size_bytes": payload, "ideal_fct_ps": ideal, "fct_ps": fct, "slowdown": fct / ideal}
-        )
+        return pd.DataFrame({"size_bytes": payload, "ideal_fct_ps": ideal, "fct_ps": fct, "slowdown": fct / ideal})
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the mean slowdown over size, and the limit 1 / (1 - rho)."""
         table, limit = self.evaluate(), 1.0 / (1.0 - self.load)
         with style():
             ax = new_axes(ax)
-            ax.plot(
-                table["size_bytes"] / 1e3, table["slowdown"], color=COLOURS["blue"], label="mean slowdown"
-            )
+            ax.plot(table["size_bytes"] / 1e3, table["slowdown"], color=COLOURS["blue"], label="mean slowdown")
             ax.axhline(limit, color="0.4", linewidth=1, linestyle="--", label=f"1 / (1 - rho) = {limit:.2f}")
             ax.set(
                 title=f"{self.title}, load {100 * self.load:.0f}%",

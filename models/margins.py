@@ -88,9 +88,7 @@ def margins_of(response: Response, omega: Floats) -> Margins:
 
     phase_margin, phase_place = np.nan, np.nan
     for i in np.flatnonzero(np.diff(np.sign(gain)) != 0):
-        w = brentq(
-            lambda w: float(np.log(np.abs(response(np.array([w]))[0]))), omega[i], omega[i + 1], rtol=1e-12
-        )
+        w = brentq(lambda w: float(np.log(np.abs(response(np.array([w]))[0]))), omega[i], omega[i + 1], rtol=1e-12)
         margin = 180.0 + np.degrees(phase_at(w, int(i)))
         if np.isnan(phase_margin) or margin < phase_margin:
             phase_margin, phase_place = margin, w
@@ -107,9 +105,7 @@ def bode_frame(response: Response, omega: Floats) -> pd.DataFrame:
     """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0]."""
     gain, phase = _unwrapped(response, omega)
     phase -= 2 * np.pi * np.ceil(phase[0] / (2 * np.pi) - 1e-9)
-    return pd.DataFrame(
-        {"omega_rad_s": omega, "gain_db": gain * 20 / np.log(10), "phase_deg": np.degrees(phase)}
-    )
+    return pd.DataFrame({"omega_rad_s": omega, "gain_db": gain * 20 / np.log(10), "phase_deg": np.degrees(phase)})
 
 
 def plot_bode(

@@ -44,11 +44,7 @@ def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
         while node != dst:
             choices = fabric.candidates(node, int(dst))
             key = 2 * number + is_reply
-            choice = (
-                choices[0]
-                if len(choices) == 1
-                else choices[hash63(int(plan.ecmp_salt[node]), key) % len(choices)]
-            )
+            choice = choices[0] if len(choices) == 1 else choices[hash63(int(plan.ecmp_salt[node]), key) % len(choices)]
             path.append(choice)
             node = int(fabric.port_peer[choice])
         paths.append(path)
@@ -79,9 +75,7 @@ class MaxMin(Model):
     topology: Graph = field(repr=False)
     workload: pd.DataFrame = field(repr=False)
     scheme: str | Scheme = "dcqcn"
-    has_acks: bool = parameter(
-        True, "ACKs take their part of the links on the way back", slider=(False, True)
-    )
+    has_acks: bool = parameter(True, "ACKs take their part of the links on the way back")
     seed: int = parameter(0, "of ECMP", low=0)
 
     def solve(self) -> pd.DataFrame:

@@ -41,9 +41,7 @@ class RccFluid(Model):
 
     title: ClassVar[str] = "RCC's PID loop, fluid model (6) to (9)"
 
-    flows: int = parameter(
-        2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32)
-    )
+    flows: int = parameter(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
     capacity_bps: float = parameter(
         "100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0
     )
@@ -150,9 +148,7 @@ class RccFluid(Model):
 
         share = capacity * reference / self.flows
         start = (self.start_first * share, self.start * share, 0.0, 0.0)
-        return solve_dde(
-            slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12, low=(0.0, 0.0, 0.0, -math.inf)
-        )
+        return solve_dde(slope, start, self.duration_ps * 1e-12, self.step_ps * 1e-12, low=(0.0, 0.0, 0.0, -math.inf))
 
     def solve(self) -> pd.DataFrame:
         """Return `time_ps, queue_bytes, rtt_ps, control, utilisation`, and windows and rates of the first

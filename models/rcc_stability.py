@@ -272,9 +272,7 @@ def tune(
     good = np.flatnonzero(margin_at(scaled) >= margin)
     if not len(good):
         best = float(np.max(margin_at(scaled)))
-        raise ConfigError(
-            "margin", margin, f"at most {best:.1f} degrees with K_d / K_p = {ratio:g} and this delay"
-        )
+        raise ConfigError("margin", margin, f"at most {best:.1f} degrees with K_d / K_p = {ratio:g} and this delay")
     last = int(good[-1])
     low, high = scaled[last], scaled[min(last + 1, len(scaled) - 1)]
     for _ in range(60):

@@ -43,15 +43,11 @@ class RenRate(Model):
     capacity_bps: float = parameter(
         "10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
     )
-    rtt_ps: int = parameter(
-        "48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us")
-    )
+    rtt_ps: int = parameter("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
     start_fraction: float = parameter(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: int = parameter(
-        "300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB")
-    )
+    message_bytes: int = parameter("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
     rounds: int = parameter(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:
@@ -142,11 +138,8 @@ class RenQueue(Model):
         symbol="f_i",
         equation="(2)",
         source="assumed",
-        slider=(False, True),
     )
-    average: str = parameter(
-        "mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak")
-    )
+    average: str = parameter("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
     trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = parameter(0, "of the arrivals", low=0)
 
@@ -304,13 +297,9 @@ def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
             line = ("-", "--")[number // 4]
             ax.plot(gap.index, gap, line, color=colours[number % 4], marker=".", label=str(choice))
         if is_queue:
-            ax.set(
-                title="REN's gain in queue, by choices left open", ylabel="traditional / REN", yscale="log"
-            )
+            ax.set(title="REN's gain in queue, by choices left open", ylabel="traditional / REN", yscale="log")
         else:
-            ax.set(
-                title="REN's gain in utilisation, by choices left open", ylabel="REN - traditional (points)"
-            )
+            ax.set(title="REN's gain in utilisation, by choices left open", ylabel="REN - traditional (points)")
         ax.set_xlabel("strength (flows per RTT)")
         ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

@@ -68,9 +68,7 @@ class TimelyFluid(Model):
         low=1.0,
         slider=("10Gbps", "100Gbps"),
     )
-    t_low_ps: int = parameter(
-        "50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us")
-    )
+    t_low_ps: int = parameter("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
     t_high_ps: int = parameter(
         "500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms")
     )
@@ -80,9 +78,7 @@ class TimelyFluid(Model):
     propagation_ps: int = parameter(
         "4us", "round-trip propagation", unit="ps", symbol="D_prop", low=0, slider=("0us", "100us")
     )
-    a: float = parameter(
-        0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0)
-    )
+    a: float = parameter(0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0))
     beta: float = parameter(
         0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True
     )
@@ -100,12 +96,8 @@ class TimelyFluid(Model):
     )
     mtu_bytes: int = parameter("1000B", "packet", unit="bytes", symbol="MTU", low=1)
     is_strict: bool = parameter(False, "rates rise for g < 0 only, and hold at g = 0")
-    start_first: float = parameter(
-        0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0)
-    )
-    start: float = parameter(
-        0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0)
-    )
+    start_first: float = parameter(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
+    start: float = parameter(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
     duration_ps: int = parameter("50ms", "time to integrate", unit="ps", low=1)
     step_ps: int = parameter("2us", "step", unit="ps", low=1)
 
@@ -146,9 +138,7 @@ class TimelyFluid(Model):
         fixed = self.mtu_bytes / capacity + self.propagation_ps * 1e-12
         delta, beta, between = self.delta_bps / 8, self.beta, self._between()
 
-        def flow(
-            t: float, rate: float, gradient: float, lag: float, old: float, past: Past
-        ) -> tuple[float, float]:
+        def flow(t: float, rate: float, gradient: float, lag: float, old: float, past: Past) -> tuple[float, float]:
             tau = max(segment / rate, least)
             difference = (old - past(t - lag - tau)[0]) / (capacity * least)
             if old < low:

@@ -8,7 +8,7 @@ Rates: all rise together, and those that cross a full link stop (Bertsekas and G
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,21 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 
-try:
-    from numba import njit
-except ImportError:  # pragma: no cover - plain Python gives the same numbers, slowly
-
-    def njit(**_: Any) -> Callable[[Any], Any]:  # type: ignore[no-redef]
-        """Return a decorator that leaves a function as it is."""
-        return lambda function: function
-
-
 __all__ = ["Ints", "as_lists", "max_min_rates", "transfer"]
 
 Ints = npt.NDArray[np.int64]
 
 
-@njit(cache=True)
+def compiled(function: Any) -> Any:
+    """Return a function compiled; without Numba as it is, which gives the same numbers, slowly."""
+    try:
+        from numba import njit
+    except ImportError:  # pragma: no cover
+        return function
+    return njit(cache=True)(function)
+
+
+@compiled
 def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, rate: Floats) -> None:
     """Set the rates of some flows; f uses ``links[k]`` at ``use[k]`` times it, k in first[f]:first[f + 1]."""
     left = capacity.copy()
@@ -75,7 +75,7 @@ def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, r
         n_rising = n_kept
 
 
-@njit(cache=True)
+@compiled
 def transfer(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints,
     first: Ints, links: Ints, use: Floats, capacity: Floats,
@@ -165,9 +165,7 @@ def max_min_rates(
         raise ConfigError("capacity", capacity, "more than 0 for every link")
     for path in paths:
         if not len(path) or min(path) < 0 or max(path) >= len(limits):
-            raise ConfigError(
-                "paths", list(path), f"at least one link for each flow, from 0 to {len(limits) - 1}"
-            )
+            raise ConfigError("paths", list(path), f"at least one link for each flow, from 0 to {len(limits) - 1}")
     first, links = as_lists(paths)
     shares = np.ones(len(links)) if use is None else as_lists(use, np.float64)[1]
     rates = np.zeros(len(paths))

@@ -184,9 +184,7 @@ class Comparison:
             [str(name), str(row["unit"]), *(f"{row[column]:.4g}" for column in table.columns[1:])]
             for name, row in table.iterrows()
         ]
-        return html_table(
-            ["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}"
-        )
+        return html_table(["quantity", *table.columns], cells, f"{self.name} beside {self.result.plan.scheme.name}")
 
 
 _SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
@@ -262,7 +260,5 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
             )
         )
     if not parts:
-        raise ConfigError(
-            "model", list(predicted["quantity"].unique()), "quantities that the simulation has too"
-        )
+        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation has too")
     return pd.concat(parts, ignore_index=True)

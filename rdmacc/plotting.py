@@ -7,7 +7,7 @@ colours are Okabe and Ito's, which all kinds of colour vision tell apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.units import format_size
+from rdmacc.units import Quantity, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,9 +169,7 @@ class ResultPlots:
     def rates(self, ax: Axes | None = None) -> Axes:
         """Draw every rate that was probed: sending rates of flows, throughputs of links."""
         watches = [watch for watch in self._result.plan.watches if _is_rate(watch)]
-        self._need(
-            watches, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)"
-        )
+        self._need(watches, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
         return self._draw(ax, watches, 1e9, f"Rates under {self._scheme}", "rate (Gb/s)")
 
     def queues(self, ax: Axes | None = None) -> Axes:
@@ -243,6 +241,24 @@ class ResultPlots:
             ax.set_ylim(bottom=0)
             ax.legend()
         return ax
+
+    def ladder(
+        self,
+        messages: Hashable | Sequence[Hashable] | None = None,
+        nodes: Sequence[Hashable] | None = None,
+        start: Quantity | None = None,
+        end: Quantity | None = None,
+        ax: Axes | None = None,
+        *,
+        squeeze: bool = True,
+    ) -> Axes:
+        """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
+
+        Parameters are those of `rdmacc.ladder.draw_ladder`.
+        """
+        from rdmacc.ladder import draw_ladder
+
+        return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
 
     @property
     def _scheme(self) -> str:

@@ -135,7 +135,7 @@ def packet_with(*headers):
 def check_conservation(result):
     """Assert that every payload byte sent is accounted for, and every packet too."""
     counters = result.counters
-    fates = ("accepted_bytes", "discarded_bytes", "dropped_bytes", "in_flight_bytes")
+    fates = ("accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "in_flight_bytes")
     assert counters.sent_bytes == sum(counters[fate] for fate in fates)
     if (result.flows["status"] == "finished").all() and counters.timeouts == 0:
         assert counters.accepted_bytes == result.flows["size_bytes"].sum()

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import DeadlockError, DropTail, Loss, Pfc, StalledError, probes
 from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.state import CONTROL, DATA_CLASS
 from tests.support import Watcher, check_conservation, networks, workloads
 
 NAMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr", "dasr-no-look-ahead"]
@@ -55,7 +56,7 @@ def schemes(draw, policy):
         switch=tuple(marking),
         buffer=draw(POLICIES[policy]),
         payload_bytes=draw(st.sampled_from([1000, 1000, 256, 4000])),
-        ack_priority=draw(st.sampled_from([1, 1, 1, 2, 3])),
+        ack_priority=draw(st.sampled_from([CONTROL, CONTROL, CONTROL, DATA_CLASS, DATA_CLASS + 1])),
     )
 
 
@@ -202,6 +203,7 @@ def test_lossless_incast_of_many(engine):
 SCRIPT = """
 import sys
 import rdmacc
+from rdmacc.state import CONTROL, DATA_CLASS
 graph = rdmacc.leaf_spine(2, 2, 3)
 hosts = rdmacc.topology.hosts(graph)
 work = rdmacc.combine(rdmacc.permutation(hosts, "40kB"), rdmacc.incast(hosts[1:], hosts[0], "20kB"))

@@ -98,7 +98,10 @@ def test_every_slider_has_a_range_that_is_allowed(model):
 @pytest.mark.parametrize("model", MODELS, ids=name_of)
 def test_sliders_give_back_what_they_show(model):
     for name, (widget, back) in exploring.controls(model).items():
-        value, slider = getattr(model, name), dict((f.name, f) for f in dataclasses.fields(model))[name].metadata["slider"]
+        value, slider = (
+            getattr(model, name),
+            {f.name: f for f in dataclasses.fields(model)}[name].metadata["slider"],
+        )
         if not slider or isinstance(value, bool) or slider[0] <= value <= slider[1]:
             assert back(widget.value) == (value if isinstance(value, str | bool) else pytest.approx(value, rel=0.02))
 

@@ -60,7 +60,9 @@ def test_without_jitter_look_ahead_gains_nothing():
 
 
 @pytest.mark.parametrize("look_ahead", [True, False])
-@pytest.mark.parametrize(("senders", "size", "jitter"), [(16, "256kB", "20us"), (4, "64kB", "0us"), (16, "8kB", "20us")])
+@pytest.mark.parametrize(
+    ("senders", "size", "jitter"), [(16, "256kB", "20us"), (4, "64kB", "0us"), (16, "8kB", "20us")]
+)
 def test_packets_agree_with_dasr_fluids(senders, size, jitter, look_ahead):
     model = DasrIncast(senders=senders, message_bytes=size, jitter_ps=jitter, look_ahead=look_ahead, step_ps="100ns")
     found = compare(model)

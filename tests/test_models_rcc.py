@@ -1,4 +1,4 @@
-"""RCC: the fluid model settles where its equations say, and the margins are those of the catalogue and of python-control."""
+"""RCC: the fluid model settles where its equations say; margins are the catalogue's and python-control's."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_margin_with_the_delay_that_equation_12_leaves_out(kp, kd, delay, expect
 
 
 def test_statement_about_the_box_does_not_hold():
-    """Section IV: K_p in [1, 1e4], K_d in [1e3, 1e5] "ensures" more than 30 degrees. On a fifth of the box it does not."""
+    """Section IV: K_p in [1, 1e4], K_d in [1e3, 1e5] "ensures" more than 30 degrees. Not on a fifth of it."""
     surface = RccMarginSurface(points=301).evaluate()
     assert share_above(surface, 30.0) == pytest.approx(0.805, abs=0.005)
     assert surface["phase_margin_deg"].min() == pytest.approx(-7.5, abs=0.1)
@@ -115,7 +115,9 @@ def test_linearised_fluid_is_equation_12():
     assert np.poly(jacobian) == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("changes", [{}, {"flows": 8}, {"feedback_rtts": 0.5}, {"kp": 1e3, "kd": 1e4, "feedback_rtts": 1.0}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"flows": 8}, {"feedback_rtts": 0.5}, {"kp": 1e3, "kd": 1e4, "feedback_rtts": 1.0}]
+)
 def test_equilibrium_found_is_equilibrium_integrated(changes):
     table = RccFluid(duration_ps="3ms", **changes).evaluate()
     assert table["integrated"][["window_bytes", "queue_bytes", "rtt_ps", "rate_bps"]].to_numpy() == pytest.approx(

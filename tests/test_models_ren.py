@@ -24,9 +24,7 @@ counts = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 
 
 def by_protocol(table, value):
-    return {
-        name: rows[value].to_numpy() for name, rows in table.sort_values("strength").groupby("protocol")
-    }
+    return {name: rows[value].to_numpy() for name, rows in table.sort_values("strength").groupby("protocol")}
 
 
 def test_bdp():
@@ -178,7 +176,7 @@ def test_advantage_grows_with_strength_at_20_rounds_but_not_at_30_with_empty_rou
 
 
 def test_drained_in_the_next_rtt_does_not_hold():
-    """Section 5.2: two bursts are "drained in the next RTT". Equation (3) takes one BDP in each round, and marks one to act."""
+    """Section 5.2: two bursts are "drained in the next RTT". Equation (3) takes one BDP a round, marks one to act."""
     assert drain_rounds(2) == 2
     assert drain_rounds(2, feedback_rounds=1) == 3
     buffer = 64_000 / 1500 / bdp_packets(10e9, 48e6, 1500)  # 64 KB of 40 packets a round trip: more than one BDP
@@ -212,5 +210,5 @@ def test_wrong_inputs_are_errors():
         rounds_to_full(0.0, 1.0)
     with pytest.raises(ConfigError, match="flows"):
         throughputs(0, [1])
-    with pytest.raises(ConfigError, match="RenQueue.average"):
+    with pytest.raises(ConfigError, match=r"RenQueue\.average"):
         RenQueue(average="median")

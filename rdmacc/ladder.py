@@ -1,0 +1,347 @@
+"""Ladder (sequence) diagrams: time runs down, each node is a line, each packet an arrow from one line to another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.journeys import find_hops
+from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.timeline import Timeline
+from rdmacc.units import Quantity, time_ps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rdmacc.results import Result
+
+__all__ = ["Arrow", "draw_ladder", "find_arrows"]
+
+_MOST_ARROWS = 600
+_MOST_NODES = 8
+_LABEL_INCHES = 0.125
+"""Room that a label needs on its line."""
+_LABEL_SIZE = 7.5
+
+_LOOKS = {
+    "data": ("data", COLOURS["blue"]),
+    "again": ("data, sent again", COLOURS["vermilion"]),
+    "ack": ("ACK", COLOURS["green"]),
+    "nak": ("NAK", COLOURS["purple"]),
+    "cnp": ("CNP", COLOURS["orange"]),
+    "other": ("other control", COLOURS["sky"]),
+}
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A packet on its way from one lifeline to another.
+
+    Attributes
+    ----------
+    src, dst : node
+        The lifelines; `dst` is None where a lost packet was not on its way to any of them.
+    begin_ps, end_ps : int
+        First bit sent, last bit arrived. For a lost packet the end is where the cross stands.
+    look : str
+        "data", "again" (a retransmission), "ack", "nak", "cnp" or "other".
+    label : str
+        Such as "DATA 3", or "ACK 4": the next packet expected.
+    is_lost : bool
+        Draw it broken, with a cross.
+    reach : float
+        How far towards `dst` it gets, from 0 to 1.
+    """
+
+    src: Hashable
+    dst: Hashable | None
+    begin_ps: int
+    end_ps: int
+    look: str
+    label: str
+    is_lost: bool = False
+    reach: float = 1.0
+
+
+def draw_ladder(
+    result: Result,
+    messages: Hashable | Sequence[Hashable] | None = None,
+    nodes: Sequence[Hashable] | None = None,
+    start: Quantity | None = None,
+    end: Quantity | None = None,
+    ax: Axes | None = None,
+    *,
+    squeeze: bool = True,
+) -> Axes:
+    """Draw what some messages exchange between some nodes.
+
+    Parameters
+    ----------
+    result : Result
+        Of a run with ``trace=True``.
+    messages : label or sequence of labels, optional
+        Messages, by their labels in the workload; default: all.
+    nodes : sequence of nodes, optional
+        The lifelines, from left to right; arrows pass over nodes that are not among them, so that two hosts give an
+        end-to-end picture. Default: all nodes that the packets pass.
+    start, end : quantity of time, optional
+        Draw packets that are on a link in this time only.
+    ax : Axes, optional
+        Where to draw; a new figure of fitting height without it.
+    squeeze : bool
+        Cut long times without a packet short.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ConfigError
+        If no trace was kept, a message or a node is not known, or there are too many arrows to read, or none.
+    """
+    hops = _chosen_hops(result, messages)
+    lines = _lifelines(result, hops, nodes)
+    begin_ps = 0 if start is None else time_ps(start, field="start")
+    end_ps = None if end is None else time_ps(end, field="end")
+    arrows = [
+        arrow
+        for arrow in find_arrows(result, hops, lines)
+        if arrow.end_ps >= begin_ps and (end_ps is None or arrow.begin_ps <= end_ps)
+    ]
+    if not 0 < len(arrows) <= _MOST_ARROWS:
+        raise ConfigError(
+            "packets in the ladder", len(arrows), f"1 to {_MOST_ARROWS}; choose by messages=, nodes=, start= and end="
+        )
+    timeline = Timeline([(arrow.begin_ps, arrow.end_ps) for arrow in arrows], squeeze=squeeze)
+    with style():
+        if ax is None:
+            ax = new_axes(None, figsize=(2.4 + max(2.0 * (len(lines) - 1), 2.8), _height(arrows, timeline)))
+        _draw_lifelines(ax, result, lines, timeline)
+        timeline.label(ax)
+        _draw_arrows(ax, arrows, {name: x for x, name in enumerate(lines)}, timeline)
+        _draw_key(ax, arrows)
+    return ax
+
+
+def find_arrows(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable]) -> list[Arrow]:
+    """Return the arrows between lifelines, in the order in which they begin.
+
+    Parameters
+    ----------
+    result : Result
+        The run.
+    hops : DataFrame
+        Some rows of `rdmacc.journeys.find_hops`, whole journeys.
+    nodes : sequence of nodes
+        The lifelines.
+    """
+    arrows: list[Arrow] = []
+    broken: list[tuple[Any, int, Hashable]] = []
+    for _, journey in hops.groupby("journey", sort=False):
+        leg: tuple[Hashable, int] | None = None
+        for hop in journey.itertuples():
+            if hop.node in nodes:
+                leg = (hop.node, int(hop.end_ps if hop.fate == "dropped" else hop.sent_ps))
+            if leg is None:
+                continue
+            if hop.fate in ("lost", "dropped"):
+                broken.append((hop, leg[1], leg[0]))
+            elif hop.peer in nodes:
+                arrows.append(Arrow(leg[0], hop.peer, leg[1], int(hop.end_ps), _look(hop), _label(hop)))
+                leg = None
+    usual = _usual_times(arrows)
+    arrows += [_broken_arrow(result, *what, nodes=nodes, usual=usual) for what in broken]
+    return sorted(arrows, key=lambda arrow: (arrow.begin_ps, arrow.end_ps))
+
+
+def _broken_arrow(
+    result: Result,
+    hop: Any,
+    begin_ps: int,
+    src: Hashable,
+    nodes: Sequence[Hashable],
+    usual: dict[tuple[Hashable, Hashable | None, bool], int],
+) -> Arrow:
+    """Return the arrow of a lost packet: half way at the usual slope; none at all if it fell out of the queue."""
+    fields: dict[str, Any] = {"look": _look(hop), "label": _label(hop), "is_lost": True}
+    if hop.fate == "dropped" and hop.node == src:
+        return Arrow(src, None, begin_ps, begin_ps, reach=0.0, **fields)
+    names, plan = result.plan.fabric.names, result.plan
+    src_host, dst_host = names[plan.src[hop.message]], names[plan.dst[hop.message]]
+    target = dst_host if hop.kind in ("data", "request") else src_host
+    dst = next((name for name in (hop.peer, target) if name in nodes and name != src), None)
+    slope = usual.get((src, dst, hop.kind == "data"), int(hop.end_ps) - begin_ps)
+    return Arrow(src, dst, begin_ps, begin_ps + slope // 2, reach=0.5, **fields)
+
+
+def _usual_times(arrows: Sequence[Arrow]) -> dict[tuple[Hashable, Hashable | None, bool], int]:
+    times: dict[tuple[Hashable, Hashable | None, bool], list[int]] = {}
+    for arrow in arrows:
+        times.setdefault((arrow.src, arrow.dst, arrow.look in ("data", "again")), []).append(
+            arrow.end_ps - arrow.begin_ps
+        )
+    return {way: int(np.median(values)) for way, values in times.items()}
+
+
+def _look(hop: Any) -> str:
+    if hop.kind == "data":
+        return "again" if hop.nth > 1 else "data"
+    return str(hop.kind) if hop.kind in _LOOKS else "other"
+
+
+def _label(hop: Any) -> str:
+    if hop.kind == "cnp":
+        return "CNP"
+    text = f"{hop.kind.upper()} {hop.psn}"
+    notes = [note for note, holds in (("cut", hop.trimmed), ("CE", hop.ce and hop.kind == "data")) if holds]
+    return f"{text} ({', '.join(notes)})" if notes else text
+
+
+def _chosen_hops(result: Result, messages: Hashable | Sequence[Hashable] | None) -> pd.DataFrame:
+    """Return the hops of the packets of some messages."""
+    hops = find_hops(result)
+    if messages is None:
+        return hops[hops["message"] >= 0]
+    labels = result.plan.workload.index
+    chosen = list(messages) if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
+    for label in chosen:
+        if label not in labels:
+            raise ConfigError("messages", label, f"messages of the workload, {labels[0]!r} to {labels[-1]!r}")
+    return hops[hops["message"].isin([labels.get_loc(label) for label in chosen])]
+
+
+def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | None) -> list[Hashable]:
+    """Return the nodes to draw: those asked for, or all that packets pass, in the order of their ways."""
+    fabric = result.plan.fabric
+    if nodes is not None:
+        for name in nodes:
+            if name not in fabric.index:
+                raise ConfigError("nodes", name, "names of nodes of the network")
+        if len(set(nodes)) != len(nodes) or len(nodes) < 2:
+            raise ConfigError("nodes", list(nodes), "at least two nodes, each once")
+        return list(nodes)
+    depth: dict[Hashable, list[int]] = {}
+    for hop in hops[hops["kind"] == "data"].itertuples():
+        depth.setdefault(hop.node, []).append(hop.hop)
+        depth.setdefault(hop.peer, []).append(hop.hop + 1)
+    order = sorted(depth, key=lambda name: (float(np.mean(depth[name])), fabric.index[name]))
+    if len(order) > _MOST_NODES:
+        raise ConfigError("nodes", f"{len(order)} nodes", f"at most {_MOST_NODES} if not named: pass nodes=[...]")
+    return order
+
+
+def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
+    """Return the height of a figure in which the labels have room, within reason."""
+    starts: dict[Hashable, list[float]] = {}
+    for arrow in arrows:
+        starts.setdefault((arrow.src, arrow.dst), []).append(timeline.place(arrow.begin_ps))
+    gaps = np.concatenate([np.diff(sorted(places)) for places in starts.values()])
+    gaps = gaps[gaps > 0]
+    if not len(gaps):
+        return 3.0
+    return float(np.clip(_LABEL_INCHES * timeline.length / np.percentile(gaps, 20) + 1.2, 3.0, 11.0))
+
+
+def _draw_lifelines(ax: Axes, result: Result, lines: Sequence[Hashable], timeline: Timeline) -> None:
+    fabric = result.plan.fabric
+    for x, name in enumerate(lines):
+        is_host = bool(fabric.is_host[fabric.index[name]])
+        for low, high in timeline.pieces:
+            ax.plot([x, x], [low, high], color="0.45", linewidth=1.3, zorder=1, solid_capstyle="butt")
+        ax.annotate(
+            str(name),
+            (x, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=10,
+            fontweight="bold",
+            color="white" if is_host else "0.25",
+            bbox={
+                "boxstyle": "round,pad=0.35" if is_host else "square,pad=0.35",
+                "facecolor": "0.3" if is_host else "0.9",
+                "edgecolor": "0.3" if is_host else "0.6",
+            },
+        )
+    margin = 0.16 * max(len(lines) - 1, 1.5)
+    ax.set_xlim(-margin, len(lines) - 1 + margin)
+    ax.set_xticks([])
+    ax.grid(visible=False, axis="x")
+    ax.spines["bottom"].set_visible(False)
+    ax.set_title(f"{result.plan.scheme.name} on {result.plan.fabric.name or 'a network'}", pad=32)
+
+
+def _draw_arrows(ax: Axes, arrows: Sequence[Arrow], column: dict[Any, int], timeline: Timeline) -> None:
+    figure = ax.get_figure()
+    inches = ax.get_window_extent().height / figure.dpi if figure is not None else 4.0
+    room = _LABEL_INCHES * 0.85 * timeline.length / max(inches, 1e-6)
+    taken: dict[tuple[int, int], float] = {}
+    for arrow in arrows:
+        x0, y0 = column[arrow.src], timeline.place(arrow.begin_ps)
+        y1 = timeline.place(arrow.end_ps)
+        side = 1 if arrow.dst is None else int(np.sign(column[arrow.dst] - x0))
+        x1 = x0 + (0.3 * side if arrow.dst is None else arrow.reach * (column[arrow.dst] - x0))
+        if arrow.reach == 0.0:
+            x1 = x0
+        colour = _LOOKS[arrow.look][1]
+        if arrow.is_lost:
+            ax.plot([x0, x1], [y0, y1], color=colour, linewidth=1.3, linestyle=(0, (4, 1.5)), zorder=2)
+            ax.plot([x1], [y1], marker="x", color="0.1", markersize=8, markeredgewidth=2.2, zorder=5)
+        else:
+            style = {"arrowstyle": "-|>,head_length=0.5,head_width=0.2", "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", (x1, y1), (x0, y0), arrowprops={**style, "color": colour, "linewidth": 1.3}, zorder=3)
+        if y0 - taken.get((x0, side), -np.inf) < room:
+            continue
+        taken[x0, side] = y0
+        is_outer = x0 == (0 if side > 0 else len(column) - 1)
+        if is_outer:
+            ax.annotate(
+                arrow.label, (x0, y0), xytext=(-4 * side, 0), textcoords="offset points", color=colour,
+                fontsize=_LABEL_SIZE, ha="right" if side > 0 else "left", va="center",
+            )  # fmt: skip
+        else:
+            _write(ax, arrow, (x0, y0), (x1, y1), side, colour)
+
+
+def _write(
+    ax: Axes, arrow: Arrow, tail: tuple[float, float], head: tuple[float, float], side: int, colour: str
+) -> None:
+    """Write an arrow's label along it, near its tail: in the middle of the picture there is no room beside the line."""
+    from matplotlib import patheffects
+
+    (x0, y0), (x1, y1) = tail, head
+    along = 0.05 / max(abs(x1 - x0), 0.05)
+    angle = np.degrees(np.arctan2((y1 - y0) * side, abs(x1 - x0))) if x1 != x0 else 0.0
+    ax.text(
+        x0 + 0.05 * side,
+        y0 + along * (y1 - y0),
+        arrow.label,
+        color=colour,
+        fontsize=_LABEL_SIZE,
+        ha="left" if side > 0 else "right",
+        va="bottom",
+        rotation=angle,
+        rotation_mode="anchor",
+        transform_rotates_text=True,
+        path_effects=[patheffects.withStroke(linewidth=2.0, foreground="white")],
+        zorder=4,
+    )
+
+
+def _draw_key(ax: Axes, arrows: Sequence[Arrow]) -> None:
+    from matplotlib.lines import Line2D
+
+    used = {arrow.look for arrow in arrows}
+    handles = [Line2D([], [], color=colour, label=name) for look, (name, colour) in _LOOKS.items() if look in used]
+    if any(arrow.is_lost for arrow in arrows):
+        cross = {"marker": "x", "markersize": 7, "markeredgewidth": 2.0, "linestyle": "none"}
+        handles.append(Line2D([], [], color="0.1", label="lost", **cross))  # type: ignore[arg-type]
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, handlelength=1.4, borderpad=0.2)

@@ -1,0 +1,254 @@
+"""Export of a trace to a pcapng file, for Wireshark and its kin: RoCEv2 packets with their headers.
+
+Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated becomes:
+
+- Ethernet: addresses of the two ends of the link; 02:00:00:00:00:00 plus the node's number and one.
+- IP: addresses of the two hosts; 10.0.0.0 plus the node's number and one; the file names them. DSCP is the priority
+  class as in the trace; ECN is CE where marked, else ECT(0) for data and Not-ECT for the rest.
+- UDP: destination port 4791, a source port for each message.
+- BTH: the destination queue pair is the message's number; data are SEND (first, middle, last or only), their PSN the
+  packet's number in the message.
+- AETH: an ACK carries the PSN of the last packet that it acknowledges, the trace's number less one; a NAK is a "PSN
+  sequence error" with the PSN expected.
+- CNP: opcode 0x81.
+- Credits, requests and adverts, which RoCE does not have: BTH opcodes 0xC0 to 0xC2, of the manufacturer's range.
+- PFC frames: MAC control; class c is 802.1Q priority 9 - c.
+
+The original length is that of these headers and the payload, which need not be the `wire_bytes` of the simulation.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+from rdmacc.plan import Plan
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST
+from rdmacc.trace import ARRIVED, SENT
+
+if TYPE_CHECKING:
+    from rdmacc.results import Result
+
+__all__ = ["ip_address", "mac_address", "write_pcapng"]
+
+_PSN_MASK = 0xFFFFFF
+_NAK_SEQUENCE_ERROR = 0x60
+_ACK_NO_CREDIT_LIMIT = 0x1F
+_FIRST, _MIDDLE, _LAST, _ONLY = 0x00, 0x01, 0x02, 0x04
+_OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2}
+_NOT_ECT, _ECT, _CE = 0, 2, 3
+
+_SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
+_ETHERNET = 1
+_INBOUND, _OUTBOUND = 1, 2
+
+
+def write_pcapng(
+    result: Result,
+    path: str | Path,
+    *,
+    node: Hashable | None = None,
+    link: tuple[Hashable, Hashable] | None = None,
+    snap_bytes: int = 128,
+) -> int:
+    """Write the packets of a trace to a pcapng file.
+
+    A packet that leaves is seen at its first bit, one that comes in at its last. Each link is an interface of the
+    file. Time 0 of the simulation is 1970-01-01; times are cut to nanoseconds.
+
+    Parameters
+    ----------
+    result : Result
+        Of a run with ``trace=True``.
+    path : str or Path
+        The file.
+    node : node, optional
+        See what this node sees on all its links.
+    link : (node, node), optional
+        See what the first of these nodes sees on its link to the other. Without `node` and `link`: every packet on
+        every link, as it is sent.
+    snap_bytes : int
+        Keep so much of each packet; its true length is noted beside it.
+
+    Returns
+    -------
+    int
+        Number of packets written.
+
+    Raises
+    ------
+    ConfigError
+        If no trace was kept, scapy is missing, or an argument is not valid.
+    """
+    rows = result.outcome.trace
+    if rows is None:
+        raise ConfigError("trace", False, "True, given to simulate(), for a trace to be kept")
+    if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
+        raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
+    frames = _Frames(result.plan)
+    plan = result.plan
+    rows = rows[_seen(plan, rows, node, link)]
+    ports = np.unique(rows["port"])
+    reverse = plan.fabric.port_reverse
+    links = {int(port): int(min(port, reverse[port])) for port in ports}
+    interfaces = {first: number for number, first in enumerate(sorted(set(links.values())))}
+    with Path(path).open("wb") as file:
+        _block(file, _SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+        for first in interfaces:
+            name = plan.fabric.port_name(first).replace("->", "-").encode()
+            body = struct.pack("<HHI", _ETHERNET, 0, snap_bytes)
+            _block(file, _INTERFACE, body + _options((2, name), (9, b"\x09")))
+        _block(file, _NAMES, _name_records(plan))
+        for time_ps, port, message, psn, wire, what, kind, priority, ce in rows.tolist():
+            frame = frames.frame(port, message, psn, wire, kind, priority, ce)
+            kept = frame[:snap_bytes]
+            high, low = divmod(time_ps // 1000, 2**32)
+            body = struct.pack("<IIIII", interfaces[links[port]], high, low, len(kept), len(frame))
+            direction = struct.pack("<I", _OUTBOUND if what == SENT else _INBOUND)
+            _block(file, _PACKET, body + _padded(kept) + _options((2, direction)))
+    return len(rows)
+
+
+def mac_address(node: int) -> str:
+    """Return the Ethernet address of a node number."""
+    return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
+
+
+def ip_address(node: int) -> str:
+    """Return the IP address of a node number."""
+    return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
+
+
+def _seen(
+    plan: Plan, rows: npt.NDArray[np.void], node: Hashable | None, link: tuple[Hashable, Hashable] | None
+) -> npt.NDArray[np.bool_]:
+    """Tell which rows are packets seen at the place of the capture."""
+    fabric = plan.fabric
+    sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
+    if node is not None and link is not None:
+        raise ConfigError("node and link", (node, link), "one of the two")
+    if node is not None:
+        if node not in fabric.index:
+            raise ConfigError("node", node, "the name of a node of the network")
+        number = fabric.index[node]
+        leaves, enters = fabric.port_node[rows["port"]] == number, fabric.port_peer[rows["port"]] == number
+    elif link is not None:
+        if not isinstance(link, tuple) or len(link) != 2:
+            raise ConfigError("link", link, "a pair (node, node)")
+        leaves, enters = rows["port"] == fabric.port(*link), rows["port"] == fabric.port(*link[::-1])
+    else:
+        return np.asarray(sent)
+    return np.asarray((sent & leaves) | (arrived & enters))
+
+
+class _Frames:
+    """Makes the bytes of packets; what follows the Ethernet header is kept for the next hop."""
+
+    def __init__(self, plan: Plan) -> None:
+        try:
+            from scapy.contrib import roce
+            from scapy.layers import inet, l2
+        except ImportError as error:
+            raise ConfigError(
+                "scapy", "not installed", 'installed for pcapng files: pip install "rdmacc[pcap]"'
+            ) from error
+        self._plan = plan
+        self._roce: Any = roce
+        self._inet: Any = inet
+        self._l2: Any = l2
+        self._above: dict[tuple[int, ...], bytes] = {}
+        self._ethernet: dict[tuple[int, bool], bytes] = {}
+
+    def frame(self, port: int, message: int, psn: int, wire: int, kind: int, priority: int, ce: int) -> bytes:
+        """Return a packet on a link, without the frame check sequence."""
+        is_pfc = kind >= PAUSE
+        ethernet = self._ethernet.get((port, is_pfc))
+        if ethernet is None:
+            fabric = self._plan.fabric
+            peer = "01:80:c2:00:00:01" if is_pfc else mac_address(int(fabric.port_peer[port]))
+            own = mac_address(int(fabric.port_node[port]))
+            ethernet = bytes(self._l2.Ether(dst=peer, src=own, type=0x8808 if is_pfc else 0x0800))
+            self._ethernet[port, is_pfc] = ethernet
+        if is_pfc:
+            return ethernet + _pfc(psn, is_pause=kind == PAUSE)
+        payload = self._payload_bytes(message, psn, wire) if kind == DATA else 0
+        key = (message, psn, payload, kind, priority, ce)
+        above = self._above.get(key)
+        if above is None:
+            if len(self._above) > 10_000:  # packets in flight are far fewer
+                self._above.clear()
+            above = self._above[key] = self._packet(*key)
+        return ethernet + above
+
+    def _payload_bytes(self, message: int, psn: int, wire: int) -> int:
+        plan = self._plan
+        size = plan.scheme.payload_bytes
+        if psn == plan.packets[message] - 1:
+            size = int(plan.size_bytes[message]) - psn * size
+        is_whole = wire >= size + plan.scheme.header_bytes
+        return size if is_whole else 0
+
+    def _packet(self, message: int, psn: int, payload: int, kind: int, priority: int, ce: int) -> bytes:
+        plan, roce = self._plan, self._roce
+        ends = [ip_address(int(plan.src[message])), ip_address(int(plan.dst[message]))]
+        src, dst = ends if kind in (DATA, REQUEST) else ends[::-1]
+        ecn = _CE if ce else _ECT if kind == DATA else _NOT_ECT
+        below = self._inet.IP(src=src, dst=dst, tos=priority << 2 | ecn, flags="DF", id=0) / self._inet.UDP(
+            sport=0xC000 | message & 0x3FFF, dport=4791, chksum=0
+        )
+        return bytes(below / self._transport(message, psn, payload, kind, roce))
+
+    def _transport(self, message: int, psn: int, payload: int, kind: int, roce: Any) -> Any:
+        last = int(self._plan.packets[message]) - 1
+        qp = message & _PSN_MASK
+        if kind == DATA:
+            opcode = _ONLY if last == 0 else _FIRST if psn == 0 else _LAST if psn == last else _MIDDLE
+            padding = -payload % 4
+            bth = roce.BTH(opcode=opcode, dqpn=qp, psn=psn & _PSN_MASK, padcount=padding, ackreq=int(psn == last))
+            return bth / bytes(payload + padding)
+        if kind in (ACK, NAK):
+            syndrome, number = (_NAK_SEQUENCE_ERROR, psn) if kind == NAK else (_ACK_NO_CREDIT_LIMIT, psn - 1)
+            bth = roce.BTH(opcode="RC_ACKNOWLEDGE", dqpn=qp, psn=number & _PSN_MASK)
+            return bth / roce.AETH(syndrome=syndrome, msn=int(psn > last))
+        if kind == CNP:
+            return roce.cnp(qp)
+        return roce.BTH(opcode=_OWN_OPCODES[kind], dqpn=qp, psn=psn & _PSN_MASK)
+
+
+def _pfc(cls: int, *, is_pause: bool) -> bytes:
+    """Return a PFC frame behind its Ethernet header: opcode, vector of priorities, eight times."""
+    priority = NUM_CLASSES - 1 - cls
+    times = [0xFFFF if is_pause and i == priority else 0 for i in range(8)]
+    return struct.pack(">HH8H", 0x0101, 1 << priority, *times).ljust(46, b"\0")
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
+
+
+def _options(*options: tuple[int, bytes]) -> bytes:
+    parts = [struct.pack("<HH", code, len(value)) + _padded(value) for code, value in options]
+    return b"".join(parts) + struct.pack("<HH", 0, 0)
+
+
+def _block(file: BinaryIO, kind: int, body: bytes) -> None:
+    """Write a pcapng block: its type, its length before and after the body."""
+    length = struct.pack("<I", 12 + len(body))
+    file.write(struct.pack("<I", kind) + length + body + length)
+
+
+def _name_records(plan: Plan) -> bytes:
+    """Return the body of the block that names the hosts' addresses."""
+    return b"".join(_records(plan)) + struct.pack("<HH", 0, 0)
+
+
+def _records(plan: Plan) -> Iterator[bytes]:
+    for node in np.union1d(plan.src, plan.dst).tolist():
+        record = (10 << 24 | node + 1).to_bytes(4) + str(plan.fabric.names[node]).encode() + b"\0"
+        yield struct.pack("<HH", 1, len(record)) + _padded(record)

@@ -1,0 +1,113 @@
+"""A time axis that runs down and cuts long quiet times short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rdmacc.plotting import time_unit
+from rdmacc.units import format_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Timeline"]
+
+_CUT_SHARE = 0.4
+"""A quiet time is cut short if it is longer than this share of all the time in which something happens."""
+_CUT_LENGTH = 0.05
+"""Length of a cut, as a share of the same."""
+_MARGIN = 0.02
+
+
+class Timeline:
+    """Places on a time axis, in picoseconds from its top, with cuts.
+
+    Parameters
+    ----------
+    spans : sequence of (int, int)
+        Begin and end of everything that happens.
+    squeeze : bool
+        Make cuts.
+    """
+
+    def __init__(self, spans: Sequence[tuple[int, int]], *, squeeze: bool = True) -> None:
+        merged: list[list[int]] = []
+        for begin, end in sorted(spans):
+            if merged and begin <= merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], end)
+            else:
+                merged.append([begin, end])
+        busy = max(sum(end - begin for begin, end in merged), 1)
+        segments = merged[:1]
+        for begin, end in merged[1:]:
+            if squeeze and begin - segments[-1][1] > _CUT_SHARE * busy:
+                segments.append([begin, end])
+            else:
+                segments[-1][1] = end
+        margin = max(round(_MARGIN * busy), 1)
+        self.segments = [(begin, end + margin) for begin, end in segments]
+        self.cut = _CUT_LENGTH * busy
+        lengths = [end - begin for begin, end in self.segments]
+        tops = np.concatenate([[0.0], np.cumsum([length + self.cut for length in lengths])])[:-1]
+        self.pieces = [(float(top), float(top) + length) for top, length in zip(tops, lengths, strict=True)]
+        """Tops and bottoms of the segments, as places."""
+
+    @property
+    def length(self) -> float:
+        """From top to bottom."""
+        return self.pieces[-1][1]
+
+    def place(self, time_ps: int) -> float:
+        """Return the place of a time: in a cut, the place of its near end."""
+        for (begin, end), (top, _) in zip(self.segments, self.pieces, strict=True):
+            if time_ps <= end:
+                return top + max(time_ps - begin, 0)
+        return self.length
+
+    def label(self, ax: Axes) -> None:
+        """Make this the y axis of `ax`: ticks, the unit, and how long each cut is.
+
+        After a cut, the first tick has the whole time, those below it the time since.
+        """
+        from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator
+
+        unit_ps, unit = time_unit(max(end - begin for begin, end in self.segments))
+        places: list[float] = []
+        texts: list[str] = []
+        for number, ((begin, end), (top, bottom)) in enumerate(zip(self.segments, self.pieces, strict=True)):
+            bins = max(2, round(10 * (bottom - top) / self.length))
+            origin = 0 if number == 0 else begin
+            steps = MaxNLocator(bins, steps=[1, 2, 5, 10]).tick_values(
+                (begin - origin) / unit_ps, (end - origin) / unit_ps
+            )
+            for step in steps:
+                time = origin + step * unit_ps
+                if not begin - 1e-6 <= time <= end:
+                    continue
+                places.append(top + time - begin)
+                if number and step == 0:
+                    texts.append(format_time(begin, 6).replace("us", "µs"))
+                else:
+                    texts.append(f"{'+' if number else ''}{step:g}")
+        ax.yaxis.set_major_locator(FixedLocator(places))
+        ax.yaxis.set_major_formatter(FixedFormatter(texts))
+        ax.set_ylim(self.length, 0.0)
+        ax.set_ylabel(f"time ({unit})")
+        for (_, end), (begin, _), (_, bottom) in zip(self.segments, self.segments[1:], self.pieces, strict=False):
+            middle = bottom + self.cut / 2
+            ax.axhspan(bottom, bottom + self.cut, facecolor="0.95", edgecolor="none", zorder=0)
+            text = f"{format_time(begin - end, 5)} without a packet".replace("us ", "µs ")
+            ax.text(
+                0.5,
+                middle,
+                text,
+                transform=ax.get_yaxis_transform(),
+                ha="center",
+                va="center",
+                fontsize=8,
+                fontstyle="italic",
+                color="0.35",
+            )
