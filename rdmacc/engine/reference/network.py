@@ -76,6 +76,7 @@ class Network:
         self.queueing = scheme.queueing
         credit_limit = scheme.queueing.credit_limit_bytes if scheme.queueing.credit_fraction else 0
         self.limits = [0, credit_limit, scheme.queueing.control_limit_bytes]  # by class: MAC, CREDITS, CONTROL
+        self.is_strict = not (scheme.queueing.wrr_ratio or scheme.queueing.credit_fraction)
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
         self.start_delay_ps = scheme.start_delay_ps

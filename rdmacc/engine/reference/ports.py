@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NicPort", "Port", "SwitchPort"]
 
-LOWEST = [0] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1 << NUM_CLASSES)]
-"""The first class of a set of classes, by the set's bit mask."""
+LOWEST = [-1] + [(mask & -mask).bit_length() - 1 for mask in range(1, 1 << NUM_CLASSES)]
+"""The first class of a set of classes, by the set's bit mask; -1 for the empty set."""
 
 
 class Port(state.Port):
@@ -120,6 +120,8 @@ class Port(state.Port):
 
     def next_class(self, now: int) -> int:
         """Return the class to serve, -1 for none: by priority, but for weighted and rate-limited classes."""
+        if self._net.is_strict:
+            return LOWEST[self.waiting & ~self.paused]
         sendable = self.waiting & ~self.paused
         queueing = self._net.queueing
         if sendable & 1 << CREDITS and queueing.credit_fraction:
