@@ -26,7 +26,7 @@ def main(path: str = "docs/ladder.png") -> None:
     network = rdmacc.topology.igbn_pair()
     work = rdmacc.messages([("h0", "h1", "5kB")])
     with style():
-        figure, axes = plt.subplots(2, 2, figsize=(10.5, 14.5), height_ratios=(1.0, 1.15))
+        figure, axes = plt.subplots(2, 2, figsize=(10.5, 18.0), height_ratios=(1.0, 1.5))
     figure.get_layout_engine().set(wspace=0.06, hspace=0.04)
     for ax, (title, losses) in zip(axes.flat, CASES.items(), strict=True):
         result = rdmacc.simulate(network, work, "line-rate", engine="simpy", faults=losses, trace=True)

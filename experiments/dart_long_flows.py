@@ -122,9 +122,7 @@ class Figure2(Experiment):
             Point(
                 name="long",
                 topology=network,
-                workload=workload.long_flows(
-                    [(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]
-                ),
+                workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]),
                 scheme="dasr",
                 until=self.until_ps,
                 seed=seed,
@@ -185,13 +183,9 @@ class Figure2(Experiment):
             figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, height_ratios=(3, 1, 2))
             for name, colour, width in (("S1", "blue", 3.0), ("S2", "vermilion", 1.5)):
                 rate = shown(curve(table, "long", f"rate of {name}"), 0 if name == "S1" else start, end)
-                draw_trace(
-                    axes[0], rate.index, rate, scale=1e9, label=name, color=COLOURS[colour], linewidth=width
-                )
+                draw_trace(axes[0], rate.index, rate, scale=1e9, label=name, color=COLOURS[colour], linewidth=width)
             throughput = curve(table, "long", "throughput")
-            axes[0].plot(
-                throughput.index / 1e6, throughput / 1e9, color="0.5", linewidth=1, label="received, both"
-            )
+            axes[0].plot(throughput.index / 1e6, throughput / 1e9, color="0.5", linewidth=1, label="received, both")
             n = shown(curve(table, "long", "n"), 0, end)
             draw_trace(axes[1], n.index, n, color=COLOURS["black"])
             queue = curve(table, "long", "queue") / 1e3

@@ -145,9 +145,7 @@ class Figure4(Experiment):
             workload.incast(["h1", "h2"], RECEIVER, "64kB"),
             workload.incast(["h2", "h3"], RECEIVER, "64kB", start="20us"),
         )
-        silent = workload.messages(
-            [("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", self.late_ps, 0)]
-        )
+        silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", self.late_ps, 0)])
         watched = (
             probes.field("host", RECEIVER, "Dasr.auss_n"),
             probes.field("flow", 1, "Dasr.open_messages"),
@@ -202,18 +200,12 @@ class Figure4(Experiment):
             above, below = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
             n, in_flight = curve(table, "overlap", "n"), curve(table, "overlap", _S_OPEN)
             draw_trace(above, n.index, n, color=COLOURS["black"], label="n")
-            draw_trace(
-                above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN
-            )
-            above.set(
-                title="Two incasts that overlap in S", xlabel="time (µs)", ylim=(0, 4.3), yticks=range(5)
-            )
+            draw_trace(above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN)
+            above.set(title="Two incasts that overlap in S", xlabel="time (µs)", ylim=(0, 4.3), yticks=range(5))
             above.legend(loc="upper center", ncols=2)
             n = curve(table, "silent", "n")
             draw_trace(below, n.index, n, unit_ps=1e12, color=COLOURS["black"])
-            below.set(
-                title="S announced, silent for 2.5 s", xlabel="time (s)", ylim=(0, 2.5), yticks=range(3)
-            )
+            below.set(title="S announced, silent for 2.5 s", xlabel="time (s)", ylim=(0, 2.5), yticks=range(3))
             removed = scalar(table, "silent", "announced sender removed after")
             below.annotate(
                 f"expires after {removed / 1e12:.4g} s", (removed / 1e12, 0.5), xytext=(-8, 0),

@@ -60,9 +60,4 @@ def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tu
     """Return the switch ports, as (node, peer), on the last so many hops of shortest paths to a receiver."""
     distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=hops)
     switches = [name for name in topology.switches(graph) if name in distance]
-    return [
-        (node, peer)
-        for node in switches
-        for peer in graph[node]
-        if distance.get(peer, hops) == distance[node] - 1
-    ]
+    return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]

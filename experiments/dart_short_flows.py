@@ -72,9 +72,7 @@ def _earlier(table: pd.DataFrame) -> Verdict:
     never = int(np.isnan(list(without.values())).sum())  # all short flows were over before
     measured = f"earlier by {_us(np.nanmin(gains))} to {_us(np.nanmax(gains))}"
     measured += f"; {never} without look-ahead never back off so far" if never else ""
-    return Verdict(
-        measured, bool((gains[~np.isnan(gains)] > 0).all()) and not np.isnan([*with_it.values()]).any()
-    )
+    return Verdict(measured, bool((gains[~np.isnan(gains)] > 0).all()) and not np.isnan([*with_it.values()]).any())
 
 
 def _stable(n: pd.Series, count: int) -> tuple[float, float]:
@@ -97,9 +95,7 @@ class Figure3(Experiment):
 
     name = "dart.fig3"
     title = "Short flows mixed with long flows"
-    description = (
-        "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
-    )
+    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
     claims = (
         Claim(
             id="dart-f3-1",

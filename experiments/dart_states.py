@@ -233,9 +233,7 @@ class Figure5(Experiment):
         for name, result in results.items():
             states, cnp = result.trace("state"), result.trace("CNP")
             end = result.now_ps
-            cnps = pd.Series(
-                range(len(cnp)), index=cnp.index
-            )  # each change is a CNP, the first sample is not
+            cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, the first sample is not
             numbers = {
                 "base RTT": (int(result.plan.host_base_rtt_ps.max()), "ps"),
                 "CNPs": (int(result.counters["cnps"]), ""),
@@ -280,13 +278,9 @@ class Figure5(Experiment):
                     at / 1e6, [value_at(rate, time) / 1e9 for time in at], linestyle="none", marker="v",
                     color=COLOURS["vermilion"],
                 )  # fmt: skip
-                ax.set(
-                    title=_TITLES.get(name, name), ylim=(0, 11), ylabel="Gb/s", xlim=(0, self.until_ps / 1e6)
-                )
+                ax.set(title=_TITLES.get(name, name), ylim=(0, 11), ylabel="Gb/s", xlim=(0, self.until_ps / 1e6))
                 ax.grid(visible=False)
-            patches = [
-                Rectangle((0, 0), 1, 1, color=colours[number], alpha=0.55, linewidth=0) for number in STATES
-            ]
+            patches = [Rectangle((0, 0), 1, 1, color=colours[number], alpha=0.55, linewidth=0) for number in STATES]
             handles = [
                 *patches,
                 Line2D([], [], color=COLOURS["black"], linewidth=1.5),

@@ -44,7 +44,7 @@ _HOME = {
     "tune": "rcc_stability",
 }
 
-__all__ = [*_HOME]  # noqa: PLE0604
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -149,9 +149,7 @@ class FairShare:
         rates = {"incast": [0.0, self.share_bps, 0.0, 0.0]}
         if self.has_long_flow:
             rates["long"] = [self.line_bps, self.share_bps, self.line_bps, self.line_bps]
-        frames = [
-            pd.DataFrame({"kind": kind, "time_ps": time, "rate_bps": rate}) for kind, rate in rates.items()
-        ]
+        frames = [pd.DataFrame({"kind": kind, "time_ps": time, "rate_bps": rate}) for kind, rate in rates.items()]
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, parameter
-from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.plotting import COLOURS, new_axes, style, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,8 @@ class HpccSteady(Model):
         frame, steady = self.solve(), self.steady_state()
         with style():
             ax = new_axes(ax)
-            time = frame["time_ps"] / 1e6
+            unit_ps, unit = time_unit(float(frame["time_ps"].iloc[-1]))
+            time = frame["time_ps"] / unit_ps
             ax.plot(time, frame["window_first_bytes"] / 1e3, color=COLOURS["blue"], label="first flow")
             if self.flows > 1:
                 ax.plot(
@@ -144,7 +145,7 @@ class HpccSteady(Model):
             ax.set(
                 title=f"{self.title}: {self.flows} flows, utilisation {100 * steady['utilisation']:.1f}%, "
                 f"queue {steady['queue_bytes'] / 1e3:.1f} kB",
-                xlabel="time (µs)", ylabel="window (kB)",
+                xlabel=f"time ({unit})", ylabel="window (kB)",
             )  # fmt: skip
             ax.set_ylim(bottom=0)
             ax.legend()

@@ -195,8 +195,8 @@ class TimelyFluid(Model):
             fair = self.capacity_bps / self.flows / 1e9
             ax.axhline(fair, color="0.5", linewidth=1, linestyle=":", label="fair share")
             ax.set(title=f"{self.title}, {self.flows} flows", xlabel="time (ms)", ylabel="rate (Gb/s)")
-            ax.set_ylim(bottom=0)
-            ax.legend(ncols=3)
+            ax.set_ylim(0, 1.2 * ax.get_ylim()[1])
+            ax.legend(loc="upper right", ncols=3)
         return ax
 
 

@@ -177,9 +177,7 @@ def run_case(name: str, engine: str, scale: float = 1.0) -> Measurement:
 def _warm_up(engine: str) -> float:
     """Run a small scenario with the same scheme; return how long it took, set-up and compilation included."""
     begin = time.perf_counter()
-    simulate(
-        topology.star(3), workload.incast(["h1", "h2"], "h0", "20kB"), SCHEME, engine=engine, progress=False
-    )
+    simulate(topology.star(3), workload.incast(["h1", "h2"], "h0", "20kB"), SCHEME, engine=engine, progress=False)
     return time.perf_counter() - begin
 
 
@@ -253,9 +251,7 @@ def table_text(measurements: Sequence[Measurement]) -> str:
         for one in measurements
     ]
     lines = [text_table(headers, rows, "<<" + ">" * (len(headers) - 2))]
-    lines += [
-        f"{name}: compiled is {ratio:.1f} times as fast" for name, ratio in ratios(measurements).items()
-    ]
+    lines += [f"{name}: compiled is {ratio:.1f} times as fast" for name, ratio in ratios(measurements).items()]
     return "\n".join(lines)
 
 

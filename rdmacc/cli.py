@@ -137,9 +137,7 @@ def run(
     typer.echo(f"\n{_checks_text(checks)}\n\nSaved {path}")
 
 
-def _run_json(
-    name: str, scale: str, seed: int, numbers: pd.DataFrame, checks: pd.DataFrame, path: Path
-) -> str:
+def _run_json(name: str, scale: str, seed: int, numbers: pd.DataFrame, checks: pd.DataFrame, path: Path) -> str:
     from rdmacc import __version__
 
     content = {

@@ -162,17 +162,20 @@ class Comparison:
                 ax.plot(x, rows["simulation"] / factor, color=COLOURS["orange"], label="simulation")
                 ax.plot(x, rows["model"] / factor, color=COLOURS["blue"], label=self.name)
                 ax.set(xlabel=f"time ({time})", ylabel=label)
-                ax.set_ylim(bottom=min(0.0, float(rows[["model", "simulation"]].min().min()) / factor))
+                values = rows[["model", "simulation"]] / factor
+                ax.set_ylim(min(0.0, 1.25 * float(values.min().min())), 1.25 * float(values.max().max()) or 1.0)
+                ax.legend(loc="upper right", ncols=2)
             else:
                 model, simulation = rows["model"] / factor, rows["simulation"] / factor
                 ax.plot(model, simulation, ".", color=COLOURS["orange"], markersize=4, label="simulation")
                 ends = np.array([model.min(), model.max()])
                 ax.plot(ends, ends, color=COLOURS["blue"], label="equal")
                 ax.set(xlabel=f"{label}, {self.name}", ylabel=f"{label}, simulation")
-                if model.min() > 0 and simulation.min() > 0 and model.max() > 20 * model.min():
+                low, high = min(model.min(), simulation.min()), max(model.max(), simulation.max())
+                if 0 < 20 * low < high:
                     ax.set(xscale="log", yscale="log")
+                ax.legend(loc="upper left")
             ax.set_title(f"{chosen}: {self.name} beside {self.result.plan.scheme.name}")
-            ax.legend()
         return ax
 
     def _is_over_time(self, quantity: str) -> bool:

@@ -171,8 +171,7 @@ _ROWS = (
 def table_text(table: pd.DataFrame) -> str:
     """Return the table of `measure` as text, with units."""
     rows = [
-        [label, *("-" if np.isnan(value) else show(value) for value in table[column])]
-        for label, column, show in _ROWS
+        [label, *("-" if np.isnan(value) else show(value) for value in table[column])] for label, column, show in _ROWS
     ]
     return text_table(["", *table.index], rows)
 

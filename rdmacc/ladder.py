@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ _MOST_ARROWS = 600
 _MOST_NODES = 8
 _LABEL_INCHES = 0.125
 """Room that a label needs on its line."""
-_LABEL_SIZE = 7.5
+_LABEL_SIZE = 7.0
 
 _LOOKS = {
     "data": ("data", COLOURS["blue"]),
@@ -84,8 +84,8 @@ def draw_ladder(
     ----------
     result : Result
         Of a run with ``trace=True``.
-    messages : label or sequence of labels, optional
-        Messages, by their labels in the workload; default: all.
+    messages : int or sequence of int, optional
+        Messages, by their numbers in the workload; default: all.
     nodes : sequence of nodes, optional
         The lifelines, from left to right; arrows pass over nodes that are not among them, so that two hosts give an
         end-to-end picture. Default: all nodes that the packets pass.
@@ -145,7 +145,7 @@ def find_arrows(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable]) -
     broken: list[tuple[Any, int, Hashable]] = []
     for _, journey in hops.groupby("journey", sort=False):
         leg: tuple[Hashable, int] | None = None
-        for hop in journey.itertuples():
+        for hop in _rows(journey):
             if hop.node in nodes:
                 leg = (hop.node, int(hop.end_ps if hop.fate == "dropped" else hop.sent_ps))
             if leg is None:
@@ -189,6 +189,10 @@ def _usual_times(arrows: Sequence[Arrow]) -> dict[tuple[Hashable, Hashable | Non
     return {way: int(np.median(values)) for way, values in times.items()}
 
 
+def _rows(hops: pd.DataFrame) -> Iterable[Any]:
+    return hops.itertuples()
+
+
 def _look(hop: Any) -> str:
     if hop.kind == "data":
         return "again" if hop.nth > 1 else "data"
@@ -227,7 +231,7 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
             raise ConfigError("nodes", list(nodes), "at least two nodes, each once")
         return list(nodes)
     depth: dict[Hashable, list[int]] = {}
-    for hop in hops[hops["kind"] == "data"].itertuples():
+    for hop in _rows(hops[hops["kind"] == "data"]):
         depth.setdefault(hop.node, []).append(hop.hop)
         depth.setdefault(hop.peer, []).append(hop.hop + 1)
     order = sorted(depth, key=lambda name: (float(np.mean(depth[name])), fabric.index[name]))
@@ -282,7 +286,7 @@ def _draw_lifelines(ax: Axes, result: Result, lines: Sequence[Hashable], timelin
 def _draw_arrows(ax: Axes, arrows: Sequence[Arrow], column: dict[Any, int], timeline: Timeline) -> None:
     figure = ax.get_figure()
     inches = ax.get_window_extent().height / figure.dpi if figure is not None else 4.0
-    room = _LABEL_INCHES * 0.85 * timeline.length / max(inches, 1e-6)
+    room = 0.75 * _LABEL_INCHES * timeline.length / max(inches, 1e-6)
     taken: dict[tuple[int, int], float] = {}
     for arrow in arrows:
         x0, y0 = column[arrow.src], timeline.place(arrow.begin_ps)
@@ -298,7 +302,7 @@ def _draw_arrows(ax: Axes, arrows: Sequence[Arrow], column: dict[Any, int], time
         else:
             style = {"arrowstyle": "-|>,head_length=0.5,head_width=0.2", "shrinkA": 0, "shrinkB": 0}
             ax.annotate("", (x1, y1), (x0, y0), arrowprops={**style, "color": colour, "linewidth": 1.3}, zorder=3)
-        if y0 - taken.get((x0, side), -np.inf) < room:
+        if y0 - taken.get((x0, side), -np.inf) < room and not arrow.is_lost:
             continue
         taken[x0, side] = y0
         is_outer = x0 == (0 if side > 0 else len(column) - 1)
@@ -318,11 +322,10 @@ def _write(
     from matplotlib import patheffects
 
     (x0, y0), (x1, y1) = tail, head
-    along = 0.05 / max(abs(x1 - x0), 0.05)
     angle = np.degrees(np.arctan2((y1 - y0) * side, abs(x1 - x0))) if x1 != x0 else 0.0
     ax.text(
         x0 + 0.05 * side,
-        y0 + along * (y1 - y0),
+        y0 + 0.05 * (y1 - y0) / max(abs(x1 - x0), 0.05),
         arrow.label,
         color=colour,
         fontsize=_LABEL_SIZE,

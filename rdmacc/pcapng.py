@@ -6,8 +6,8 @@ Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated be
 - IP: addresses of the two hosts; 10.0.0.0 plus the node's number and one; the file names them. DSCP is the priority
   class as in the trace; ECN is CE where marked, else ECT(0) for data and Not-ECT for the rest.
 - UDP: destination port 4791, a source port for each message.
-- BTH: the destination queue pair is the message's number; data are SEND (first, middle, last or only), their PSN the
-  packet's number in the message.
+- BTH: the destination queue pair is the message's number plus 16; data are RDMA WRITE (first, middle, last or only),
+  their PSN the packet's number in the message. The first one's RETH has the message's size.
 - AETH: an ACK carries the PSN of the last packet that it acknowledges, the trace's number less one; a NAK is a "PSN
   sequence error" with the PSN expected.
 - CNP: opcode 0x81.
@@ -38,11 +38,14 @@ if TYPE_CHECKING:
 __all__ = ["ip_address", "mac_address", "write_pcapng"]
 
 _PSN_MASK = 0xFFFFFF
+_FIRST_QP = 16
+"""Queue pairs 0 and 1 are for management, and dissected so."""
 _NAK_SEQUENCE_ERROR = 0x60
 _ACK_NO_CREDIT_LIMIT = 0x1F
-_FIRST, _MIDDLE, _LAST, _ONLY = 0x00, 0x01, 0x02, 0x04
+_FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
 _OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2}
 _NOT_ECT, _ECT, _CE = 0, 2, 3
+_WHOLE = 2**18
 
 _SECTION, _INTERFACE, _NAMES, _PACKET = 0x0A0D0D0A, 1, 4, 6
 _ETHERNET = 1
@@ -55,7 +58,7 @@ def write_pcapng(
     *,
     node: Hashable | None = None,
     link: tuple[Hashable, Hashable] | None = None,
-    snap_bytes: int = 128,
+    snap_bytes: int = _WHOLE,
 ) -> int:
     """Write the packets of a trace to a pcapng file.
 
@@ -74,7 +77,8 @@ def write_pcapng(
         See what the first of these nodes sees on its link to the other. Without `node` and `link`: every packet on
         every link, as it is sent.
     snap_bytes : int
-        Keep so much of each packet; its true length is noted beside it.
+        Keep so much of each packet; its true length is noted beside it. Default: all of it, for Wireshark's InfiniBand
+        dissector reads the headers of a shorter one, but calls it malformed.
 
     Returns
     -------
@@ -205,13 +209,14 @@ class _Frames:
         return bytes(below / self._transport(message, psn, payload, kind, roce))
 
     def _transport(self, message: int, psn: int, payload: int, kind: int, roce: Any) -> Any:
-        last = int(self._plan.packets[message]) - 1
-        qp = message & _PSN_MASK
+        last, size = int(self._plan.packets[message]) - 1, int(self._plan.size_bytes[message])
+        qp = message + _FIRST_QP & _PSN_MASK
         if kind == DATA:
             opcode = _ONLY if last == 0 else _FIRST if psn == 0 else _LAST if psn == last else _MIDDLE
             padding = -payload % 4
             bth = roce.BTH(opcode=opcode, dqpn=qp, psn=psn & _PSN_MASK, padcount=padding, ackreq=int(psn == last))
-            return bth / bytes(payload + padding)
+            address = struct.pack(">QII", 0, 0, min(size, 2**32 - 1)) if psn == 0 else b""
+            return bth / (address + bytes(payload + padding))
         if kind in (ACK, NAK):
             syndrome, number = (_NAK_SEQUENCE_ERROR, psn) if kind == NAK else (_ACK_NO_CREDIT_LIMIT, psn - 1)
             bth = roce.BTH(opcode="RC_ACKNOWLEDGE", dqpn=qp, psn=number & _PSN_MASK)

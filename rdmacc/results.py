@@ -109,9 +109,7 @@ class Result:
                 times, values = times[1:], np.diff(values) * 8e12 / probe.every_ps
             frames.append(pd.DataFrame({"probe": probe.name, "time_ps": times, "value": values}))
         if not frames:
-            return pd.DataFrame(
-                {"probe": pd.Series(dtype=str), "time_ps": np.empty(0, np.int64), "value": np.empty(0)}
-            )
+            return pd.DataFrame({"probe": pd.Series(dtype=str), "time_ps": np.empty(0, np.int64), "value": np.empty(0)})
         return pd.concat(frames, ignore_index=True)
 
     @cached_property

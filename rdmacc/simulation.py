@@ -52,7 +52,7 @@ class Simulation:
     faults : sequence of Loss, Script, LinkDown or Clocks
         What goes wrong on links and with hosts' clocks.
     trace : bool
-        Keep what happens to every packet, for `result.trace`.
+        Keep what happens to every packet, for `result.packet_trace`.
 
     Raises
     ------

@@ -31,9 +31,7 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
     sides = align or "<" + ">" * (len(headers) - 1)
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
     lines = [
-        "  ".join(
-            f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)
-        ).rstrip()
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
         for row in (headers, *rows)
     ]
     if not any(headers):
@@ -48,8 +46,7 @@ def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: s
     def line(cells: Sequence[str], tag: str) -> str:
         sides = ["left"] + ["right"] * (len(cells) - 1)
         return "".join(
-            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
-            for cell, side in zip(cells, sides, strict=True)
+            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
         )
 
     head = f"<thead><tr>{line(headers, 'th')}</tr></thead>" if any(headers) else ""

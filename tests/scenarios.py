@@ -27,7 +27,14 @@ from rdmacc.state import (
     TRIM,
     TRIM_TAIL,
 )  # fmt: skip
+from rdmacc.switch.deflection import FlowDeflection
+from rdmacc.switch.fecn import Fecn
+from rdmacc.switch.int_stamp import IntStamp
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
+from rdmacc.switch.rcp_stamp import RcpStamp
+from rdmacc.switch.ren_marker import READINGS, RenMarker
+from rdmacc.switch.selective_drop import SelectiveDrop
+from rdmacc.switch.trimming import PayloadTrimming
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -178,6 +185,26 @@ class Picker(Component):
         sender.heard_ps = packet.reading_ps
 
 
+@dataclass(frozen=True, kw_only=True)
+class Marker(Component):
+    """Flag the first packets of each message as unscheduled."""
+
+    packets: int = param(10, "so many")
+
+    @staticmethod
+    def on_send(params, packet):
+        packet.unscheduled = packet.psn < params.packets
+
+
+@dataclass(frozen=True, kw_only=True)
+class RttWriter(Component):
+    """Tell RCP's links an RTT."""
+
+    @staticmethod
+    def on_send(qp, packet):
+        packet.rcp_rtt_ps = qp.base_rtt_ps
+
+
 def _faults(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tuple[Fault, ...]:
     faults: list[Fault] = []
     if rng.random() < 0.3:
@@ -288,7 +315,35 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         "retry_limit": int(rng.choice([2, 7])),
         "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     }
-    return scheme.replace(**changes)
+    # A stream of its own: these draws leave all others as they were.
+    return _with_features(scheme.replace(**changes), rng.spawn(1)[0])
+
+
+def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
+    """Add some switch features, and what writes the header fields that they read."""
+    features: list[Component] = [
+        PayloadTrimming(limit_packets=int(rng.choice([2, 8])), tail_probability=float(rng.choice([0.0, 0.5, 1.0]))),
+        SelectiveDrop(threshold_bytes=int(rng.choice([0, 6_000]))),
+        IntStamp(unit_multiple=int(rng.choice([0, 4]))),
+        RcpStamp(base_rtt_ps=int(rng.choice([0, 5_000_000])), beta=float(rng.choice([0.226, 0.4]))),
+        Fecn(
+            buffer_bytes=int(rng.choice([16_000, 64_000])), marking_rate=int(rng.choice([0, 3])),
+            marks_victims_at_hosts=bool(rng.random() < 0.5), at_dequeue=bool(rng.random() < 0.5),
+        ),
+        RenMarker(base_rtt_ps=int(rng.choice([2_000_000, 9_000_001])), reading=str(rng.choice(READINGS))),
+        FlowDeflection(
+            threshold_bytes=int(rng.choice([0, 5_000])), tokens=int(rng.choice([1, 4])),
+            deflect_last_hop=bool(rng.random() < 0.5), escape_lanes=bool(rng.random() < 0.7),
+        ),
+    ]  # fmt: skip
+    chosen = [feature for feature in features if rng.random() < 0.2]
+    if any(isinstance(part, Deflector) for part in scheme.switch):  # its header has the same field
+        chosen = [feature for feature in chosen if not isinstance(feature, FlowDeflection)]
+    writers = [Marker()] if any(isinstance(feature, SelectiveDrop) for feature in chosen) else []
+    rtts = [RttWriter()] if any(isinstance(feature, RcpStamp) for feature in chosen) else []
+    return replace(
+        scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen)
+    )  # fmt: skip
 
 
 def _probes(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tuple[Probe, ...]:

@@ -128,15 +128,11 @@ def test_a_file_in_the_way_is_one_line_too(monkeypatch, capsys, tmp_path, engine
     assert error.splitlines()[-1].startswith("rdmacc: ")
 
 
-@pytest.mark.parametrize(
-    "arguments", [("run", "dart.fig2", "--scale", "huge"), ("demo", "--seed", "-1"), ("fly",)]
-)
+@pytest.mark.parametrize("arguments", [("run", "dart.fig2", "--scale", "huge"), ("demo", "--seed", "-1"), ("fly",)])
 def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
     assert fail(monkeypatch, capsys, *arguments)
 
 
 def test_the_module_runs_as_a_process():
-    done = subprocess.run(
-        [sys.executable, "-m", "rdmacc.cli", "list"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "rdmacc.cli", "list"], capture_output=True, text=True, check=True)
     assert "dart.fig2" in done.stdout

@@ -74,9 +74,7 @@ def test_shorter_last_packet_does_not_wait(engine):
 
 
 @given(
-    links=st.lists(
-        st.tuples(st.integers(10**9, 4 * 10**11), st.integers(1, 5_000_000)), min_size=2, max_size=5
-    ),
+    links=st.lists(st.tuples(st.integers(10**9, 4 * 10**11), st.integers(1, 5_000_000)), min_size=2, max_size=5),
     size=st.integers(1, 40_000),
 )
 @example(links=[(10**11, 1), (10**9, 1), (10**11, 1)], size=1001)

@@ -156,10 +156,10 @@ def test_memory_grows_without_a_limit(monkeypatch):
         engine="compiled", probes=[rdmacc.probes.queue("s0", "h0")],
     )  # fmt: skip
     kernel = simulation.engine
-    before = {name: int(kernel._g[name]) for name in ("packet_capacity", "sample_capacity")}
+    before = {name: int(kernel.globals[name]) for name in ("packet_capacity", "sample_capacity")}
     result = simulation.run(progress=False)
-    assert kernel._g["packet_capacity"] > before["packet_capacity"]
-    assert kernel._g["sample_capacity"] > before["sample_capacity"]
+    assert kernel.globals["packet_capacity"] > before["packet_capacity"]
+    assert kernel.globals["sample_capacity"] > before["sample_capacity"]
     assert (result.flows.status == "finished").all()
 
 
@@ -167,7 +167,7 @@ def test_memory_per_message_and_packet_in_flight():
     count = 20_000
     work = rdmacc.random_pairs([f"h{i}" for i in range(16)], count, "1kB", seed=1)
     simulation = Simulation(rdmacc.star(16), work, "dcqcn", engine="compiled")
-    rows = simulation.engine._layout.row_bytes
+    rows = simulation.engine.layout.row_bytes
     tables = sum(
         array.nbytes
         for name, array in simulation.engine._memory.items()

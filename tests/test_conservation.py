@@ -112,9 +112,7 @@ def check_after(result):
 @given(scenario=scenarios("pfc"), seed=st.integers(0, 2**31))
 def test_lossless_networks(engine, scenario, seed):
     graph, work, scheme = scenario
-    simulation = rdmacc.Simulation(
-        graph, work, scheme, engine=engine, seed=seed, probes=watch_order(len(work))
-    )
+    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, seed=seed, probes=watch_order(len(work)))
     try:
         result = simulation.run()
         assert (result.flows["status"] == "finished").all()

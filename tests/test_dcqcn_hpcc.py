@@ -163,7 +163,11 @@ def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     """Two to one: the ACK of the first marked packet starts the decrease check, 4.001 us later the rate is halved."""
     scheme = rdmacc.scheme("dcqcn-hpcc").replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "2MB")
-    watch = [probes.field("flow", 1, "DcqcnHpcc.is_notified"), probes.rate(1), probes.field("flow", 1, "DcqcnHpcc.alpha")]
+    watch = [
+        probes.field("flow", 1, "DcqcnHpcc.is_notified"),
+        probes.rate(1),
+        probes.field("flow", 1, "DcqcnHpcc.alpha"),
+    ]
     graph = rdmacc.star(3, rate="25Gbps")
     result = rdmacc.simulate(graph, work, scheme, engine=engine, until="100us", probes=watch)
     assert result.counters.cnps == 0
@@ -192,5 +196,3 @@ def test_sixteen_to_one_shares_the_link(engine):
     busy = 16 * 250 * transmission(WIRE, 25e9)
     assert result.flows["fct_ps"].max() < 1.3 * busy
     assert result.counters.pfc_violations == 0
-
-

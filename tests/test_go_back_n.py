@@ -361,7 +361,9 @@ def test_a_lost_last_ack_is_repaired_by_the_duplicate(engine):
     faults = [Loss(control=0.7, links=(("h1", "s0"),))]
     lost = 0
     for seed in range(20):
-        result = rdmacc.simulate(graph, work, dropping(0, times=0, timeout_ps="50us"), engine=engine, seed=seed, faults=faults)
+        result = rdmacc.simulate(
+            graph, work, dropping(0, times=0, timeout_ps="50us"), engine=engine, seed=seed, faults=faults
+        )
         flow = result.flows.iloc[0]
         assert flow["fct_ps"] == ONE_WAY
         copies = int(result.counters.lost_packets)
@@ -442,9 +444,7 @@ def test_efficiency_under_random_loss(engine, p, nak):
     graph = rdmacc.star(2, rate=RATE, delay=delay)
     work = rdmacc.messages([("h0", "h1", packets * 1000)])
     scheme = line_rate().replace(nak_interval_ps=nak, ack_every_packets=16)
-    result = rdmacc.simulate(
-        graph, work, scheme, engine=engine, seed=1, faults=[Loss(data=p, links=(("h0", "s0"),))]
-    )
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, seed=1, faults=[Loss(data=p, links=(("h0", "s0"),))])
     check_finished(result)
     if result.counters.timeouts or result.counters.naks > result.counters.lost_packets:
         pytest.fail("a retransmission was lost: choose another seed")

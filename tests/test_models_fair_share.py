@@ -55,9 +55,7 @@ def test_a_simulated_incast_ends_when_the_model_says(engine):
     result = rdmacc.simulate(rdmacc.star(9), work, "line-rate", engine=engine, progress=False)
     model = FairShare(senders=8, message_bytes="16kB", has_long_flow=False)
     latency_ps = result.plan.ideal_fct_ps[0] - model.ideal_fct_ps
-    expected = FairShare(
-        senders=8, message_bytes="16kB", has_long_flow=False, delay_ps=round(latency_ps)
-    ).fct_ps
+    expected = FairShare(senders=8, message_bytes="16kB", has_long_flow=False, delay_ps=round(latency_ps)).fct_ps
     assert result.flows["fct_ps"].max() == pytest.approx(expected, rel=0.01)
 
 

@@ -28,9 +28,7 @@ def _close():
 @pytest.fixture(scope="module")
 def result(engine):
     """Return the result of a small incast with probes of all kinds."""
-    work = rdmacc.combine(
-        rdmacc.incast(["h1", "h2"], "h0", "64kB"), rdmacc.messages([("h3", "h0", "8kB", "5us")])
-    )
+    work = rdmacc.combine(rdmacc.incast(["h1", "h2"], "h0", "64kB"), rdmacc.messages([("h3", "h0", "8kB", "5us")]))
     watched = [
         probes.rate(0),
         probes.throughput("s0", "h0", every="2us"),

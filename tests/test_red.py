@@ -63,9 +63,7 @@ def test_the_ramp(queue, p):
     assert within(marks(HPCC, queue, 20_000), 20_000, p)
 
 
-@given(
-    pmax=st.floats(0.0, 1.0), position=st.floats(0.05, 1.0), key=st.integers(0, 2**62), kmin=st.integers(0, 10**6)
-)
+@given(pmax=st.floats(0.0, 1.0), position=st.floats(0.05, 1.0), key=st.integers(0, 2**62), kmin=st.integers(0, 10**6))
 def test_the_ramp_anywhere(pmax, position, key, kmin):
     red = Red(kmin_bytes=kmin, kmax_bytes=kmin + 100_000, pmax=pmax)
     queue = kmin + round(100_000 * position)
@@ -219,9 +217,7 @@ def test_source_congestion_is_marked_at_the_nic(engine):
 def test_queue_probe_sees_what_marking_sees(engine):
     """The queue that grows by a packet every t, as a probe records it."""
     work = rdmacc.messages([("h1", "h0", 10_000), ("h2", "h0", 10_000)])
-    result = rdmacc.simulate(
-        rdmacc.star(3), work, "line-rate", engine=engine, probes=[probes.queue("s0", "h0")]
-    )
+    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine, probes=[probes.queue("s0", "h0")])
     peaks = dict(samples(result, "queue s0->h0"))
     t, arrival = transmission(WIRE, 100e9), transmission(WIRE, 100e9) + us(1)
     assert [peaks[arrival + m * t] for m in range(10)] == [(m + 1) * WIRE for m in range(10)]

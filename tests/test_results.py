@@ -21,20 +21,14 @@ def incast(engine):
     """Return the result of a 4-to-1 incast, run to its end."""
     work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
     watched = [probes.queue("s0", "h0"), probes.rate(0), probes.throughput("s0", "h0", every="5us")]
-    return rdmacc.simulate(
-        rdmacc.star(5, **STAR), work, "dcqcn", engine=engine, probes=watched, progress=False
-    )
+    return rdmacc.simulate(rdmacc.star(5, **STAR), work, "dcqcn", engine=engine, probes=watched, progress=False)
 
 
 @pytest.fixture(scope="module")
 def unfinished(engine):
     """Return the result of a long flow, stopped on the way, and of a message that waits for it."""
-    work = rdmacc.messages(
-        [("h1", "h0", "1MB"), ("h1", "h0", "1kB", 0, None, (0,)), ("h2", "h0", "1kB", "1ms")]
-    )
-    return rdmacc.simulate(
-        rdmacc.star(3, **STAR), work, "line-rate", engine=engine, until="50us", progress=False
-    )
+    work = rdmacc.messages([("h1", "h0", "1MB"), ("h1", "h0", "1kB", 0, None, (0,)), ("h2", "h0", "1kB", "1ms")])
+    return rdmacc.simulate(rdmacc.star(3, **STAR), work, "line-rate", engine=engine, until="50us", progress=False)
 
 
 def test_summary_has_the_numbers_of_the_frames(incast):

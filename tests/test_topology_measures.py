@@ -107,9 +107,7 @@ def test_bisection_is_the_least_cut(graph):
     for count in range(len(inner) + 1):
         for chosen in combinations(inner, count):
             side = {*one, *chosen}
-            cuts.append(
-                sum(link["rate_bps"] for a, b, link in graph.edges(data=True) if (a in side) != (b in side))
-            )
+            cuts.append(sum(link["rate_bps"] for a, b, link in graph.edges(data=True) if (a in side) != (b in side)))
     assert topology.bisection_bps(graph) == pytest.approx(min(cuts), rel=1e-9)
     assert topology.bisection_bps(graph, other, one) == pytest.approx(min(cuts), rel=1e-9)
 

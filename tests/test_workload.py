@@ -88,9 +88,7 @@ def test_messages_leave_the_input_alone_and_keep_other_columns():
 
 
 def test_incast_rounds_by_period():
-    frame = workload.incast(
-        ["h1", "h2", "h3"], "h0", "64kB", start="1us", jitter="100ns", rounds=2, period="50us"
-    )
+    frame = workload.incast(["h1", "h2", "h3"], "h0", "64kB", start="1us", jitter="100ns", rounds=2, period="50us")
     assert frame["src"].tolist() == ["h1", "h2", "h3"] * 2
     assert set(frame["dst"]) == {"h0"}
     assert frame["group"].tolist() == [0, 0, 0, 1, 1, 1]

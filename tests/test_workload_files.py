@@ -76,9 +76,7 @@ def test_parquet_keeps_node_numbers(tmp_path):
 
 def test_parquet_of_others(tmp_path):
     path = tmp_path / "trace.parquet"
-    table = pa.table(
-        {"src": ["h0", "h1"], "dst": ["h1", "h0"], "size": ["1kB", "2kB"], "start": ["0us", "1us"]}
-    )
+    table = pa.table({"src": ["h0", "h1"], "dst": ["h1", "h0"], "size": ["1kB", "2kB"], "start": ["0us", "1us"]})
     pq.write_table(table, path)
     frame = workload.from_parquet(path)
     assert frame["size_bytes"].tolist() == [1000, 2000]

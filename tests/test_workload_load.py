@@ -155,9 +155,7 @@ def test_arrivals_are_a_poisson_process():
 @given(st.integers(1, 7), st.integers(1, 40), st.integers(0, 99))
 def test_incasts(degree, count, seed):
     graph = topology.star(8)
-    work = workload.incasts(
-        graph, degree, DART_SHORT, rate=1e5, count=count, jitter="1us", seed=seed, group=3
-    )
+    work = workload.incasts(graph, degree, DART_SHORT, rate=1e5, count=count, jitter="1us", seed=seed, group=3)
     assert len(work) == degree * count
     assert set(work["size_bytes"]) <= {2000, 4000, 8000}
     groups = work.groupby("group", sort=False)

@@ -121,9 +121,7 @@ def test_ring_all_reduce_reduces(n, size):
         for host in range(n):
             row, chunk = step * n + host, (host - step) % n
             assert frame.loc[row, "size_bytes"] == sizes[chunk]
-            assert all(
-                frame.loc[before, "dst"] == frame.loc[row, "src"] for before in frame.loc[row, "after"]
-            )
+            assert all(frame.loc[before, "dst"] == frame.loc[row, "src"] for before in frame.loc[row, "after"])
             moved.append(((host + 1) % n, chunk, set(has[host][chunk])))
         for to, chunk, parts in moved:
             has[to][chunk] |= parts

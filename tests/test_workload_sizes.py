@@ -100,9 +100,7 @@ def test_means_are_those_of_a_fine_grid(distribution, payload, header):
     packets = np.ceil(sizes / payload)
     assert distribution.mean_packets(payload) == pytest.approx(packets.mean(), rel=1e-3)
     wire = distribution.mean_wire_bytes(payload, header)
-    assert wire == pytest.approx(
-        (sizes + header * packets).mean(), abs=tolerance + 0.001 * header * packets.max()
-    )
+    assert wire == pytest.approx((sizes + header * packets).mean(), abs=tolerance + 0.001 * header * packets.max())
 
 
 @given(distributions())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 
-__all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "Engine", "Outcome", "PfcState"]
+__all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "TOTALS", "Engine", "Outcome", "PfcState"]
 
 MESSAGE_COUNTERS = (
     "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
@@ -22,6 +21,11 @@ PORT_COUNTERS = (
     "trimmed_packets", "deflected_packets", "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
 )  # fmt: skip
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
+TOTALS = (
+    "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",
+    "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
+)  # fmt: skip
+"""Beside these `in_flight_bytes`, counted by looking."""
 
 
 @dataclass
@@ -106,8 +110,3 @@ class Engine(Protocol):
 
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
-
-
-def column(things: Iterable[Any], name: str) -> npt.NDArray[np.int64]:
-    """Return a field of many records as an array."""
-    return np.array([getattr(thing, name) for thing in things], dtype=np.int64)

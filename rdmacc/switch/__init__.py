@@ -1,1 +1,17 @@
-"""Switch features: what a port does to the packets that pass it, and how a switch shares its buffer."""
+"""Switch features: what a port does to the packets that pass it, and how a switch shares its buffer.
+
+=================  ===========================================================================================
+module             feature
+=================  ===========================================================================================
+`buffer`           shared buffers: PFC (lossless) or drop-tail (lossy)
+`queueing`         strict priorities, weighted round robin, rate-limited credits, trimming to the header
+`red`              ECN by a step or a RED ramp
+`trimming`         NDP's payload trimming
+`selective_drop`   Aeolus' dropping of unscheduled packets
+`int_stamp`        in-band telemetry, as HPCC reads it
+`rcp_stamp`        RCP's fair rate of each link
+`fecn`             InfiniBand's forward congestion notification
+`ren_marker`       REN's marks of under- and over-utilisation
+`deflection`       Dart's in-order flow deflection
+=================  ===========================================================================================
+"""

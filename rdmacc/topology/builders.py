@@ -11,9 +11,7 @@ from rdmacc.units import Quantity
 __all__ = ["clos", "dumbbell", "fat_tree", "leaf_spine", "star"]
 
 
-def star(
-    hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None
-) -> Graph:
+def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return `hosts` hosts around one switch.
 
     ::
@@ -138,9 +136,7 @@ def leaf_spine(
     return graph
 
 
-def fat_tree(
-    k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None
-) -> Graph:
+def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer: Quantity | None = None) -> Graph:
     r"""Return the k-ary fat tree (Al-Fares et al., SIGCOMM 2008): k pods, k^3/4 hosts, full bisection.
 
     ::

@@ -134,9 +134,7 @@ def _draw_links(ax: Axes, graph: Graph, place: Places, fans: dict[Any, list[Any]
         if low != high:
             ax.text(1.02, (low + high) / 2, text, va="center", fontsize=8, color="0.35")
             continue
-        same = [
-            (place[one], place[other]) for one, other, _ in edges if place[one][1] == place[other][1] == low
-        ]
+        same = [(place[one], place[other]) for one, other, _ in edges if place[one][1] == place[other][1] == low]
         middle = sum(one[0] + other[0] for one, other in same) / (2 * len(same))
         ax.annotate(
             text, (middle, low), xytext=(0, 4), textcoords="offset points", ha="center", va="bottom",

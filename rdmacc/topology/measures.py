@@ -132,9 +132,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     )
 
 
-def base_rtt_ps(
-    graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64
-) -> int:
+def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the round-trip time of one packet and its ACK alone in the network.
 
     Store-and-forward: the packet goes along the first shortest path, the ACK comes back along the same links.

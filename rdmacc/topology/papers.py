@@ -26,9 +26,7 @@ __all__ = [
 _SX6025_PORTS = 36
 
 
-def dart_clos(
-    rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_port: Quantity = "225kB"
-) -> Graph:
+def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_port: Quantity = "225kB") -> Graph:
     """Return Dart's network of 1,024 hosts: a three-tier Clos, oversubscribed 4 to 1 at the ToRs (VI-A).
 
     ::
@@ -250,9 +248,7 @@ def rcc_dumbbell(
     return graph
 
 
-def rcc_multi_bottleneck(
-    rate: Quantity = "100Gbps", delay: Quantity = "2us", buffer: Quantity = "32MB"
-) -> Graph:
+def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", buffer: Quantity = "32MB") -> Graph:
     r"""Return RCC's network with two bottlenecks, one in the network and one at the last hop (II-B, V-E-3).
 
     ::

@@ -241,9 +241,7 @@ def _arrivals(
 ) -> tuple[int, Floats]:
     """Return how many events a Poisson process of `rate` per second has, and when, in ps, ascending."""
     if (count is None) == (duration is None):
-        raise ConfigError(
-            "count", count, f"must be given, or duration, and not both; duration = {duration!r}"
-        )
+        raise ConfigError("count", count, f"must be given, or duration, and not both; duration = {duration!r}")
     if count is not None:
         number = checked_whole("count", count, 1)
         return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
@@ -258,15 +256,11 @@ def _arrivals(
 
 def _starts(begin: int, offsets: Floats) -> Int64s:
     if begin + float(offsets[-1]) > _LATEST_PS:
-        raise ConfigError(
-            "start", float(offsets[-1]), f"must be at most {_LATEST_PS:.3g} ps: the load is too low"
-        )
+        raise ConfigError("start", float(offsets[-1]), f"must be at most {_LATEST_PS:.3g} ps: the load is too low")
     return begin + np.rint(offsets).astype(np.int64)
 
 
-def _incast_ends(
-    rng: np.random.Generator, traffic: Traffic, count: int, degree: int
-) -> tuple[Int64s, Int64s]:
+def _incast_ends(rng: np.random.Generator, traffic: Traffic, count: int, degree: int) -> tuple[Int64s, Int64s]:
     """Return node numbers of senders and receivers, `degree` of them for each of `count` incasts.
 
     Floyd's algorithm (Bentley and Floyd, CACM 1987) draws each set of different senders, for all incasts at

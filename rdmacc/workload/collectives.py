@@ -19,9 +19,7 @@ from rdmacc.workload.patterns import many_to_many
 __all__ = ["all_to_all", "ring_all_reduce", "tree_all_reduce"]
 
 
-def ring_all_reduce(
-    hosts: Sequence[Host], size: Quantity, start: Quantity = "0us", group: int = 0
-) -> pd.DataFrame:
+def ring_all_reduce(hosts: Sequence[Host], size: Quantity, start: Quantity = "0us", group: int = 0) -> pd.DataFrame:
     """Return a ring all-reduce: every host ends with the sum of all hosts' `size` bytes.
 
     ::

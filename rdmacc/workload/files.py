@@ -38,9 +38,7 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
         frame = frame.set_index("message")
     if "after" in frame:
         convert: Callable[[str], Hashable] = int if pd.api.types.is_integer_dtype(frame.index) else str
-        frame["after"] = pd.Series(
-            [_ids(text, convert) for text in frame["after"]], frame.index, dtype=object
-        )
+        frame["after"] = pd.Series([_ids(text, convert) for text in frame["after"]], frame.index, dtype=object)
     return messages(frame)
 
 

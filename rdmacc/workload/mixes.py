@@ -86,9 +86,7 @@ def dart_mix(
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
         raise ConfigError("mix", mix, f"must be one of {', '.join(DART_MIXES)}, or a share between 0 and 1")
     part = float(share)
-    incast = incasts(
-        network, degree, short, load=load * part, of=of, duration=duration, start=start, seed=seed
-    )
+    incast = incasts(network, degree, short, load=load * part, of=of, duration=duration, start=start, seed=seed)
     if not is_persistent:
         rest = poisson(network, long, load * (1 - part), of=of, duration=duration, start=start, seed=seed)
         return combine(rest, incast)

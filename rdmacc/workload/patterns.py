@@ -131,9 +131,7 @@ def long_flows(
     return from_columns([src for src, _ in ends], [dst for _, dst in ends], size, starts)
 
 
-def permutation(
-    hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Quantity = "0us"
-) -> pd.DataFrame:
+def permutation(hosts: Sequence[Host], size: Quantity, seed: int = 0, start: Quantity = "0us") -> pd.DataFrame:
     """Return one message from every host, to a random one: every host receives one, none its own.
 
     Parameters

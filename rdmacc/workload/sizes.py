@@ -63,9 +63,7 @@ class SizeDistribution:
             raise ConfigError("probabilities", self.probabilities, allowed, where=self.name)
 
     @classmethod
-    def from_cdf(
-        cls, knots: Iterable[Sequence[Any]], name: str = "custom", source: str = ""
-    ) -> SizeDistribution:
+    def from_cdf(cls, knots: Iterable[Sequence[Any]], name: str = "custom", source: str = "") -> SizeDistribution:
         """Return the distribution with these knots.
 
         Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict
 from functools import cache
 from typing import Any
 
@@ -33,14 +32,15 @@ from rdmacc.engine.compiled.layout import (
     WATCH,
     Layout,
 )  # fmt: skip
+from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import calls_of, records_of
-from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState
+from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.reference.events import RANKS
 from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 from rdmacc.records import NEVER, record_dtype
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
+from rdmacc.state import NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.trace import ROW
@@ -98,13 +98,13 @@ class CompiledEngine:
         self.plan = plan
         self._run, self._call_rows, self._fail_port = compiled_kernel()
         scheme = plan.scheme
-        self._layout = Layout.of(scheme)
-        self._hooks = CompiledHooks(scheme, self._layout)
+        self.layout = Layout.of(scheme)
+        self._hooks = CompiledHooks(scheme, self.layout)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
         self._globals = np.zeros(1, GLOBALS)
-        self._g = self._globals[0]
-        self._g["free_head"] = self._g["spare"] = -1
+        self.globals = self._globals[0]
+        self.globals["free_head"] = self.globals["spare"] = -1
         self._fill_scheme()
         self._fill_nodes()
         self._fill_flows()
@@ -118,8 +118,8 @@ class CompiledEngine:
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
         """Allocate rows of a kind; return a view of the engine's own fields in them."""
-        raw = self._memory[name] = _filled(self._layout.defaults[name], max(count, 1))
-        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self._layout.row_bytes[name],))[:count]
+        raw = self._memory[name] = _filled(self.layout.defaults[name], max(count, 1))
+        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self.layout.row_bytes[name],))[:count]
 
     def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
         """Keep a table of numbers; return its address."""
@@ -129,7 +129,7 @@ class CompiledEngine:
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
-            self._g[name] = value
+            self.globals[name] = value
 
     def _fill_scheme(self) -> None:
         scheme, policy, hooks = self.plan.scheme, self.plan.scheme.buffer, self._hooks
@@ -167,9 +167,9 @@ class CompiledEngine:
             for slot, address in hooks.timers[kind]:
                 record = record_dtype(next(r for n, r in records_of(scheme, kind) if n == slot.component))
                 assert record.fields is not None
-                offset = self._layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
+                offset = self.layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
                 timers[position, slot.number] = offset, address
-            self._g[f"n_{kind.lower()}_slots"] = len(hooks.timers[kind])
+            self.globals[f"n_{kind.lower()}_slots"] = len(hooks.timers[kind])
         self._set(params=params.ctypes.data, timers=self._table("timers", timers, "i8"))
 
     def _fill_nodes(self) -> None:
@@ -188,25 +188,25 @@ class CompiledEngine:
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
-        self._ports = ports
+        self.ports = ports
         hosts = self._rows("host", fabric.n_nodes, HOST)
         hosts["node"] = np.arange(fabric.n_nodes)
         hosts["line_bps"] = fabric.port_rate_bps[fabric.node_first_port[:-1]]
         hosts["base_rtt_ps"] = plan.host_base_rtt_ps
         hosts["clock_offset_ps"], hosts["clock_key"] = plan.clock_offset_ps, plan.clock_key
-        self._hosts = hosts
-        self._switches = self._rows("switch", fabric.n_nodes, SWITCH)
-        self._switches["shared_bytes"], self._switches["salt"] = plan.shared_bytes, plan.ecmp_salt
-        self._queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
+        self.hosts = hosts
+        self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
+        self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
-            self._queues[name] = 0 if name == "waiting_bytes" else -1
-        self._ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
+            self.queues[name] = 0 if name == "waiting_bytes" else -1
+        self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self._set(
-            ports=self._memory["port"].ctypes.data, port_bytes=self._layout.row_bytes["port"],
-            hosts=self._memory["host"].ctypes.data, host_bytes=self._layout.row_bytes["host"],
-            switches=self._memory["switch"].ctypes.data, switch_bytes=self._layout.row_bytes["switch"],
-            has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, queues=self._queues.ctypes.data,
-            ingresses=self._ingresses.ctypes.data,
+            ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
+            hosts=self._memory["host"].ctypes.data, host_bytes=self.layout.row_bytes["host"],
+            switches=self._memory["switch"].ctypes.data, switch_bytes=self.layout.row_bytes["switch"],
+            has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, queues=self.queues.ctypes.data,
+            ingresses=self.ingresses.ctypes.data,
         )  # fmt: skip
 
     def _fill_flows(self) -> None:
@@ -229,12 +229,12 @@ class CompiledEngine:
         messages["payload_bytes"] = plan.scheme.payload_bytes
         messages["granted_psn"] = plan.packets
         messages["waits_for"] = plan.waits_for
-        self._qps, self._messages = qps, messages
+        self.qps, self.messages = qps, messages
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
         self._set(
-            qps=self._memory["qp"].ctypes.data, qp_bytes=self._layout.row_bytes["qp"],
-            messages=self._memory["message"].ctypes.data, message_bytes=self._layout.row_bytes["message"],
+            qps=self._memory["qp"].ctypes.data, qp_bytes=self.layout.row_bytes["qp"],
+            messages=self._memory["message"].ctypes.data, message_bytes=self.layout.row_bytes["message"],
             starts=self._table("starts", starts), n_starts=len(starts), unfinished=plan.n_messages,
         )  # fmt: skip
         if plan.dependents is not None:
@@ -297,9 +297,9 @@ class CompiledEngine:
 
     def _open(self) -> None:
         """Set up the components' records by on_open and on_port."""
-        for hook, owner, rows in (("on_open", "qp", self._qps), ("on_port", "port", self._ports)):
+        for hook, owner, rows in (("on_open", "qp", self.qps), ("on_port", "port", self.ports)):
             if self._hooks.addresses[hook]:
-                base, stride = int(self._memory[owner].ctypes.data), self._layout.row_bytes[owner]
+                base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
                 params = int(self._memory["params"].ctypes.data)
                 self._call_rows(self._hooks.addresses[hook], params, base, stride, len(rows))
 
@@ -309,7 +309,7 @@ class CompiledEngine:
         names = {"sender": "qp", "receiver": "qp", "transfer": "message", "endpoint": "host", "egress": "port"}
         for number, watch in enumerate(self.plan.watches):
             owner = names.get(watch.record, watch.record)
-            base, stride = int(self._memory[owner].ctypes.data), self._layout.row_bytes[owner]
+            base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
             if watch.component < 0:
                 dtype, offset = record_dtype(*RECORDS[owner]), 0
             else:
@@ -317,7 +317,7 @@ class CompiledEngine:
                 assert kind in RECORD_KINDS
                 record = self.plan.scheme.components[watch.component].record(kind)
                 assert record is not None
-                dtype, offset = record_dtype(record), self._layout.offsets[kind, watch.component]
+                dtype, offset = record_dtype(record), self.layout.offsets[kind, watch.component]
             assert dtype.fields is not None
             row = self._watch_rows[number]
             row["address"] = base + watch.number * stride + offset + dtype.fields[watch.field.name][1]
@@ -329,33 +329,33 @@ class CompiledEngine:
     def _reserve(self) -> None:
         """Allocate what grows, and schedule the first events."""
         plan = self.plan
-        self._g["reserve_packets"] = 8 + self._fan_in
-        self._g["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
-        default = _filled(self._layout.defaults["packet"], 1)
+        self.globals["reserve_packets"] = 8 + self._fan_in
+        self.globals["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
+        default = _filled(self.layout.defaults["packet"], 1)
         self._memory["packet_template_row"] = default
         start = PACKET.itemsize
         self._set(
-            packet_bytes=len(default), header_offset=start, header_words=self._layout.header_words,
+            packet_bytes=len(default), header_offset=start, header_words=self.layout.header_words,
             packet_template=default.ctypes.data + start,
         )  # fmt: skip
         self._grow_packets(1024 + 2 * self._fan_in)
-        self._grow_heap(4096 + int(self._g["reserve_events"]))
-        self._samples = np.zeros(0, SAMPLE)
+        self._grow_heap(4096 + int(self.globals["reserve_events"]))
+        self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(1024 + 2 * len(plan.watches))
-        self._trace = np.zeros(0, ROW)
-        self._grow_trace(4 * int(self._g["reserve_events"]) if plan.has_trace else 1)
+        self.trace = np.zeros(0, ROW)
+        self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
         events = [(0, RANKS["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
-        if self._g["n_starts"]:
+        if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
             events.append((int(plan.start_ps[first]), RANKS["start"] + first))
         events.sort()  # a sorted array is a heap
         for i, event in enumerate(events):
             self._heap[HEAP_PADDING + i] = event
-        self._g["heap_length"] = len(events)
+        self.globals["heap_length"] = len(events)
 
     def _grow_packets(self, capacity: int) -> None:
-        stride = len(self._layout.defaults["packet"])
-        fresh = _filled(self._layout.defaults["packet"], capacity)
+        stride = len(self.layout.defaults["packet"])
+        fresh = _filled(self.layout.defaults["packet"], capacity)
         if "packet" in self._memory:
             old = self._memory["packet"]
             fresh[: len(old)] = old
@@ -373,14 +373,14 @@ class CompiledEngine:
 
     def _grow_samples(self, capacity: int) -> None:
         fresh = np.zeros(capacity, SAMPLE)
-        fresh[: len(self._samples)] = self._samples
-        self._samples = fresh
+        fresh[: len(self.samples)] = self.samples
+        self.samples = fresh
         self._set(samples=fresh.ctypes.data, sample_capacity=capacity)
 
     def _grow_trace(self, capacity: int) -> None:
         fresh = np.zeros(capacity, ROW)
-        fresh[: len(self._trace)] = self._trace
-        self._trace = fresh
+        fresh[: len(self.trace)] = self.trace
+        self.trace = fresh
         self._set(trace_rows=fresh.ctypes.data, trace_capacity=capacity)
 
     # Running
@@ -388,27 +388,27 @@ class CompiledEngine:
     @property
     def now(self) -> int:
         """Simulated time, ps."""
-        return int(self._g["now_ps"])
+        return int(self.globals["now_ps"])
 
     @property
     def unfinished(self) -> int:
         """Messages that are neither acknowledged nor failed."""
-        return int(self._g["unfinished"])
+        return int(self.globals["unfinished"])
 
     @property
     def events(self) -> int:
         """Events processed."""
-        return int(self._g["events"])
+        return int(self.globals["events"])
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
-        pending = self._heap[HEAP_PADDING : HEAP_PADDING + int(self._g["heap_length"])]
+        pending = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
         times = pending[pending[:, 1] < RANKS["probe"], 0]
         return int(times.min()) if len(times) else NEVER
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
-        if not self._g["heap_length"]:
+        if not self.globals["heap_length"]:
             return None
         return int(self._heap[HEAP_PADDING, 0]), int(self._heap[HEAP_PADDING, 1])
 
@@ -421,88 +421,43 @@ class CompiledEngine:
         while self._run_kernel(until_ps, _CHUNK) != kernel.STOPPED:
             pass
         if self.unfinished and until_ps < NEVER:
-            self._g["now_ps"] = until_ps
+            self.globals["now_ps"] = until_ps
 
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
             reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
             if reason == kernel.MORE_PACKETS:
-                self._grow_packets(2 * int(self._g["packet_capacity"]) + int(self._g["reserve_packets"]))
+                self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))
             elif reason == kernel.MORE_EVENTS:
-                self._grow_heap(2 * int(self._g["heap_capacity"]) + int(self._g["reserve_events"]))
+                self._grow_heap(2 * int(self.globals["heap_capacity"]) + int(self.globals["reserve_events"]))
             elif reason == kernel.MORE_SAMPLES:
-                self._grow_samples(2 * len(self._samples) + len(self.plan.watches))
+                self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
             elif reason == kernel.MORE_TRACE:
-                self._grow_trace(2 * len(self._trace) + int(self._g["reserve_events"]))
+                self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             else:
                 return reason
 
     # Reading back
 
-    def _walk(self, head: int) -> list[int]:
-        """Return the numbers of the packets in a queue."""
-        numbers = []
-        while head >= 0:
-            numbers.append(head)
-            head = int(self._packets["next"][head])
-        return numbers
-
-    @property
-    def _packets(self) -> Any:
-        return np.ndarray(
-            int(self._g["packet_capacity"]), self._layout.packet, buffer=self._memory["packet"],
-            strides=(self._layout.row_bytes["packet"],),
-        )  # fmt: skip
-
     def outcome(self) -> Outcome:
         """Return the counters so far."""
-        g, ports, is_host = self._g, self._ports, self.plan.fabric.is_host
-        counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
-        counters["paused_ps"] += np.where(ports["paused"] != 0, self.now - ports["paused_since_ps"], 0)
-        heads = np.concatenate([self._queues["head"], ports["flight_head"]])
-        payload = self._packets["payload_bytes"]
-        in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in self._walk(int(head)))
-        names = (
-            "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes",
-            "live_packets",             "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
-        )  # fmt: skip
-        samples = self._samples[: int(g["sample_count"])]
-        return Outcome(
-            messages={name: self._messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
-            ports=counters,
-            hosts={name: np.where(is_host, self._hosts[name], 0) for name in HOST_COUNTERS},
-            buffer_peak_bytes=np.where(is_host, 0, self._switches["peak_bytes"]),
-            totals={name: int(g[name]) for name in names} | {"in_flight_bytes": in_flight},
-            samples=[
-                (samples["time_ps"][samples["watch"] == i].copy(), samples["value"][samples["watch"] == i].copy())
-                for i in range(len(self.plan.watches))
-            ],
-            now_ps=self.now,
-            trace=self._trace[: int(g["trace_count"])].copy() if self.plan.has_trace else None,
-        )
+        return outcome_of(self)
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""
-        since = self._ports["paused_since_ps"][self._ports["paused"] != 0]
+        since = self.ports["paused_since_ps"][self.ports["paused"] != 0]
         return self.now - int(since.min()) if len(since) else 0
 
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
-        state = PfcState({}, defaultdict(lambda: defaultdict(int)))
-        queues = self._queues.reshape(-1, NUM_CLASSES)
-        packets = self._packets
-        for port in range(len(self._ports)):
-            for cls in range(DATA_CLASS, NUM_CLASSES):
-                reverse = int(self._ports["reverse"][port])
-                silent = self._ports["paused"][reverse] & 1 << cls and all(
-                    packets["priority"][n] != cls for n in self._walk(int(self._ports["flight_head"][reverse]))
-                )
-                if self._ports["pause_sent"][port] & 1 << cls and silent:
-                    account = self._ingresses[port, cls]
-                    state.ingress[port, cls] = int(account["used_bytes"]), int(account["headroom_used"])
-                if not self._ports["is_nic"][port]:
-                    for number in self._walk(int(queues["head"][port, cls])):
-                        in_port = int(packets["in_port"][number])
-                        state.held[port, cls][in_port] += int(packets["wire_bytes"][number])
-        return state
+        return pfc_state_of(self)
+
+    def packets(self) -> Any:
+        """Return the packets' rows, headers included."""
+        return np.ndarray(
+            int(self.globals["packet_capacity"]),
+            self.layout.packet,
+            buffer=self._memory["packet"],
+            strides=(self.layout.row_bytes["packet"],),
+        )

@@ -1,249 +1,43 @@
-"""Switches and hosts of the kernel. Read beside `rdmacc.engine.reference.nodes` and `network`, name by name."""
+"""Hosts of the kernel, and timers. Read beside `Host` of `rdmacc.engine.reference.nodes`, name by name."""
 
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
-from rdmacc.engine.compiled.chance import hash63
-from rdmacc.engine.compiled.heap import heap_push
-from rdmacc.engine.compiled.ports import (
-    enqueue,
-    modulo,
-    next_hop,
-    pause_or_resume,
-    release,
-    run_port_hook,
-    schedule,
-    send_pfc,
-)  # fmt: skip
+from rdmacc.engine.compiled.messages import after_sender, count_down
+from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule
 from rdmacc.engine.compiled.rows import (
     EGRESS_TIMER,
     ENDPOINT_TIMER,
     RECEIVER_TIMER,
     SENDER_TIMER,
-    START,
     TRANSFER_TIMER,
     clock,
-    discard,
     host_at,
-    ingress_of,
     load_entry,
     message_at,
+    message_row,
     new_packet,
-    note,
     packet_at,
+    packet_row,
     port_at,
     qp_at,
-    queue_of,
+    qp_row,
     recycle,
-    switch_at,
-)  # fmt: skip
-from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, cancel, slot_offset
+)
+from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
 from rdmacc.records import NEVER
-from rdmacc.state import (
-    ACCEPT,
-    ACK,
-    ADVERT,
-    CNP,
-    CREDIT,
-    DATA,
-    DATA_CLASS,
-    DEFLECT,
-    DROP,
-    IN_NETWORK,
-    NAK,
-    PAUSE,
-    REQUEST,
-    TRIM,
-    TRIM_TAIL,
-)  # fmt: skip
-from rdmacc.trace import TRIMMED
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST
 
-__all__ = ["expire", "host_receive", "start", "switch_receive"]
-
-
-@jit
-def switch_receive(g, number, node, in_port_number, now):
-    """Queue a packet at its next hop, or obey a PFC frame."""
-    packet = packet_at(g, number)
-    kind = packet.kind
-    if kind >= PAUSE:
-        pause_or_resume(g, port_at(g, in_port_number), number, now)
-        return
-    key = packet.message * 2
-    if kind != DATA and kind != REQUEST:
-        key += 1
-    hop = next_hop(g, node, packet.dst, key)
-    if hop < 0:  # a link has failed and no path is left
-        before = port_at(g, in_port_number).reverse
-        port_at(g, before).lost_packets += 1
-        discard(g, number, before, now)
-        return
-    if g.on_route and kind == DATA:
-        hop = reroute(g, number, node, in_port_number, hop, now)
-    port = port_at(g, hop)
-    if packet.priority >= DATA_CLASS:
-        if g.on_enqueue:
-            was_marked = packet.ce
-            run_port_hook(g, g.on_enqueue, port, number, now)
-            if packet.ce and not was_marked:
-                port.marked_packets += 1
-            if packet.verdict == DROP:
-                port.dropped_packets += 1
-                discard(g, number, hop, now)
-                return
-            if packet.verdict == TRIM:
-                trim(g, number, port, now)
-            elif packet.verdict == TRIM_TAIL:
-                trim_tail(g, number, node, port, now)
-    if packet.priority >= DATA_CLASS:
-        packet.in_port = in_port_number
-        if not admit(g, packet, node, port, now):
-            discard(g, number, hop, now)
-            return
-    enqueue(g, port, number, now)
-
-
-@jit
-def reroute(g, number, node, in_port_number, hop, now):
-    """Let switch features send a data packet another way than its route; return its port."""
-    packet = packet_at(g, number)
-    packet.route = -1
-    packet.verdict = ACCEPT
-    call_route(g, g.on_route, hop, node, number, now)
-    if packet.verdict == DEFLECT:
-        packet.verdict = ACCEPT
-        switch = switch_at(g, node)
-        first, last = load_entry(g.node_first_port, node), load_entry(g.node_first_port, node + 1)
-        count = 0
-        for other in range(first, last):
-            if may_deflect(g, other, hop, in_port_number):
-                count += 1
-        if count:
-            drawn = modulo(hash63(switch.salt, (1 << 40) + switch.deflections), count)
-            switch.deflections += 1
-            port_at(g, hop).deflected_packets += 1
-            for other in range(first, last):
-                if may_deflect(g, other, hop, in_port_number):
-                    if drawn == 0:
-                        hop = other
-                        break
-                    drawn -= 1
-            if g.on_deflect:
-                call_route(g, g.on_deflect, hop, node, number, now)
-    elif packet.route >= 0:
-        hop = packet.route
-    return hop
-
-
-@jit
-def may_deflect(g, other, hop, in_port_number):
-    """Tell whether a packet may be deflected to a port: to a switch, not back and not where it is crowded."""
-    port = port_at(g, other)
-    return port.link_class == IN_NETWORK and other != hop and other != in_port_number and not port.is_down
-
-
-@jit
-def call_route(g, hook, hop, node, number, now):
-    """Call on_route or on_deflect."""
-    call(
-        hook, g.params, g.ports + hop * g.port_bytes, g.switches + node * g.switch_bytes,
-        message_row(g, packet_at(g, number).message), packet_row(g, number), 0, 0, now,
-    )  # fmt: skip
-
-
-@jit
-def trim(g, number, port, now):
-    """Cut a packet's payload off."""
-    packet = packet_at(g, number)
-    g.trimmed_bytes += packet.payload_bytes
-    packet.payload_bytes = 0
-    packet.wire_bytes = g.trimmed_wire_bytes
-    packet.priority = g.trimmed_priority
-    packet.is_trimmed = 1
-    packet.verdict = ACCEPT
-    port.trimmed_packets += 1
-    if g.has_trace:
-        note(g, TRIMMED, port.number, number, now)
-
-
-@jit
-def trim_tail(g, number, node, port, now):
-    """Cut the payload of the last packet of the queue off in place of this packet's."""
-    packet = packet_at(g, number)
-    cls = packet.priority
-    queue = queue_of(g, port.number, cls)
-    if queue.head < 0:
-        trim(g, number, port, now)
-        return
-    packet.verdict = ACCEPT
-    tail, before, here = queue.tail, -1, queue.head
-    while here != tail:
-        before = here
-        here = packet_at(g, here).next
-    if before < 0:
-        queue.head = -1
-        port.waiting ^= 1 << cls
-    else:
-        packet_at(g, before).next = -1
-        queue.tail = before
-    port.queue_bytes -= packet_at(g, tail).wire_bytes
-    release(g, node, tail, now)
-    trim(g, tail, port, now)
-    enqueue(g, port, tail, now)
-
-
-@jit
-def admit(g, packet, node, port, now):
-    """Account a data packet to the buffer; return whether it fits."""
-    switch = switch_at(g, node)
-    wire = packet.wire_bytes
-    if not g.is_lossless:
-        queued = port.queue_bytes + wire
-        free = switch.shared_bytes - switch.used_bytes
-        if queued > g.alpha * free or wire > free or (g.limit_bytes and queued > g.limit_bytes):
-            port.dropped_packets += 1
-            return False
-    else:
-        cls = packet.priority
-        in_port = port_at(g, packet.in_port)
-        account = ingress_of(g, packet.in_port, cls)
-        reserve = g.buffer_reserve_bytes
-        after = account.used_bytes + wire
-        from_shared = min(wire, max(0, after - reserve))
-        free = switch.shared_bytes - switch.shared_used
-        if after - reserve > g.alpha * free or from_shared > free:
-            if account.headroom_used + wire > in_port.headroom_bytes:
-                port_at(g, in_port.reverse).violations += 1
-                return False
-            account.headroom_used += wire
-        else:
-            account.used_bytes = after
-            switch.shared_used += from_shared
-        if not in_port.pause_sent & (1 << cls):
-            taken = max(0, account.used_bytes - reserve)
-            threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
-            if account.headroom_used > 0 or taken >= threshold:
-                in_port.pause_sent |= 1 << cls
-                send_pfc(g, in_port, PAUSE, cls, now)
-    switch.used_bytes += wire
-    if switch.used_bytes > switch.peak_bytes:
-        switch.peak_bytes = switch.used_bytes
-    return True
-
-
-@jit
-def qp_row(g, number):
-    return g.qps + number * g.qp_bytes
-
-
-@jit
-def message_row(g, number):
-    return g.messages + number * g.message_bytes
-
-
-@jit
-def packet_row(g, number):
-    return g.packets + number * g.packet_bytes
+__all__ = [
+    "announce_group",
+    "expire",
+    "forget_incoming",
+    "host_receive",
+    "on_arrival",
+    "owner_row",
+    "pick_messages",
+    "send",
+]
 
 
 @jit
@@ -430,110 +224,6 @@ def send(g, number, qp_number, message_number, now):
     elif kind == ADVERT:
         g.adverts += 1
     enqueue(g, port_at(g, qp.reply_nic), number, now)
-
-
-@jit
-def start(g, number, now):
-    """Start a message at its sender."""
-    message = message_at(g, number)
-    qp = qp_at(g, message.qp)
-    if g.start_delay_ps and not message.is_delayed:
-        message.is_delayed = 1
-        message.start_ps = now
-        heap_push(g, now + g.start_delay_ps, START + number)
-        return
-    if not message.is_delayed:
-        message.start_ps = now
-    message.is_open = 1
-    qp.remaining -= 1
-    qp.active_messages += 1
-    message.next_pending = -1
-    if qp.first_pending < 0:
-        qp.first_pending = number
-    else:
-        message_at(g, qp.last_pending).next_pending = number
-    qp.last_pending = number
-    if g.on_start:
-        due = call(g.on_start, g.params, 0, qp_row(g, qp.number), message_row(g, number), 0, 0, 0, now)
-        if due:
-            arm(g, due, qp.number, number, 0, 0)
-    schedule(g, message.qp, now)
-
-
-@jit
-def after_sender(g, qp_number, message_number, now):
-    """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
-    message = message_at(g, message_number)
-    if message.is_open:
-        if message.una_psn >= message.packets:
-            message.acked_ps = now
-            finish(g, qp_number, message_number, now)
-        elif message.failed:
-            finish(g, qp_number, message_number, now)
-    schedule(g, qp_number, now)
-
-
-@jit
-def finish(g, qp_number, number, now):
-    """Take a message out of its queue pair; release what waits for it."""
-    qp, message = qp_at(g, qp_number), message_at(g, number)
-    message.is_open = 0
-    if qp.first_pending == number:
-        qp.first_pending = message.next_pending
-    else:
-        before = qp.first_pending
-        while message_at(g, before).next_pending != number:
-            before = message_at(g, before).next_pending
-        message_at(g, before).next_pending = message.next_pending
-        if qp.last_pending == number:
-            qp.last_pending = before
-    qp.active_messages -= 1
-    if message.failed:
-        unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
-        qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
-        if g.has_dependents:
-            fail_dependents(g, number)
-    if g.has_dependents:
-        count_down(g, number, now, True)
-    cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)
-    if qp.active_messages == 0 and qp.remaining == 0:
-        qp.closed = 1
-        cancel(g, 0, g.n_sender_slots, qp_row(g, qp_number), NEVER)
-    g.unfinished -= 1
-
-
-@jit
-def count_down(g, number, now, is_acked):
-    """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
-    message = message_at(g, number)
-    if message.failed:
-        return
-    for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
-        waiting_number = load_entry(g.dependents, i)
-        waiting = message_at(g, waiting_number)
-        if (waiting.src == message.src) == is_acked:
-            waiting.waits_for -= 1
-            if waiting.waits_for == 0:
-                heap_push(g, max(now, waiting.start_ps), START + waiting_number)
-
-
-@jit
-def fail_dependents(g, number):
-    """Fail everything that waits, directly or not, for a message; `next_pending` chains what is still to visit."""
-    todo = number
-    message_at(g, number).next_pending = -1
-    while todo >= 0:
-        here = todo
-        todo = message_at(g, here).next_pending
-        for i in range(load_entry(g.dependent_first, here), load_entry(g.dependent_first, here + 1)):
-            waiting_number = load_entry(g.dependents, i)
-            waiting = message_at(g, waiting_number)
-            if not waiting.failed and waiting.waits_for > 0:
-                waiting.failed = 1
-                waiting.waits_for = -1
-                g.unfinished -= 1
-                waiting.next_pending = todo
-                todo = waiting_number
 
 
 @jit

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, store_i8
 from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.compiled.heap import heap_pop, heap_push, heap_replace
-from rdmacc.engine.compiled.hosts import expire, host_receive, start, switch_receive
+from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
+from rdmacc.engine.compiled.messages import start
 from rdmacc.engine.compiled.ports import fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
     DELIVER,
@@ -28,6 +29,7 @@ from rdmacc.engine.compiled.rows import (
     sample_at,
     watch_at,
 )  # fmt: skip
+from rdmacc.engine.compiled.switches import switch_receive
 from rdmacc.ranks import RANK_SHIFT
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, IDLE, MAC

@@ -29,11 +29,14 @@ __all__ = [
     "ingress_of",
     "load_entry",
     "message_at",
+    "message_row",
     "new_packet",
     "note",
     "packet_at",
+    "packet_row",
     "port_at",
     "qp_at",
+    "qp_row",
     "queue_of",
     "recycle",
     "sample_at",
@@ -109,6 +112,24 @@ def port_at(g, number):
 def switch_at(g, node):
     """Return the row of a switch, by its node number."""
     return _switch(g.switches + node * g.switch_bytes)
+
+
+@jit
+def qp_row(g, number):
+    """Return the address of a queue pair's row."""
+    return g.qps + number * g.qp_bytes
+
+
+@jit
+def message_row(g, number):
+    """Return the address of a message's row."""
+    return g.messages + number * g.message_bytes
+
+
+@jit
+def packet_row(g, number):
+    """Return the address of a packet's row."""
+    return g.packets + number * g.packet_bytes
 
 
 @jit

@@ -12,11 +12,12 @@ import simpy
 from rdmacc.chance import uniform
 from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Slot
-from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState, column
+from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.events import RANKS, push
 from rdmacc.engine.reference.nodes import Host, Message, QueuePair, Switch
 from rdmacc.engine.reference.ports import NicPort, SwitchPort
+from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
 from rdmacc.records import NEVER, record_dtype
@@ -25,11 +26,9 @@ from rdmacc.state import (
     ADVERT,
     CNP,
     CREDIT,
-    DATA_CLASS,
     IN_NETWORK,
     NAK,
     NONE,
-    NUM_CLASSES,
     Packet,
 )  # fmt: skip
 from rdmacc.trace import DROPPED, Trace
@@ -495,46 +494,7 @@ class Network:
 
     def outcome(self) -> Outcome:
         """Return the counters so far."""
-        ports = {name: column(self.ports, name) for name in PORT_COUNTERS}
-        is_paused = column(self.ports, "paused") != 0
-        ports["paused_ps"] += np.where(is_paused, self.now - column(self.ports, "paused_since_ps"), 0)
-        is_host = self.plan.fabric.is_host
-        waiting = (packet for port in self.ports for queue in (*port.queues, port.flight) for packet in queue)
-        return Outcome(
-            messages={name: column(self.messages, name) for name in MESSAGE_COUNTERS},
-            ports=ports,
-            hosts={
-                name: np.array(
-                    [getattr(node, name) if host else 0 for node, host in zip(self.nodes, is_host, strict=True)]
-                )
-                for name in HOST_COUNTERS
-            },
-            buffer_peak_bytes=np.array(
-                [0 if host else node.peak_bytes for node, host in zip(self.nodes, is_host, strict=True)]
-            ),
-            totals={
-                "events": self.events,
-                "sent_bytes": self.sent_bytes,
-                "accepted_bytes": self.accepted_bytes,
-                "discarded_bytes": self.discarded_bytes,
-                "dropped_bytes": self.dropped_bytes,
-                "trimmed_bytes": self.trimmed_bytes,
-                "in_flight_bytes": sum(packet.payload_bytes for packet in waiting),
-                "live_packets": self.live_packets,
-                "marked_arrivals": self.marked_arrivals,
-                "acks": self.reply_counts[ACK],
-                "naks": self.reply_counts[NAK],
-                "cnps": self.reply_counts[CNP],
-                "credits": self.reply_counts[CREDIT],
-                "adverts": self.reply_counts[ADVERT],
-            },
-            samples=[
-                (np.array([t for t, _ in pairs], dtype=np.int64), np.array([v for _, v in pairs], dtype=np.float64))
-                for pairs in self.samples
-            ],
-            now_ps=self.now,
-            trace=None if self.trace is None else self.trace.rows(),
-        )
+        return outcome_of(self)
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""
@@ -542,13 +502,4 @@ class Network:
 
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
-        state = PfcState({}, defaultdict(lambda: defaultdict(int)))
-        for port in self.ports:
-            for cls in range(DATA_CLASS, NUM_CLASSES):
-                silent = port.reverse.paused & 1 << cls and all(p.priority != cls for p in port.reverse.flight)
-                if port.pause_sent & 1 << cls and silent:
-                    state.ingress[port.number, cls] = port.ingress_bytes[cls], port.headroom_used[cls]
-                if not self.plan.fabric.is_host[self.plan.fabric.port_node[port.number]]:
-                    for packet in port.queues[cls]:
-                        state.held[port.number, cls][packet.in_port.number] += packet.wire_bytes
-        return state
+        return pfc_state_of(self)

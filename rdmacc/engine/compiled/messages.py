@@ -1,0 +1,116 @@
+"""Messages of the kernel: how they start, end and wait. Read beside `rdmacc.engine.reference.network`."""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.address import call, jit
+from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.ports import schedule
+from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row
+from rdmacc.engine.compiled.timers import arm, cancel
+from rdmacc.records import NEVER
+
+__all__ = ["after_sender", "count_down", "fail_dependents", "finish", "start"]
+
+
+@jit
+def start(g, number, now):
+    """Start a message at its sender."""
+    message = message_at(g, number)
+    qp = qp_at(g, message.qp)
+    if g.start_delay_ps and not message.is_delayed:
+        message.is_delayed = 1
+        message.start_ps = now
+        heap_push(g, now + g.start_delay_ps, START + number)
+        return
+    if not message.is_delayed:
+        message.start_ps = now
+    message.is_open = 1
+    qp.remaining -= 1
+    qp.active_messages += 1
+    message.next_pending = -1
+    if qp.first_pending < 0:
+        qp.first_pending = number
+    else:
+        message_at(g, qp.last_pending).next_pending = number
+    qp.last_pending = number
+    if g.on_start:
+        due = call(g.on_start, g.params, 0, qp_row(g, qp.number), message_row(g, number), 0, 0, 0, now)
+        if due:
+            arm(g, due, qp.number, number, 0, 0)
+    schedule(g, message.qp, now)
+
+
+@jit
+def after_sender(g, qp_number, message_number, now):
+    """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
+    message = message_at(g, message_number)
+    if message.is_open:
+        if message.una_psn >= message.packets:
+            message.acked_ps = now
+            finish(g, qp_number, message_number, now)
+        elif message.failed:
+            finish(g, qp_number, message_number, now)
+    schedule(g, qp_number, now)
+
+
+@jit
+def finish(g, qp_number, number, now):
+    """Take a message out of its queue pair; release what waits for it."""
+    qp, message = qp_at(g, qp_number), message_at(g, number)
+    message.is_open = 0
+    if qp.first_pending == number:
+        qp.first_pending = message.next_pending
+    else:
+        before = qp.first_pending
+        while message_at(g, before).next_pending != number:
+            before = message_at(g, before).next_pending
+        message_at(g, before).next_pending = message.next_pending
+        if qp.last_pending == number:
+            qp.last_pending = before
+    qp.active_messages -= 1
+    if message.failed:
+        unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
+        qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
+        if g.has_dependents:
+            fail_dependents(g, number)
+    if g.has_dependents:
+        count_down(g, number, now, True)
+    cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)
+    if qp.active_messages == 0 and qp.remaining == 0:
+        qp.closed = 1
+        cancel(g, 0, g.n_sender_slots, qp_row(g, qp_number), NEVER)
+    g.unfinished -= 1
+
+
+@jit
+def count_down(g, number, now, is_acked):
+    """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
+    message = message_at(g, number)
+    if message.failed:
+        return
+    for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
+        waiting_number = load_entry(g.dependents, i)
+        waiting = message_at(g, waiting_number)
+        if (waiting.src == message.src) == is_acked:
+            waiting.waits_for -= 1
+            if waiting.waits_for == 0:
+                heap_push(g, max(now, waiting.start_ps), START + waiting_number)
+
+
+@jit
+def fail_dependents(g, number):
+    """Fail everything that waits, directly or not, for a message; `next_pending` chains what is still to visit."""
+    todo = number
+    message_at(g, number).next_pending = -1
+    while todo >= 0:
+        here = todo
+        todo = message_at(g, here).next_pending
+        for i in range(load_entry(g.dependent_first, here), load_entry(g.dependent_first, here + 1)):
+            waiting_number = load_entry(g.dependents, i)
+            waiting = message_at(g, waiting_number)
+            if not waiting.failed and waiting.waits_for > 0:
+                waiting.failed = 1
+                waiting.waits_for = -1
+                g.unfinished -= 1
+                waiting.next_pending = todo
+                todo = waiting_number

@@ -1,0 +1,197 @@
+"""The queues of a port, its transmitter, and the buffer behind it.
+
+See `rdmacc.engine.reference.ports` and `nodes`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.address import call, jit, prefetch
+from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.rows import (
+    DELIVER,
+    SHAPE,
+    WAKE,
+    ingress_of,
+    new_packet,
+    note,
+    packet_at,
+    port_at,
+    queue_of,
+    switch_at,
+)
+from rdmacc.engine.compiled.timers import arm
+from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, RESUME
+from rdmacc.switch.buffer import PFC_FRAME_BYTES
+from rdmacc.trace import SENT
+
+__all__ = [
+    "append",
+    "credit_ready_ps",
+    "lowest",
+    "next_class",
+    "release",
+    "run_port_hook",
+    "send_pfc",
+    "take",
+    "transmit",
+    "wake_at_end",
+]
+
+
+@jit
+def lowest(mask):
+    """Return the first class of a set of classes."""
+    cls = 0
+    while not mask & 1:
+        mask >>= 1
+        cls += 1
+    return cls
+
+
+@jit
+def append(g, port_number, cls, number):
+    """Append a packet to a port's queue."""
+    queue = queue_of(g, port_number, cls)
+    packet_at(g, number).next = -1
+    if queue.head < 0:
+        queue.head = number
+    else:
+        packet_at(g, queue.tail).next = number
+    queue.tail = number
+
+
+@jit
+def wake_at_end(g, port):
+    """Wake up when the transmission under way ends."""
+    port.is_wake_pending = 1
+    heap_push(g, port.busy_until_ps, WAKE + port.number)
+
+
+@jit
+def transmit(g, port, number, now):
+    """Put a packet on the link."""
+    packet = packet_at(g, number)
+    wire = packet.wire_bytes
+    end = now + int(wire * port.byte_ps + 0.5)
+    port.busy_until_ps = end
+    port.tx_bytes += wire
+    if packet.kind == DATA:
+        port.tx_data_packets += 1
+    else:
+        port.tx_control_packets += 1
+    if g.has_trace:
+        note(g, SENT, port.number, number, now)
+    arrival = end + port.delay_ps
+    packet.arrival_ps = arrival
+    packet.next = -1
+    if port.flight_head < 0:  # only the head of the packets under way has an event
+        port.flight_head = number
+        heap_push(g, arrival, DELIVER + port.number)
+    else:
+        packet_at(g, port.flight_tail).next = number
+    port.flight_tail = number
+
+
+@jit
+def next_class(g, port, now):
+    """Return the class to serve, -1 for none: by priority, but for weighted and rate-limited classes."""
+    sendable = port.waiting & ~port.paused
+    if g.credit_fraction > 0.0 and sendable & (1 << CREDITS):
+        ready = credit_ready_ps(g, port, now)
+        if ready > now:
+            sendable ^= 1 << CREDITS
+            if not sendable and not port.is_shape_pending:
+                port.is_shape_pending = 1
+                heap_push(g, ready, SHAPE + port.number)
+    if not sendable:
+        return -1
+    cls = lowest(sendable)
+    if g.wrr_ratio and cls == g.wrr_first and sendable & (1 << g.wrr_second):
+        if port.wrr_count >= g.wrr_ratio:
+            port.wrr_count = 0
+            return g.wrr_second
+        port.wrr_count += 1
+    return cls
+
+
+@jit
+def credit_ready_ps(g, port, now):
+    """Fill the token bucket; return when it holds enough for the first credit."""
+    earned = (now - port.credit_updated_ps) / port.byte_ps * g.credit_fraction
+    port.credit_tokens = min(g.credit_burst_bytes, port.credit_tokens + earned)
+    port.credit_updated_ps = now
+    first = queue_of(g, port.number, CREDITS).head
+    missing = packet_at(g, first).wire_bytes - port.credit_tokens
+    if missing <= 0.0:
+        return now
+    return now + int(missing * port.byte_ps / g.credit_fraction) + 1
+
+
+@jit
+def take(g, port, queue, cls):
+    """Remove the first packet of a class's queue; return its number."""
+    number = queue.head
+    following = packet_at(g, number).next
+    queue.head = following
+    if following >= 0:
+        prefetch(g.packets + following * g.packet_bytes)  # its turn comes soon, and it has left the cache
+    if cls < DATA_CLASS and g.has_limits:
+        wire = packet_at(g, number).wire_bytes
+        if (g.credit_limit_bytes if cls == CREDITS else g.control_limit_bytes) and cls != MAC:
+            queue.waiting_bytes -= wire
+        if cls == CREDITS:
+            port.credit_tokens -= wire
+    return number
+
+
+@jit
+def run_port_hook(g, hook, port, number, now):
+    """Call on_enqueue or on_dequeue."""
+    row = g.ports + port.number * g.port_bytes
+    due = call(hook, g.params, row, 0, 0, g.packets + number * g.packet_bytes, 0, 0, now)
+    if due:
+        arm(g, due, 0, 0, 0, port.number)
+
+
+@jit
+def release(g, node, number, now):
+    """Give a departing packet's bytes back to the switch's buffer; resume a neighbour if it is time."""
+    switch = switch_at(g, node)
+    packet = packet_at(g, number)
+    wire = packet.wire_bytes
+    switch.used_bytes -= wire
+    if g.is_lossless:
+        cls, reserve = packet.priority, g.buffer_reserve_bytes
+        account = ingress_of(g, packet.in_port, cls)
+        from_headroom = min(account.headroom_used, wire)
+        before = account.used_bytes
+        from_shared = min(wire - from_headroom, max(0, before - reserve))
+        account.headroom_used -= from_headroom
+        account.used_bytes = before - (wire - from_headroom)
+        switch.shared_used -= from_shared
+        in_port = port_at(g, packet.in_port)
+        if in_port.pause_sent & (1 << cls) and account.headroom_used == 0:
+            taken = max(0, account.used_bytes - reserve)
+            threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
+            if taken == 0 or taken + g.xon_offset_bytes <= threshold:
+                in_port.pause_sent ^= 1 << cls
+                send_pfc(g, in_port, RESUME, cls, now)
+
+
+@jit
+def send_pfc(g, port, kind, cls, now):
+    """Send a PFC frame to the neighbour behind a port, ahead of everything else."""
+    number = new_packet(g)
+    frame = packet_at(g, number)
+    frame.kind = kind
+    frame.psn = cls
+    frame.wire_bytes = PFC_FRAME_BYTES
+    frame.priority = MAC
+    frame.payload_bytes = 0
+    if not port.is_wake_pending and port.busy_until_ps <= now and not port.is_down:
+        transmit(g, port, number, now)  # idle: nothing that may be sent waits
+        return
+    append(g, port.number, MAC, number)
+    port.waiting |= 1 << MAC
+    if not port.is_wake_pending and not port.is_down:
+        wake_at_end(g, port)

@@ -1,0 +1,232 @@
+"""Switches of the kernel. Read beside `Switch` of `rdmacc.engine.reference.nodes`, name by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rdmacc.engine.compiled.address import call, jit, store_i4
+from rdmacc.engine.compiled.chance import hash63
+from rdmacc.engine.compiled.ports import enqueue, pause_or_resume
+from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
+from rdmacc.engine.compiled.rows import (
+    discard,
+    ingress_of,
+    load_entry,
+    message_row,
+    note,
+    packet_at,
+    packet_row,
+    port_at,
+    queue_of,
+    switch_at,
+)
+from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, PAUSE, REQUEST, TRIM, TRIM_TAIL
+from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.trace import TRIMMED
+
+__all__ = ["admit", "call_route", "may_deflect", "modulo", "next_hop", "reroute", "switch_receive", "trim", "trim_tail"]
+
+ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
+
+
+@jit
+def switch_receive(g, number, node, in_port_number, now):
+    """Queue a packet at its next hop, or obey a PFC frame."""
+    packet = packet_at(g, number)
+    kind = packet.kind
+    if kind >= PAUSE:
+        pause_or_resume(g, port_at(g, in_port_number), number, now)
+        return
+    key = packet.message * 2
+    if kind != DATA and kind != REQUEST:
+        key += 1
+    hop = next_hop(g, node, packet.dst, key)
+    if hop < 0:  # a link has failed and no path is left
+        before = port_at(g, in_port_number).reverse
+        port_at(g, before).lost_packets += 1
+        discard(g, number, before, now)
+        return
+    if g.on_route and kind == DATA:
+        hop = reroute(g, number, node, in_port_number, hop, now)
+    port = port_at(g, hop)
+    if packet.priority >= DATA_CLASS:
+        if g.on_enqueue:
+            was_marked = packet.ce
+            run_port_hook(g, g.on_enqueue, port, number, now)
+            if packet.ce and not was_marked:
+                port.marked_packets += 1
+            if packet.verdict == DROP:
+                port.dropped_packets += 1
+                discard(g, number, hop, now)
+                return
+            if packet.verdict == TRIM:
+                trim(g, number, port, now)
+            elif packet.verdict == TRIM_TAIL:
+                trim_tail(g, number, node, port, now)
+    if packet.priority >= DATA_CLASS:
+        packet.in_port = in_port_number
+        if not admit(g, packet, node, port, now):
+            discard(g, number, hop, now)
+            return
+    enqueue(g, port, number, now)
+
+
+@jit
+def next_hop(g, node, dst, key):
+    """Return the port towards a host: the only one, or one chosen for the message or for this packet; -1 for none."""
+    column = load_entry(g.attach, dst)
+    if load_entry(g.attachments, column) == node:
+        return load_entry(g.last_port, dst)
+    cell = node * g.n_attachments + column
+    first, count = load_entry(g.route_first, cell), load_entry(g.route_count, cell)
+    if count <= 1:
+        return load_entry(g.route_ports, first) if count else -1
+    switch = switch_at(g, node)
+    if g.routing == ECMP:
+        chosen = modulo(hash63(switch.salt, key), count)
+    elif g.routing == SYMMETRIC:  # the same at equal distance, there and back, and another one at each tier
+        chosen = modulo(hash63(g.symmetric_salt, (key >> 1) * 64 + load_entry(g.distance, cell)), count)
+    elif g.routing == SPRAY_RANDOM:
+        chosen = modulo(hash63(switch.salt, switch.spray_count), count)
+        switch.spray_count += 1
+    else:
+        turn = load_entry(g.spray_counts, cell)
+        chosen = modulo(hash63(switch.salt, column) + turn, count)
+        store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
+    return load_entry(g.route_ports, first + chosen)
+
+
+@jit
+def modulo(number, count):
+    """Return number % count, quickly for powers of two."""
+    if count & (count - 1) == 0:
+        return number & (count - 1)
+    return number % count
+
+
+@jit
+def reroute(g, number, node, in_port_number, hop, now):
+    """Let switch features send a data packet another way than its route; return its port."""
+    packet = packet_at(g, number)
+    packet.route = -1
+    packet.verdict = ACCEPT
+    call_route(g, g.on_route, hop, node, number, now)
+    if packet.verdict == DEFLECT:
+        packet.verdict = ACCEPT
+        switch = switch_at(g, node)
+        first, last = load_entry(g.node_first_port, node), load_entry(g.node_first_port, node + 1)
+        count = 0
+        for other in range(first, last):
+            if may_deflect(g, other, hop, in_port_number):
+                count += 1
+        if count:
+            drawn = modulo(hash63(switch.salt, (1 << 40) + switch.deflections), count)
+            switch.deflections += 1
+            port_at(g, hop).deflected_packets += 1
+            for other in range(first, last):
+                if may_deflect(g, other, hop, in_port_number):
+                    if drawn == 0:
+                        hop = other
+                        break
+                    drawn -= 1
+            if g.on_deflect:
+                call_route(g, g.on_deflect, hop, node, number, now)
+    elif packet.route >= 0:
+        hop = packet.route
+    return hop
+
+
+@jit
+def may_deflect(g, other, hop, in_port_number):
+    """Tell whether a packet may be deflected to a port: to a switch, not back and not where it is crowded."""
+    port = port_at(g, other)
+    return port.link_class == IN_NETWORK and other != hop and other != in_port_number and not port.is_down
+
+
+@jit
+def call_route(g, hook, hop, node, number, now):
+    """Call on_route or on_deflect."""
+    call(
+        hook, g.params, g.ports + hop * g.port_bytes, g.switches + node * g.switch_bytes,
+        message_row(g, packet_at(g, number).message), packet_row(g, number), 0, 0, now,
+    )  # fmt: skip
+
+
+@jit
+def trim(g, number, port, now):
+    """Cut a packet's payload off."""
+    packet = packet_at(g, number)
+    g.trimmed_bytes += packet.payload_bytes
+    packet.payload_bytes = 0
+    packet.wire_bytes = g.trimmed_wire_bytes
+    packet.priority = g.trimmed_priority
+    packet.is_trimmed = 1
+    packet.verdict = ACCEPT
+    port.trimmed_packets += 1
+    if g.has_trace:
+        note(g, TRIMMED, port.number, number, now)
+
+
+@jit
+def trim_tail(g, number, node, port, now):
+    """Cut the payload of the last packet of the queue off in place of this packet's."""
+    packet = packet_at(g, number)
+    cls = packet.priority
+    queue = queue_of(g, port.number, cls)
+    if queue.head < 0:
+        trim(g, number, port, now)
+        return
+    packet.verdict = ACCEPT
+    tail, before, here = queue.tail, -1, queue.head
+    while here != tail:
+        before = here
+        here = packet_at(g, here).next
+    if before < 0:
+        queue.head = -1
+        port.waiting ^= 1 << cls
+    else:
+        packet_at(g, before).next = -1
+        queue.tail = before
+    port.queue_bytes -= packet_at(g, tail).wire_bytes
+    release(g, node, tail, now)
+    trim(g, tail, port, now)
+    enqueue(g, port, tail, now)
+
+
+@jit
+def admit(g, packet, node, port, now):
+    """Account a data packet to the buffer; return whether it fits."""
+    switch = switch_at(g, node)
+    wire = packet.wire_bytes
+    if not g.is_lossless:
+        queued = port.queue_bytes + wire
+        free = switch.shared_bytes - switch.used_bytes
+        if queued > g.alpha * free or wire > free or (g.limit_bytes and queued > g.limit_bytes):
+            port.dropped_packets += 1
+            return False
+    else:
+        cls = packet.priority
+        in_port = port_at(g, packet.in_port)
+        account = ingress_of(g, packet.in_port, cls)
+        reserve = g.buffer_reserve_bytes
+        after = account.used_bytes + wire
+        from_shared = min(wire, max(0, after - reserve))
+        free = switch.shared_bytes - switch.shared_used
+        if after - reserve > g.alpha * free or from_shared > free:
+            if account.headroom_used + wire > in_port.headroom_bytes:
+                port_at(g, in_port.reverse).violations += 1
+                return False
+            account.headroom_used += wire
+        else:
+            account.used_bytes = after
+            switch.shared_used += from_shared
+        if not in_port.pause_sent & (1 << cls):
+            taken = max(0, account.used_bytes - reserve)
+            threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
+            if account.headroom_used > 0 or taken >= threshold:
+                in_port.pause_sent |= 1 << cls
+                send_pfc(g, in_port, PAUSE, cls, now)
+    switch.used_bytes += wire
+    if switch.used_bytes > switch.peak_bytes:
+        switch.peak_bytes = switch.used_bytes
+    return True

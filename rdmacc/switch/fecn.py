@@ -1,0 +1,89 @@
+"""InfiniBand's forward explicit congestion notification (FECN): marks at the root of congestion only.
+
+Source: InfiniBand Architecture Specification, volume 1, annex A10 (congestion control), with the names of its switch
+attributes; Gran et al., "First experiences with congestion control in InfiniBand hardware", IPDPS 2010. The mark is
+`packet.ce`; the receiver answers it with a BECN.
+
+A port is congested if its queue is above the threshold, and the root of congestion if it has credits to send. Without
+credits it is a victim of what is further down, and marks only if the victim mask says so.
+
+Assumptions: PFC stands for credits, "has credits" is "the packet's class is not paused". A packet that leaves always
+has credits, so the test is made when it joins the queue (`at_dequeue` for the literal reading, which marks at victims
+too). The specification leaves the meaning of the threshold's weight to vendors; as usual it is buffer * (16 - weight) /
+16. The victim mask has the ports towards hosts, the vendor's default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.records import Int32, Record
+from rdmacc.state import DATA, HOST_NIC, LAST_HOP
+
+__all__ = ["Fecn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fecn(Component):
+    """Mark data packets at ports that are the root of congestion, one in `marking_rate` + 1."""
+
+    threshold: int = param(
+        15, "weight, 15 the lowest queue, 0 for no marks", symbol="Threshold", source="Gran et al.", low=0, high=15
+    )
+    buffer_bytes: int = param(
+        "128kB", "buffer of a lane, which the weight divides", unit="bytes", source="assumed", low=16
+    )
+    marking_rate: int = param(
+        0,
+        "eligible packets between marks on average; 10 in Mellanox's manual",
+        symbol="Marking_Rate",
+        source="Gran et al.",
+        low=0,
+        high=2**16 - 1,
+    )
+    packet_size: int = param(
+        8, "smaller packets are not marked, in credits of 64 B", symbol="Packet_Size", source="Gran et al.", low=0
+    )
+    marks_victims_at_hosts: bool = param(
+        True, "ports towards hosts mark even without credits", symbol="Victim_Mask", source="Mellanox's manual"
+    )
+    at_dequeue: bool = param(False, "mark when a packet leaves, by the queue behind it; else when it joins")
+
+    class Egress(Record):
+        """Of one port."""
+
+        passed = Int32(doc="eligible packets to let pass before the next mark")
+
+    def handlers(self) -> dict[str, Callable[..., None]]:
+        """Return the handlers, with only one of the two marking places."""
+        handlers = super().handlers()
+        del handlers["on_enqueue" if self.at_dequeue else "on_dequeue"]
+        return handlers
+
+    @staticmethod
+    def on_enqueue(params, port, egress, packet):
+        mark(params, port, egress, packet)
+
+    @staticmethod
+    def on_dequeue(params, port, egress, packet):
+        mark(params, port, egress, packet)
+
+
+def mark(params, port, egress, packet):
+    """Set CE if the port is congested, its root, and it is the packet's turn."""
+    if packet.kind != DATA or port.link_class == HOST_NIC or params.threshold == 0:
+        return
+    if packet.wire_bytes < params.packet_size * 64:
+        return
+    if port.queue_bytes * 16 <= params.buffer_bytes * (16 - params.threshold):
+        return
+    is_paused = (port.paused >> packet.priority) & 1
+    if is_paused and not (params.marks_victims_at_hosts and port.link_class == LAST_HOP):
+        return
+    if egress.passed > 0:
+        egress.passed -= 1
+    else:
+        packet.ce = 1
+        egress.passed = params.marking_rate

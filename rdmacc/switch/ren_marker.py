@@ -1,0 +1,164 @@
+"""REN's marks: a port tells by how many packets it was over- or under-used, two bits in each data packet.
+
+Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC 2021,
+sections 3.2.2, 3.2.3 and 3.3. Packets start as UNDER (00); a port may only raise the code: FULL (01), OVER (10). The
+receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
+
+At the end of a period of one RTT a port compares its queue with the time that it was idle, both in packets. If the
+queue is longer, it marks so many of the next packets OVER; if not, so many may keep UNDER; all others become FULL.
+
+Readings (`reading`), since the paper does not say what becomes of marks that have had no effect yet:
+
+- ``"literal"``: the budget as it stands. Marks show a round trip later, so the same queue is marked twice and every
+  grant is suppressed: flows die.
+- ``"outstanding"`` (default): less the marks of that kind issued during the last base RTT.
+- ``"packet"``: the same, computed anew for each packet instead of each period.
+
+Assumptions: a packet is the largest that the port has seen; idle time is the part of the period in which nothing, not
+even control packets, was put on the link, in whole packets; marks issued are remembered in 16 slices of the RTT; a
+packet that comes marked FULL does not use up the budget of UNDER. A port without a packet in a period carries nothing
+over: it lets one period's worth of packets keep UNDER when traffic returns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
+from rdmacc.records import NEVER, Byte, Deadline, Int, Ints, Record
+from rdmacc.state import DATA, HOST_NIC
+
+__all__ = ["FULL", "OVER", "READINGS", "UNDER", "RenMarker"]
+
+UNDER, FULL, OVER = range(3)
+"""The codes 00, 01 and 10: two packets for a grant, one, none."""
+
+READINGS = ("literal", "outstanding", "packet")
+
+_SLICES = 16
+_RING = _SLICES + 1  # one RTT of whole slices, and the one of now
+_MANY = 2**40
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenMarker(Component):
+    """Mark packets by the queue and the idle time of their port."""
+
+    base_rtt_ps: int = param(
+        "10us", "base round trip", unit="ps", source="REN, section 4; 48 us in its testbed", low=16
+    )
+    period_ps: int = param("0s", "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
+    reading: str = param("outstanding", "literal, outstanding or packet")
+    is_literal: bool = field(default=False, init=False, repr=False)
+    is_per_packet: bool = field(default=False, init=False, repr=False)
+
+    class Egress(Record):
+        """Of one port."""
+
+        period_timer_ps = Deadline("end of the period")
+        full_bytes = Int(doc="largest data packet seen")
+        start_ps = Int(doc="begin of the period")
+        start_tx_bytes = Int(doc="sent before it")
+        over = Int(doc="packets still to mark OVER")
+        under = Int(_MANY, doc="packets that may still keep UNDER")
+        over_marks = Ints(_RING, doc="marks issued, by slice of the RTT")
+        under_marks = Ints(_RING)
+        sent_in_slice = Ints(_RING, doc="bytes put on the link, by slice")
+        slice_now = Int(doc="number of the last slice that was written to")
+        seen_tx_bytes = Int(doc="sent, as last written to the slices")
+
+    class Header(Record):
+        """The two bits."""
+
+        ren_mark = Byte(UNDER, doc="UNDER, FULL or OVER")
+
+    def __post_init__(self) -> None:
+        if self.reading not in READINGS:
+            raise ConfigError("RenMarker.reading", self.reading, f"one of {', '.join(READINGS)}")
+        object.__setattr__(self, "is_literal", self.reading == "literal")  # handlers see numbers only
+        object.__setattr__(self, "is_per_packet", self.reading == "packet")
+        super().__post_init__()
+
+    @staticmethod
+    def on_enqueue(params, port, egress, packet, now):
+        if packet.kind == DATA and port.link_class != HOST_NIC:
+            egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
+            if egress.period_timer_ps == NEVER:
+                begin_period(params, port, egress, now)
+
+    @staticmethod
+    def on_dequeue(params, port, egress, packet, now):
+        if packet.kind != DATA or port.link_class == HOST_NIC:
+            return
+        turn(params, port, egress, now)
+        if params.is_per_packet:
+            sent = 0
+            for count in egress.sent_in_slice:
+                sent += count
+            begin_ps = (egress.slice_now - _SLICES) * params.base_rtt_ps // _SLICES
+            budget(params, port, egress, now - begin_ps, sent)
+        place = egress.slice_now % _RING
+        if egress.over > 0:
+            egress.over -= 1
+            egress.over_marks[place] += 1
+            packet.ren_mark = OVER
+        elif egress.under > 0 and packet.ren_mark == UNDER:
+            egress.under -= 1
+            egress.under_marks[place] += 1
+        else:
+            packet.ren_mark = max(packet.ren_mark, FULL)
+
+    @staticmethod
+    def on_period_timer(params, port, egress, now):
+        turn(params, port, egress, now)
+        sent = port.tx_bytes - egress.start_tx_bytes
+        if sent == 0 and port.queue_bytes == 0:
+            egress.over = 0
+            egress.under = int(period_of(params) * port.rate_bps / (8e12 * egress.full_bytes))
+        else:
+            budget(params, port, egress, now - egress.start_ps, sent)
+            begin_period(params, port, egress, now)
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.ren_mark = packet.ren_mark
+
+
+def period_of(params):
+    """Return the sampling period."""
+    return params.period_ps if params.period_ps > 0 else params.base_rtt_ps
+
+
+def begin_period(params, port, egress, now):
+    """Start a period."""
+    egress.start_ps = now
+    egress.start_tx_bytes = port.tx_bytes
+    egress.period_timer_ps = now + period_of(params)
+
+
+def turn(params, port, egress, now):
+    """Move on to the slice of now, forgetting those that are a base RTT old."""
+    current = now * _SLICES // params.base_rtt_ps
+    for number in range(max(egress.slice_now + 1, current - _SLICES), current + 1):
+        place = number % _RING
+        egress.over_marks[place] = 0
+        egress.under_marks[place] = 0
+        egress.sent_in_slice[place] = 0
+    egress.slice_now = current
+    egress.sent_in_slice[current % _RING] += port.tx_bytes - egress.seen_tx_bytes
+    egress.seen_tx_bytes = port.tx_bytes
+
+
+def budget(params, port, egress, span_ps, sent_bytes):
+    """Set the budgets by the queue now and what was sent in a span of time, less the marks that are outstanding."""
+    queued = port.queue_bytes // egress.full_bytes
+    idle_ps = span_ps - sent_bytes * 8e12 / port.rate_bps
+    idle = max(0, int(idle_ps * port.rate_bps / (8e12 * egress.full_bytes)))
+    over, under = 0, 0
+    if not params.is_literal:
+        for i in range(_RING):
+            over += egress.over_marks[i]
+            under += egress.under_marks[i]
+    egress.over = max(0, queued - idle - over)
+    egress.under = max(0, idle - queued - under)

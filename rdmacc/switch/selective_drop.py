@@ -1,0 +1,46 @@
+"""Aeolus' selective dropping: unscheduled packets may use what is left of a short queue, scheduled ones all of it.
+
+Source: Hu et al., "Aeolus: A building block for proactive transport in datacenters", SIGCOMM 2020, section 3.
+
+The threshold is on the whole queue of the port, not on the unscheduled bytes in it: that is what protects scheduled
+packets. On commodity switches it is RED with both thresholds at K, which drops Non-ECT packets and marks others;
+the marks mean nothing there, so none are set here. The sender's protocol flags the packets that it sends without
+credit, by `packet.unscheduled = 1` in `on_send`; probes, ACKs and retransmissions are never flagged.
+
+Assumption: with several priority classes the threshold is on all data classes of the port together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.records import Byte, Record
+from rdmacc.state import DATA, DROP, HOST_NIC
+
+__all__ = ["SelectiveDrop"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectiveDrop(Component):
+    """Drop an unscheduled packet that would make the queue longer than the threshold."""
+
+    threshold_bytes: int = param(
+        "6kB",
+        "longest queue that an unscheduled packet may make",
+        unit="bytes",
+        symbol="K",
+        source="Aeolus: 4 packets of 1.5 kB",
+        low=0,
+    )
+
+    class Header(Record):
+        """What the sender says of a packet."""
+
+        unscheduled = Byte(doc="1 if it was sent without credit (w by the sender)")
+
+    @staticmethod
+    def on_enqueue(params, port, packet):
+        if packet.unscheduled and packet.kind == DATA and port.link_class != HOST_NIC:
+            if port.queue_bytes + packet.wire_bytes > params.threshold_bytes:
+                packet.verdict = DROP

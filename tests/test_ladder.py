@@ -1,0 +1,173 @@
+"""Ladder diagrams: which arrows they have, and go-back-N's four ways to its timer (IGBN, figure 4)."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Script
+from rdmacc.journeys import find_hops
+from rdmacc.ladder import find_arrows
+from rdmacc.timeline import Timeline
+
+TIMEOUT_PS = 100_000_000_000
+HOSTS = ["h0", "h1"]
+
+CASES = {
+    "last packet": [Script(message=0, psn=5)],
+    "last ACK": [Script(message=0, psn=6, kind="ack")],
+    "NAK": [Script(message=0, psn=3), Script(message=0, psn=3, kind="nak")],
+    "same packet twice": [Script(message=0, psn=2), Script(message=0, psn=2, nth=2)],
+}
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def run(faults=(), engine="simpy", **options):
+    work = rdmacc.messages([("h0", "h1", "6kB")])
+    return rdmacc.simulate(
+        rdmacc.topology.igbn_pair(),
+        work,
+        "line-rate",
+        engine=engine,
+        faults=faults,
+        trace=True,
+        progress=False,
+        **options,
+    )
+
+
+def arrows(result, nodes=HOSTS):
+    return find_arrows(result, find_hops(result), nodes)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_case_ends_only_by_the_timer(case):
+    result = run(CASES[case])
+    flow = result.flows.iloc[0]
+    assert flow["timeouts"] == 1
+    assert flow["acked_ps"] > TIMEOUT_PS
+    assert (flow["fct_ps"] > TIMEOUT_PS) == (case != "last ACK")
+    found = arrows(result)
+    assert sum(arrow.is_lost for arrow in found) == len(CASES[case])
+    assert sorted(arrow.label for arrow in found if arrow.is_lost) == sorted(
+        f"{script.kind.upper()} {script.psn}" for script in CASES[case]
+    )
+    after = [arrow for arrow in found if arrow.begin_ps > TIMEOUT_PS]
+    assert {arrow.look for arrow in after} == {"again", "ack"}
+    ax = result.plot.ladder()
+    assert {"h0", "s0", "h1"} <= set(texts(ax))
+    assert any("without a packet" in text for text in texts(ax))
+
+
+def test_both_engines_give_the_same_ladder():
+    faults = CASES["same packet twice"]
+    assert arrows(run(faults)) == arrows(run(faults, engine="compiled"))
+
+
+def test_arrows_from_host_to_host_and_hop_by_hop():
+    result = run()
+    whole = [arrow for arrow in arrows(result) if arrow.look == "data"]
+    assert [arrow.label for arrow in whole] == [f"DATA {psn}" for psn in range(6)]
+    assert [arrow.begin_ps for arrow in whole] == [209_600 * psn for psn in range(6)]
+    assert {arrow.end_ps - arrow.begin_ps for arrow in whole} == {2_419_200}
+    by_hop = arrows(result, ["h0", "s0", "h1"])
+    assert len(by_hop) == 2 * len(arrows(result)) == 24
+    assert {(arrow.src, arrow.dst) for arrow in by_hop if arrow.look == "ack"} == {("h1", "s0"), ("s0", "h0")}
+
+
+def test_a_lost_packet_is_broken_half_way_at_the_slope_of_the_others():
+    found = arrows(run(CASES["NAK"]))
+    data, nak = (arrow for arrow in found if arrow.is_lost)
+    assert (data.src, data.dst, data.reach, data.end_ps - data.begin_ps) == ("h0", "h1", 0.5, 2_419_200 // 2)
+    assert (nak.src, nak.dst, nak.look) == ("h1", "h0", "nak")
+
+
+def test_a_packet_dropped_in_a_queue_ends_at_the_switch():
+    scheme = rdmacc.scheme("line-rate", timeout_ps="50us").replace(buffer=rdmacc.DropTail(limit_bytes="3kB"))
+    work = rdmacc.incast(["h1", "h2"], "h0", "10kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine="simpy", trace=True, until="1ms", progress=False)
+    lost = [arrow for arrow in arrows(result, ["h1", "h2", "s0", "h0"]) if arrow.is_lost]
+    assert len(lost) == result.counters["dropped_packets"] > 0
+    assert all(arrow.dst is None for arrow in lost)
+    result.plot.ladder(end="20us")
+
+
+def test_marks_and_cnps_are_labelled():
+    work = rdmacc.incast(["h1", "h2"], "h0", "300kB")
+    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes="5kB", kmax_bytes="5kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine="simpy", trace=True, progress=False)
+    labels = {arrow.label for arrow in arrows(result, ["h1", "h2", "h0"])}
+    assert "CNP" in labels
+    assert any(label.endswith("(CE)") for label in labels)
+
+
+def test_choice_of_messages_nodes_and_time():
+    work = rdmacc.messages([("h0", "h1", "3kB"), ("h1", "h0", "3kB")])
+    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine="simpy", trace=True, progress=False)
+    ax = result.plot.ladder(1, nodes=HOSTS, end="1us")
+    assert set(texts(ax)) == {"h0", "h1", "DATA 0", "DATA 1", "DATA 2"}
+    assert ax.get_ylabel() == "time (µs)"
+    low, high = ax.get_ylim()
+    assert low > high  # time runs down
+    figure, (left, right) = plt.subplots(1, 2)
+    assert result.plot.ladder([0], ax=left) is left
+    assert not right.lines
+    assert left.get_figure() is figure
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"messages": 7}, "messages"),
+        ({"nodes": ["h0", "h9"]}, "nodes"),
+        ({"nodes": ["h0"]}, "nodes"),
+        ({"start": "1s"}, "packets in the ladder"),
+        ({"start": "soon"}, "start"),
+    ],
+)
+def test_wrong_arguments(options, field):
+    with pytest.raises(ConfigError, match=field):
+        run().plot.ladder(**options)
+
+
+def test_no_trace():
+    result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", "1kB")]), "line-rate", engine="simpy")
+    with pytest.raises(ConfigError, match="trace"):
+        result.plot.ladder()
+
+
+def test_timeline_cuts_long_quiet_times_only():
+    timeline = Timeline([(0, 100), (120, 200), (10_000, 10_100)])
+    assert [segment[0] for segment in timeline.segments] == [0, 10_000]
+    places = [timeline.place(time) for time in (0, 100, 150, 200, 5_000, 10_000, 10_100)]
+    assert places == sorted(places)
+    assert places[1:4] == [100, 150, 200]
+    assert places[-1] - places[-2] == 100
+    assert timeline.length < 400
+    whole = Timeline([(0, 100), (10_000, 10_100)], squeeze=False)
+    assert len(whole.segments) == 1
+    assert whole.place(10_000) == 10_000
+
+
+def test_the_picture_of_the_documentation(tmp_path):
+    main = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "ladder.py"))["main"]
+    main(str(tmp_path / "ladder.png"))
+    assert (tmp_path / "ladder.png").stat().st_size > 50_000

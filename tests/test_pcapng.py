@@ -1,0 +1,243 @@
+"""pcapng files, read back by scapy and by Wireshark's dissector."""
+
+from __future__ import annotations
+
+import builtins
+import shutil
+import subprocess
+
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Script
+from rdmacc.pcapng import ip_address, mac_address, write_pcapng
+
+scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")
+
+from scapy.contrib.roce import AETH, BTH, CNP_OPCODE  # noqa: E402
+from scapy.layers.inet import IP, UDP  # noqa: E402
+from scapy.layers.l2 import Ether  # noqa: E402
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+QP = 16
+
+
+@pytest.fixture(scope="module")
+def lossy():
+    """Return the result of one message of 6 packets, the last one short, with a loss."""
+    work = rdmacc.messages([("h0", "h1", 5_002)])
+    return rdmacc.simulate(
+        rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[Script(message=0, psn=3)], trace=True,
+        progress=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def marked():
+    """Return the result of an incast with marks, CNPs and PFC."""
+    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes="5kB", kmax_bytes="5kB", alpha=0.005)
+    work = rdmacc.incast(["h1", "h2", "h3"], "h0", "100kB")
+    result = rdmacc.simulate(
+        rdmacc.star(4, buffer="2MB"), work, scheme, engine="simpy", trace=True, progress=False, until="60us"
+    )
+    assert result.counters["cnps"] > 0
+    assert result.counters["pfc_pauses"] > 0
+    return result
+
+
+def read(path):
+    return list(scapy_utils.rdpcap(str(path)))
+
+
+def seen(result, node):
+    trace = result.packet_trace
+    leaves = (trace["what"] == "sent") & (trace["node"] == node)
+    return trace[leaves | ((trace["what"] == "arrived") & (trace["peer"] == node))]
+
+
+def test_round_trip_at_a_node(lossy, tmp_path):
+    path = tmp_path / "h0.pcapng"
+    rows = seen(lossy, "h0")
+    assert write_pcapng(lossy, path, node="h0") == len(rows)
+    packets = read(path)
+    assert len(packets) == len(rows)
+    fabric = lossy.plan.fabric
+    src, dst, switch = (fabric.index[name] for name in ("h0", "h1", "s0"))
+    opcodes = {0: 0x06, 5: 0x08}
+    for packet, row in zip(packets, rows.itertuples(), strict=True):
+        assert round(packet.time * 10**9) == row.time_ps // 1000
+        assert packet[UDP].dport == 4791
+        assert packet[BTH].dqpn == QP
+        is_data = row.kind == "data"
+        ends = (src, dst) if is_data else (dst, src)
+        assert (packet[IP].src, packet[IP].dst) == tuple(map(ip_address, ends))
+        here = (src, switch) if is_data else (switch, src)
+        assert (packet[Ether].src, packet[Ether].dst) == tuple(map(mac_address, here))
+        assert packet[IP].tos >> 2 == row.priority
+        assert packet[IP].tos & 3 == (2 if is_data else 0)
+        if is_data:
+            assert packet[BTH].opcode == opcodes.get(row.psn, 0x07)
+            assert packet[BTH].psn == row.psn
+            assert packet[BTH].padcount == (2 if row.psn == 5 else 0)
+            assert packet[IP].len == 20 + 8 + 12 + {0: 1016, 5: 4}.get(row.psn, 1000) + 4
+        else:
+            assert packet[BTH].opcode == 0x11
+            assert packet[AETH].syndrome == (0x60 if row.kind == "nak" else 0x1F)
+            assert packet[BTH].psn == row.psn - (row.kind == "ack")
+    assert "nak" in set(rows["kind"])
+    assert "ack" in set(rows["kind"])
+
+
+def test_checksums_are_right(lossy, tmp_path):
+    path = tmp_path / "h0.pcapng"
+    write_pcapng(lossy, path, node="h0")
+    for packet in read(path):
+        fresh = packet.copy()
+        icrc, checksum = packet[BTH].icrc, packet[IP].chksum
+        fresh[BTH].icrc = None
+        fresh[IP].chksum = None
+        again = Ether(bytes(fresh))
+        assert (again[BTH].icrc, again[IP].chksum) == (icrc, checksum)
+
+
+def test_a_lost_packet_is_seen_before_the_loss_only(lossy, tmp_path):
+    def times(**place):
+        path = tmp_path / "capture.pcapng"
+        write_pcapng(lossy, path, **place)
+        return sum(packet[BTH].opcode != 0x11 and packet[BTH].psn == 3 for packet in read(path))
+
+    assert times(link=("h0", "s0")) == 2
+    assert times(link=("s0", "h0")) == 1
+    assert times(node="h1") == 1
+    assert times(node="s0") == 2  # in and out
+    assert times() == 3
+
+
+def test_the_snap_length_keeps_the_true_length(lossy, tmp_path):
+    path = tmp_path / "snap.pcapng"
+    write_pcapng(lossy, path, link=("h0", "s0"), snap_bytes=60)
+    data = [packet for packet in read(path) if packet[BTH].opcode == 0x07]
+    assert data
+    assert {(len(packet.original), packet.wirelen) for packet in data} == {(60, 14 + 20 + 8 + 12 + 1000 + 4)}
+
+
+def test_marks_cnps_and_pause_frames(marked, tmp_path):
+    path = tmp_path / "s0.pcapng"
+    rows = seen(marked, "s0")
+    assert write_pcapng(marked, path, node="s0") == len(rows)
+    packets = read(path)
+    for packet, row in zip(packets, rows.itertuples(), strict=True):
+        if row.kind in ("pause", "resume"):
+            assert packet[Ether].type == 0x8808
+            assert packet[Ether].dst == "01:80:c2:00:00:01"
+            body = bytes(packet[Ether].payload)
+            assert body[:4] == bytes([1, 1, 0, 1 << 9 - row.psn])
+            assert any(body[4:20]) == (row.kind == "pause")
+        else:
+            assert (packet[IP].tos & 3 == 3) == row.ce
+            assert (packet[BTH].opcode == CNP_OPCODE) == (row.kind == "cnp")
+            if row.kind == "cnp":
+                assert packet[BTH].becn == 1
+    assert rows["ce"].any()
+
+
+FIELDS = (
+    "frame.time_epoch", "frame.interface_name", "udp.dstport", "infiniband.bth.opcode", "infiniband.bth.destqp",
+    "infiniband.bth.psn", "infiniband.aeth.syndrome", "infiniband.reth.dmalen", "ip.dsfield.dscp", "ip.dsfield.ecn",
+    "frame.protocols",
+)  # fmt: skip
+
+
+def dissect(path):
+    command = ["tshark", "-r", str(path), "-T", "fields", *(word for name in FIELDS for word in ("-e", name))]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [dict(zip(FIELDS, line.split("\t"), strict=True)) for line in lines]
+
+
+def is_malformed(path):
+    command = ["tshark", "-r", str(path), "-Y", "_ws.malformed"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout != ""
+
+
+@needs_tshark
+def test_wireshark_reads_data_acks_and_naks(lossy, tmp_path):
+    path = tmp_path / "h0.pcapng"
+    write_pcapng(lossy, path, node="h0")
+    rows, packets = seen(lossy, "h0"), dissect(path)
+    assert len(rows) == len(packets)
+    assert not is_malformed(path)
+    for packet, row in zip(packets, rows.itertuples(), strict=True):
+        seconds, nanoseconds = packet["frame.time_epoch"].split(".")
+        assert int(seconds) * 10**9 + int(nanoseconds) == row.time_ps // 1000
+        assert packet["frame.interface_name"] == "h0-s0"
+        assert packet["udp.dstport"] == "4791"
+        assert packet["frame.protocols"].startswith("eth:ethertype:ip:udp:infiniband")
+        assert int(packet["infiniband.bth.destqp"], 0) == QP
+        assert int(packet["ip.dsfield.dscp"]) == row.priority
+        opcode = {0: 6, 5: 8}.get(row.psn, 7) if row.kind == "data" else 17
+        assert int(packet["infiniband.bth.opcode"]) == opcode
+        assert int(packet["infiniband.bth.psn"]) == row.psn - (row.kind == "ack")
+        syndrome = {"data": "", "ack": "31", "nak": "96"}[row.kind]
+        assert packet["infiniband.aeth.syndrome"] == syndrome
+        assert packet["infiniband.reth.dmalen"] == ("5002" if opcode == 6 else "")
+
+
+@needs_tshark
+def test_wireshark_reads_marks_cnps_and_pauses(marked, tmp_path):
+    path = tmp_path / "s0.pcapng"
+    write_pcapng(marked, path, node="s0")
+    rows, packets = seen(marked, "s0"), dissect(path)
+    assert not is_malformed(path)
+    assert {packet["frame.interface_name"] for packet in packets} == {f"{name}-s0" for name in ("h0", "h1", "h2", "h3")}
+    for packet, row in zip(packets, rows.itertuples(), strict=True):
+        if row.kind in ("pause", "resume"):
+            assert "macc" in packet["frame.protocols"]
+            continue
+        assert (packet["infiniband.bth.opcode"] == "129") == (row.kind == "cnp")
+        assert (packet["ip.dsfield.ecn"] == "3") == row.ce
+
+
+@needs_tshark
+def test_wireshark_knows_the_hosts_names(lossy, tmp_path):
+    path = tmp_path / "h0.pcapng"
+    write_pcapng(lossy, path, node="h0")
+    command = ["tshark", "-r", str(path), "-N", "n", "-T", "fields", "-e", "ip.src_host"]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert set(found) == {"h0", "h1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"node": "h9"}, "node"),
+        ({"link": ("h0", "h1")}, "port"),
+        ({"link": "h0-s0"}, "link"),
+        ({"node": "h0", "link": ("h0", "s0")}, "node and link"),
+        ({"snap_bytes": 0}, "snap_bytes"),
+    ],
+)
+def test_wrong_arguments(lossy, tmp_path, options, field):
+    with pytest.raises(ConfigError, match=field):
+        write_pcapng(lossy, tmp_path / "x.pcapng", **options)
+    assert not (tmp_path / "x.pcapng").exists()
+
+
+def test_no_trace(tmp_path):
+    result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", "1kB")]), "line-rate", engine="simpy")
+    with pytest.raises(ConfigError, match="trace"):
+        write_pcapng(result, tmp_path / "x.pcapng")
+
+
+def test_without_scapy(lossy, tmp_path, monkeypatch):
+    original = builtins.__import__
+
+    def no_scapy(name, *args, **kwargs):
+        if name.startswith("scapy"):
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", no_scapy)
+    with pytest.raises(ConfigError, match=r"rdmacc\[pcap\]"):
+        write_pcapng(lossy, tmp_path / "x.pcapng")

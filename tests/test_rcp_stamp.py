@@ -1,0 +1,113 @@
+"""RCP's link: one step of its equations, clips, the RTT's mean, and its fixed point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import rdmacc
+from rdmacc import Component
+from rdmacc.records import NEVER, Float, Record
+from rdmacc.state import DATA, HOST_NIC, LAST_HOP, Port
+from rdmacc.switch.rcp_stamp import RcpStamp, update
+from tests.support import line_rate, packet_with, spokes
+
+C, D = 10e9, 50_000_000
+
+
+def set_up(fair=1e9, queue=0, **options):
+    part = RcpStamp(base_rtt_ps=D, **options)
+    port, egress = Port(), RcpStamp.Egress()
+    port.rate_bps, port.link_class = C, LAST_HOP
+    part.on_port(part, port, egress)
+    port.queue_bytes, egress.fair_bps = queue, fair
+    return part, port, egress
+
+
+def test_the_first_rate_is_a_twentieth_of_the_link():
+    part, port, egress = set_up()
+    part.on_port(part, port, egress)
+    assert egress.fair_bps == 0.05 * C
+    assert egress.slot_timer_ps == NEVER
+
+
+@pytest.mark.parametrize(("load", "queue", "factor"), [(0, 0, 1.4), (1, 1, 0.6), (2, 0, 0.6), (1, 0, 1.0)])
+def test_one_step(load, queue, factor):
+    """Fact 2: T = d = 50 us, alpha = beta = 0.4."""
+    bdp = 62_500
+    part, port, egress = set_up(queue=queue * bdp)
+    update(part, port, egress, load * bdp, D)
+    assert egress.fair_bps == pytest.approx(factor * 1e9)
+
+
+def test_the_rate_is_clipped():
+    part, port, egress = set_up(fair=9e9)
+    update(part, port, egress, 0, D)
+    assert egress.fair_bps == C
+    update(part, port, egress, 10**7, D)
+    assert egress.fair_bps == pytest.approx(0.01 * 8e15 / D)
+
+
+@pytest.mark.parametrize(("sample", "mean"), [(2 * D, 2 * D), (D // 2, D * (1 - 0.5 * 0.1 * 0.5))])
+def test_mean_rtt_rises_fast_and_falls_slowly(sample, mean):
+    part, port, egress = set_up()
+    egress.rtt_sum, egress.rtt_bytes = sample * 1000.0, 1000
+    update(part, port, egress, 0, D)
+    assert egress.rtt_ps == pytest.approx(mean)
+
+
+def test_lowest_rate_wins_and_hosts_do_not_stamp():
+    part, port, egress = set_up(fair=3e9)
+    packet = packet_with(RcpStamp.Header)
+    packet.kind, packet.wire_bytes = DATA, 1000
+    for fair, seen in ((3e9, 3e9), (4e9, 3e9), (2e9, 2e9)):
+        egress.fair_bps = fair
+        part.on_dequeue(port, egress, packet)
+        assert packet.rcp_bps == seen
+    port.link_class, egress.fair_bps = HOST_NIC, 1.0
+    part.on_dequeue(port, egress, packet)
+    assert packet.rcp_bps == 2e9
+
+
+def test_without_a_base_rtt_the_first_sample_starts_the_slots():
+    part, port, egress = RcpStamp(), Port(), RcpStamp.Egress()
+    port.rate_bps, port.link_class = C, LAST_HOP
+    part.on_port(part, port, egress)
+    assert egress.slot_timer_ps == NEVER
+    packet = packet_with(RcpStamp.Header)
+    packet.wire_bytes, packet.rcp_rtt_ps = 1000, D
+    part.on_enqueue(part, port, egress, packet, 7)
+    assert (egress.rtt_ps, egress.slot_timer_ps) == (D, 7 + D)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Follow(Component):
+    """Send at the stamped rate."""
+
+    class Sender(Record):
+        """Rate."""
+
+        rate_bps = Float(5e8)
+
+    @staticmethod
+    def on_send(qp, packet):
+        packet.rcp_rtt_ps = qp.base_rtt_ps
+
+    @staticmethod
+    def on_ack(sender, packet):
+        sender.rate_bps = packet.rcp_bps
+
+
+@pytest.mark.parametrize("target", [1.0, 0.95])
+def test_flows_share_the_link_at_the_fixed_point(engine, target):
+    """Fact 1: R = gamma C / N, whatever alpha and beta."""
+    scheme = rdmacc.Scheme(
+        name="rcp", recovery=line_rate().recovery, control=Follow(),
+        switch=RcpStamp(base_rtt_ps="6us", target=target, beta=0.226),
+    )  # fmt: skip
+    work = rdmacc.incast(4, "h0", "10MB", hosts=["h1", "h2", "h3", "h4"])
+    watch = rdmacc.probes.field("port", ("s0", "h0"), "fair_bps")
+    result = rdmacc.simulate(spokes(["10Gbps"] * 5), work, scheme, engine=engine, until="3ms", probes=[watch])
+    late = result.probes[(result.probes["probe"] == watch.name) & (result.probes["time_ps"] > 2_500_000_000)]
+    assert late["value"].mean() == pytest.approx(target * C / 4, rel=0.03)

@@ -1,0 +1,133 @@
+"""REN's marker: budgets on plain records, and a bottleneck in steps of one packet under each reading."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+import rdmacc
+from rdmacc import ConfigError
+from rdmacc.records import NEVER
+from rdmacc.state import DATA, HOST_NIC, LAST_HOP, Port
+from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+from tests.support import line_rate, packet_with, spokes
+
+WIRE, RATE = 1500, 10e9
+TICK = 1_200_000
+"""Time of a packet on the link; the RTT is 40 of them."""
+RTT = 40 * TICK
+
+
+class Bench:
+    """A port that the test fills and empties."""
+
+    def __init__(self, **options):
+        self.part = RenMarker(base_rtt_ps=RTT, **options)
+        self.port, self.egress = Port(), RenMarker.Egress()
+        self.port.rate_bps, self.port.link_class = RATE, LAST_HOP
+
+    def join(self, now):
+        packet = packet_with(RenMarker.Header)
+        packet.kind, packet.wire_bytes = DATA, WIRE
+        self.part.on_enqueue(self.part, self.port, self.egress, packet, now)
+        self.port.queue_bytes += WIRE
+        return packet
+
+    def leave(self, packet, now):
+        self.port.queue_bytes -= WIRE
+        self.part.on_dequeue(self.part, self.port, self.egress, packet, now)
+        self.port.tx_bytes += WIRE
+        return packet.ren_mark
+
+    def tick(self, now):
+        if self.egress.period_timer_ps <= now:
+            self.egress.period_timer_ps = NEVER
+            self.part.on_period_timer(self.part, self.port, self.egress, now)
+
+
+def period(bench, joins, leaves):
+    """Run one period from 0; return the marks of what leaves in the next."""
+    waiting = [bench.join(0) for _ in range(joins)]
+    for i in range(leaves):
+        bench.leave(waiting.pop(0), i * TICK)
+    bench.tick(RTT)
+    return [bench.leave(packet, RTT) for packet in waiting]
+
+
+@pytest.mark.parametrize("reading", ["literal", "outstanding"])
+def test_queue_beyond_idle_time_is_marked_over(reading):
+    """50 come and 40 go in an RTT: the next 10 are all too many."""
+    assert period(Bench(reading=reading), 50, 40) == [OVER] * 10
+
+
+def test_queue_is_set_off_against_idle_time():
+    """20 wait after 30 of 40 went: 20 - 10 are OVER, the others FULL."""
+    assert period(Bench(), 50, 30) == [OVER] * 10 + [FULL] * 10
+
+
+def test_idle_time_beyond_the_queue_lets_packets_keep_under():
+    bench = Bench(reading="literal")
+    assert period(bench, 20, 15) == [UNDER] * 5
+    assert bench.egress.under == 15  # 25 idle - 5 waiting - 5 used
+
+
+def test_marks_of_the_last_rtt_are_outstanding():
+    bench = Bench()
+    for packet in [bench.join(0) for _ in range(30)]:  # a port that was idle lets 40 through
+        assert bench.leave(packet, 0) == UNDER
+    bench.port.tx_bytes = 20 * WIRE
+    bench.tick(RTT)
+    assert bench.egress.under == 0  # 20 idle, and 30 already told
+
+
+def test_a_switch_only_raises_the_code():
+    bench = Bench()
+    for before, after in ((UNDER, UNDER), (FULL, FULL), (OVER, OVER)):
+        packet = bench.join(0)
+        packet.ren_mark = before
+        assert bench.leave(packet, 0) == after
+
+
+def test_hosts_do_not_mark_and_readings_are_checked():
+    bench = Bench()
+    bench.port.link_class, bench.egress.over = HOST_NIC, 9
+    assert bench.leave(bench.join(0), 0) == UNDER
+    with pytest.raises(ConfigError, match="reading"):
+        RenMarker(reading="other")
+
+
+def bottleneck(reading, rtts=30, burst=40):
+    """Flows with one BDP in flight get a burst of another; return packets in flight and queue at the end."""
+    bench = Bench(reading=reading)
+    queue = deque(bench.join(0) for _ in range(burst))
+    way = deque([1] * 40)  # packets on their way to the port, one step each
+    longest = []
+    for step in range(rtts * 40):
+        now = step * TICK
+        bench.tick(now)
+        for _ in range(way.popleft()):
+            queue.append(bench.join(now))
+        mark = bench.leave(queue.popleft(), now) if queue else FULL + 2
+        way.append({UNDER: 2, FULL: 1, OVER: 0}.get(mark, 0))
+        longest.append(len(queue))
+    return sum(way), longest
+
+
+def test_literal_budgets_mark_the_same_queue_twice():
+    """M-R2: all flows die; with outstanding marks the queue is gone after a few RTTs and the link stays full."""
+    assert bottleneck("literal")[0] == 0
+    for reading in ("outstanding", "packet"):
+        way, queue = bottleneck(reading)
+        assert max(queue[6 * 40 :]) <= 2
+        assert way >= 38
+
+
+def test_marks_reach_the_receiver(engine):
+    """Eight at once: the last hop sees too many, and only it raises codes to OVER."""
+    scheme = line_rate().replace(switch=(RenMarker(base_rtt_ps="5us"),))
+    work = rdmacc.incast(4, "h0", "50kB", hosts=["h1", "h2", "h3", "h4"])
+    watch = rdmacc.probes.field("port", ("s0", "h0"), "over")
+    result = rdmacc.simulate(spokes(["10Gbps"] * 5), work, scheme, engine=engine, probes=[watch])
+    assert (result.flows["status"] == "finished").all()
+    assert result.probes.loc[result.probes["probe"] == watch.name, "value"].max() > 5

@@ -1,0 +1,94 @@
+"""Routing modes: spraying even to the packet or at random, symmetric paths, and link failures (ECMP: test_ecmp.py)."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import rdmacc
+from rdmacc import LinkDown, topology
+from tests.support import check_conservation, line_rate
+
+FABRICS = {
+    "fat_tree": lambda: topology.fat_tree(4),
+    "leaf_spine": lambda: rdmacc.leaf_spine(4, 4, 2),
+    "clos": lambda: topology.clos(2, 2, 2, 2, 2),
+}
+
+
+def sent(result, column="tx_data_packets"):
+    """Return the packets sent by each port that sent any."""
+    counts = result.ports.set_index("port")[column]
+    return {port: int(count) for port, count in counts.items() if count}
+
+
+def spread(engine, routing, packets=400, spines=4, seed=0):
+    """Return the data packets on each uplink of one message, up to the end of its first pass."""
+    graph = rdmacc.leaf_spine(2, spines, 1)
+    work = rdmacc.messages([("h0", "h1", packets * 1000)])
+    scheme = line_rate(routing=routing, nak_interval_ps="1s")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, seed=seed, until="10ms")
+    counts = sent(result)
+    return [counts.get(f"leaf0->spine{i}", 0) for i in range(spines)]
+
+
+def test_round_robin_spraying_is_even_to_the_packet(engine):
+    counts = spread(engine, "spray-round-robin")
+    assert sum(counts) >= 400
+    assert max(counts) - min(counts) <= 1
+
+
+def test_random_spraying_is_uniform(engine):
+    counts = [spread(engine, "spray-random", seed=seed) for seed in range(3)]
+    for found in counts:
+        assert stats.chisquare(found).pvalue > 1e-3
+        assert max(found) - min(found) > 1
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_data_and_acks_of_a_message_share_links_when_routing_is_symmetric(engine, fabric):
+    """One message at a time: each link that carries its data carries its ACKs back, and no other does."""
+    graph = FABRICS[fabric]()
+    hosts = topology.hosts(graph)
+    pairs = list(itertools.permutations(hosts, 2))
+    rng = np.random.default_rng(5)
+    taken = set()
+    for number in rng.choice(len(pairs), size=12, replace=False):
+        work = rdmacc.messages([(*pairs[number], 5000)])
+        result = rdmacc.simulate(graph, work, line_rate(routing="symmetric"), engine=engine, seed=int(number))
+        data, acks = sent(result), sent(result, "tx_control_packets")
+        assert {"->".join(reversed(port.split("->"))) for port in data} == set(acks)
+        assert set(data.values()) == set(acks.values()) == {5}
+        taken.add(tuple(data))
+    assert len(taken) > 6
+
+
+def test_symmetric_paths_spread_over_both_tiers(engine):
+    """Fat tree: the choices of edge and aggregation switch are uniform together, so the tiers are not correlated."""
+    graph = topology.fat_tree(4)
+    hosts = topology.hosts(graph)
+    work = rdmacc.long_flows([(hosts[0], hosts[-1])] * 256, 1000, start=[f"{20 * i}us" for i in range(256)])
+    for routing in ("symmetric", "ecmp"):
+        result = rdmacc.simulate(graph, work, line_rate(routing=routing), engine=engine)
+        up = [count for port, count in sent(result).items() if "->core" in port]
+        assert len(up) == 4
+        assert stats.chisquare(up).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("routing", ["ecmp", "symmetric"])
+def test_messages_recover_from_a_link_failure(engine, routing):
+    """What is under way on the link is lost; the messages go another way and finish."""
+    graph = rdmacc.leaf_spine(2, 2, 8)
+    work = rdmacc.messages([(f"h{i}", f"h{8 + i}", 200_000) for i in range(8)])
+    down = LinkDown(link=("leaf0", "spine0"), at_ps="10us")
+    scheme = line_rate(routing=routing, timeout_ps="100us")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, faults=[down])
+    assert (result.flows["status"] == "finished").all()
+    lost = result.ports.set_index("port")["lost_packets"]
+    assert lost["leaf0->spine0"] > 0
+    assert lost.sum() == lost["leaf0->spine0"] + lost["spine0->leaf0"]
+    assert result.flows["retransmissions"].sum() > 0
+    check_conservation(result)

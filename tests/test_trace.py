@@ -1,0 +1,178 @@
+"""The trace: the same from both engines, every packet accounted for, and the faults that show in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.faults import LinkDown, Loss, Script
+from rdmacc.journeys import find_hops
+
+ENGINES = ["simpy", "compiled"]
+
+
+def run(engine, topology=None, work=None, scheme="line-rate", **options):
+    network = rdmacc.topology.igbn_pair() if topology is None else topology
+    messages = rdmacc.messages([("h0", "h1", "12kB")]) if work is None else work
+    return rdmacc.simulate(network, messages, scheme, engine=engine, trace=True, progress=False, **options)
+
+
+def both(**arguments):
+    """Run on both engines, assert equal traces, and return a result."""
+    one, other = (run(engine, **arguments) for engine in ENGINES)
+    assert len(one.outcome.trace) == len(other.outcome.trace)
+    for name in one.outcome.trace.dtype.names:
+        np.testing.assert_array_equal(one.outcome.trace[name], other.outcome.trace[name], err_msg=name)
+    return one
+
+
+def dropping_tail(limit="5kB"):
+    return rdmacc.scheme("dcqcn", timeout_ps="200us").replace(buffer=rdmacc.DropTail(limit_bytes=limit))
+
+
+LEAF_SPINE = {
+    "topology": rdmacc.leaf_spine(2, 2, 2, rate="100Gbps"),
+    "work": rdmacc.messages([("h0", "h2", "30kB"), ("h1", "h2", "30kB"), ("h3", "h0", "9kB")]),
+}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {},
+        {"faults": [Loss(data=0.05, control=0.05)], "until": "500us"},
+        {"topology": rdmacc.star(4), "work": rdmacc.incast(["h1", "h2", "h3"], "h0", "60kB"), "scheme": "dcqcn"},
+        {**LEAF_SPINE, "scheme": dropping_tail(), "until": "1ms"},
+        {**LEAF_SPINE, "faults": [LinkDown(link=("leaf0", "spine0"), at_ps="2us")], "until": "300us"},
+    ],
+    ids=["lone", "loss", "incast", "drop-tail", "link-down"],
+)
+def test_engines_make_the_same_trace_and_every_packet_has_an_end(case):
+    result = both(**case)
+    trace, hops = result.packet_trace, find_hops(result)
+    assert trace["time_ps"].is_monotonic_increasing
+    what = trace["what"].value_counts()
+    fates = hops["fate"].value_counts()
+    was_sent = hops["sent_ps"].notna()
+    # Each packet that was sent on a link arrives, is lost or is under way; each drop is of a packet.
+    assert what["sent"] == was_sent.sum() == result.counters[["data_packet_hops", "control_packet_hops"]].sum()
+    assert what["arrived"] == fates["arrived"]
+    assert what.get("dropped", 0) == fates.get("lost", 0) + fates.get("dropped", 0)
+    counters = result.counters
+    assert what.get("dropped", 0) == counters["dropped_packets"] + counters["lost_packets"] + counters["pfc_violations"]
+    assert (hops.loc[~was_sent, "fate"] == "dropped").all()
+    if "until" not in case:
+        assert fates.get("under way", 0) == 0
+    # A journey goes on where it has arrived, later.
+    hops = hops.sort_values(["journey", "hop"], kind="stable")
+    before, after = hops.iloc[:-1], hops.iloc[1:]
+    same = before["journey"].to_numpy() == after["journey"].to_numpy()
+    assert (before["peer"].to_numpy()[same] == after["node"].to_numpy()[same]).all()
+    assert (before["fate"].to_numpy()[same] == "arrived").all()
+    begin = after["sent_ps"].fillna(after["end_ps"]).to_numpy(np.int64)
+    assert (begin[same] >= before["end_ps"].to_numpy()[same]).all()
+
+
+def test_a_lone_message_hop_by_hop():
+    result = both(work=rdmacc.messages([("h0", "h1", "2500B")]))
+    hops = find_hops(result)
+    data = hops[hops["kind"] == "data"]
+    assert data[data["hop"] == 0]["sent_ps"].tolist() == [0, 209_600, 419_200]
+    arrivals = data[data["hop"] == 1]["end_ps"].tolist()
+    assert arrivals[0] == 2 * (209_600 + 1_000_000)
+    assert arrivals[2] == result.flows["fct_ps"].iloc[0]
+    assert data["wire_bytes"].tolist().count(548) == 2
+    assert hops[hops["kind"] == "ack"]["psn"].unique().tolist() == [1, 2, 3]
+    assert (hops["fate"] == "arrived").all()
+    assert (hops["nth"] == 1).all()
+
+
+def test_columns_and_names():
+    trace = run("simpy").packet_trace
+    assert list(trace.columns) == [
+        "time_ps", "what", "node", "peer", "kind", "message", "psn", "wire_bytes", "priority", "ce",
+    ]  # fmt: skip
+    assert trace.iloc[0].tolist() == [0, "sent", "h0", "s0", "data", 0, 0, 1048, 3, False]
+
+
+def test_no_trace_is_kept_unless_asked_for():
+    result = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h0", "h1", "1kB")]), "line-rate", engine="simpy")
+    with pytest.raises(ConfigError, match="trace"):
+        _ = result.packet_trace
+    with pytest.raises(ConfigError, match="trace"):
+        find_hops(result)
+
+
+def lost(result):
+    hops = find_hops(result)
+    rows = hops[hops["fate"] == "lost"]
+    return list(zip(rows["kind"], rows["message"], rows["psn"], rows["nth"], strict=True))
+
+
+def test_a_script_loses_exactly_the_transmissions_that_it_names():
+    scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
+    scripts = [Script(message=0, psn=7, nth=nth) for nth in (1, 3)]
+    result = both(scheme=scheme, faults=scripts)
+    assert lost(result) == [("data", 0, 7, 1)]  # sent but twice: there was no third
+    assert (result.flows["status"] == "finished").all()
+    scripts = [Script(message=0, psn=7, nth=nth) for nth in (1, 2, 3)]
+    result = both(scheme=scheme, faults=scripts)
+    assert lost(result) == [("data", 0, 7, nth) for nth in (1, 2, 3)]
+    assert (result.flows["status"] == "finished").all()
+
+
+def test_the_third_transmission_alone():
+    scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
+    # Each loss of packet 5 makes the sender go back and send packet 7 again.
+    scripts = [Script(message=0, psn=5), Script(message=0, psn=5, nth=2), Script(message=0, psn=7, nth=3)]
+    result = both(scheme=scheme, faults=scripts)
+    assert lost(result) == [("data", 0, 5, 1), ("data", 0, 5, 2), ("data", 0, 7, 3)]
+    trace = result.packet_trace
+    sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0") & (trace["psn"] == 7) & (trace["kind"] == "data")]
+    assert len(sent) == 4
+
+
+@pytest.mark.parametrize("kind", ["ack", "nak"])
+def test_a_script_loses_a_reply(kind):
+    scheme = rdmacc.scheme("line-rate", timeout_ps="50us")
+    scripts = [Script(message=0, psn=4), Script(message=0, psn=4, kind=kind)]
+    result = both(scheme=scheme, faults=scripts)
+    assert lost(result) == [("data", 0, 4, 1), (kind, 0, 4, 1)] or kind == "ack"
+    assert (kind, 0, 4, 1) in lost(result)
+    assert len(lost(result)) == 2
+
+
+def test_script_of_another_message_does_nothing():
+    work = rdmacc.messages([("h0", "h1", "4kB"), ("h1", "h0", "4kB")])
+    result = both(work=work, faults=[Script(message=1, psn=2)])
+    assert lost(result) == [("data", 1, 2, 1)]
+
+
+def test_link_down_loses_what_is_on_the_link_and_nothing_passes_it_any_more():
+    at_ps = 3_000_000
+    link = ("leaf0", "spine0")
+    work = rdmacc.messages([("h0", "h2", "100kB"), ("h1", "h3", "100kB")])
+    scheme = rdmacc.scheme("line-rate", timeout_ps="50us")
+    results = {}
+    for name in ("spine0", "spine1"):
+        result = both(
+            topology=LEAF_SPINE["topology"],
+            work=work,
+            scheme=scheme,
+            faults=[LinkDown(link=("leaf0", name), at_ps=at_ps)],
+        )
+        assert (result.flows["status"] == "finished").all()
+        hops = find_hops(result)
+        on_link = hops[
+            ((hops["node"] == "leaf0") & (hops["peer"] == name)) | ((hops["node"] == name) & (hops["peer"] == "leaf0"))
+        ]
+        assert (on_link["sent_ps"].dropna() < at_ps).all()
+        gone = on_link[on_link["fate"].isin(["lost", "dropped"])]
+        assert (gone["end_ps"] == at_ps).all()
+        assert (on_link[on_link["fate"] == "arrived"]["end_ps"] <= at_ps).all()
+        assert len(gone) == result.counters["lost_packets"]
+        results[name] = len(gone)
+    assert sum(results.values()) > 0
+    assert link[1] in results

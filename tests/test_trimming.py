@@ -1,0 +1,137 @@
+"""NDP's payload trimming and Aeolus' selective dropping: on plain records and in the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+import rdmacc
+from rdmacc import Component, probes
+from rdmacc.state import ACCEPT, ACK, CONTROL, DATA, DROP, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL, Packet, Port
+from rdmacc.switch.queueing import Queueing
+from rdmacc.switch.selective_drop import SelectiveDrop
+from rdmacc.switch.trimming import PayloadTrimming
+from tests.support import WIRE, check_conservation, line_rate, packet_with, samples, spokes
+
+
+def data(packet, wire=WIRE):
+    packet.kind, packet.wire_bytes = DATA, wire
+    return packet
+
+
+def trimming_verdict(part, queue, wire=WIRE, full=WIRE, key=1, count=0):
+    port, egress = Port(), PayloadTrimming.Egress()
+    port.queue_bytes, port.link_class, port.chance_key, port.chance_count = queue, LAST_HOP, key, count
+    egress.full_bytes = full
+    packet = data(Packet(), wire)
+    part.on_enqueue(part, port, egress, packet)
+    return packet.verdict
+
+
+@pytest.mark.parametrize(("queued", "is_trimmed"), [(0, False), (7, False), (8, True), (9, True)])
+def test_the_data_queue_holds_eight_full_packets(queued, is_trimmed):
+    assert (trimming_verdict(PayloadTrimming(), queued * WIRE) != ACCEPT) == is_trimmed
+
+
+def test_a_short_packet_takes_its_own_bytes():
+    assert trimming_verdict(PayloadTrimming(), 7 * WIRE + 900, wire=WIRE - 900) == ACCEPT
+    assert trimming_verdict(PayloadTrimming(), 7 * WIRE + 901, wire=WIRE - 900) != ACCEPT
+
+
+def test_the_coin_is_fair():
+    found = [trimming_verdict(PayloadTrimming(), 10**6, count=i) for i in range(4000)]
+    assert set(found) == {TRIM, TRIM_TAIL}
+    assert abs(found.count(TRIM) - 2000) < 4 * 1000**0.5
+    for p, verdict in ((0.0, TRIM), (1.0, TRIM_TAIL)):
+        assert trimming_verdict(PayloadTrimming(tail_probability=p), 10**6) == verdict
+
+
+def test_only_data_at_switches_is_trimmed():
+    part = PayloadTrimming()
+    for kind, where in ((ACK, LAST_HOP), (DATA, HOST_NIC)):
+        port, packet = Port(), data(Packet())
+        port.queue_bytes, port.link_class, packet.kind = 10**6, where, kind
+        part.on_enqueue(part, port, PayloadTrimming.Egress(), packet)
+        assert packet.verdict == ACCEPT
+
+
+def test_incast_is_trimmed_beyond_the_queue(engine):
+    """Fact 3: what does not fit arrives as a header; no data is dropped, and the queue stays within 8 packets."""
+    scheme = line_rate(timeout_ps="50us")
+    scheme = rdmacc.Scheme(
+        name="ndp port", recovery=scheme.recovery, control=scheme.control, switch=PayloadTrimming(),
+        queueing=Queueing(wrr_ratio=10),
+    )  # fmt: skip
+    work = rdmacc.incast(8, "h0", "20kB", hosts=[f"h{i}" for i in range(1, 9)])
+    graph = spokes(["10Gbps"] * 9)
+    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, trace=True)
+    result = simulation.run("40us", progress=False)  # before the first timeout
+    port = result.ports.set_index("port").loc["s0->h0"]
+    assert port["peak_queue_bytes"] == 8 * WIRE
+    assert port["trimmed_packets"] > 8
+    assert port["dropped_packets"] == 0
+    rows = result.packet_trace
+    cut = rows[rows["what"] == "trimmed"]
+    assert (cut["wire_bytes"] == 64).all()
+    assert (cut["priority"] == CONTROL).all()
+    check_conservation(result)
+
+
+@pytest.mark.parametrize(("mtu", "share"), [(9000, 0.0664), (1500, 0.299)])
+def test_share_of_headers_at_ten_to_one(mtu, share):
+    """Fact 1, arithmetic of the weights."""
+    assert 10 * 64 / (10 * 64 + mtu) == pytest.approx(share, abs=5e-4)
+
+
+# Aeolus
+
+
+def drop_verdict(queue, unscheduled=1, kind=DATA, wire=1500, where=LAST_HOP):
+    part, port, packet = SelectiveDrop(), Port(), packet_with(SelectiveDrop.Header)
+    port.queue_bytes, port.link_class = queue, where
+    data(packet, wire).unscheduled = unscheduled
+    packet.kind = kind
+    part.on_enqueue(part, port, packet)
+    return packet.verdict
+
+
+def test_unscheduled_packets_fill_four_packets_of_queue():
+    assert [drop_verdict(1500 * n) for n in range(6)] == [ACCEPT] * 4 + [DROP] * 2
+
+
+def test_scheduled_packets_acks_and_nics_are_spared():
+    assert drop_verdict(10**6, unscheduled=0) == ACCEPT
+    assert drop_verdict(10**6, kind=ACK) == ACCEPT
+    assert drop_verdict(10**6, where=HOST_NIC) == ACCEPT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Burst(Component):
+    """Messages from even hosts are sent without credit."""
+
+    @staticmethod
+    def on_send(message, packet):
+        packet.unscheduled = message.number % 2
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_unscheduled_bursts_do_not_hurt_scheduled_packets(engine, count):
+    """Facts 1 and 2: the burst alone fills K at most; a scheduled flow at line rate beside it loses nothing."""
+    base = line_rate()
+    scheme = rdmacc.Scheme(
+        name="aeolus port", recovery=base.recovery, control=(*base.control, Burst()), switch=SelectiveDrop(),
+        buffer=rdmacc.DropTail(),
+    )  # fmt: skip
+    rows = [(f"h{i + 1}", "h0", 20_000) for i in range(count) if i % 2]
+    rows = [row for pair in zip([("h9", "h10", 1)] * len(rows), rows) for row in pair]  # odd rows burst
+    rows[0] = ("h9", "h0", 20_000)
+    watch = probes.queue("s0", "h0", None)
+    result = rdmacc.simulate(
+        spokes(["10Gbps"] * 11), rdmacc.messages(rows), scheme, engine=engine, until="40us", probes=[watch]
+    )
+    port = result.ports.set_index("port").loc["s0->h0"]
+    assert max(value for _, value in samples(result, watch.name)) <= 6_000 + WIRE * 20
+    assert port["dropped_packets"] > 0
+    assert result.flows["retransmissions"][0] == 0
+    assert result.flows["status"][0] == "finished"
