@@ -1,4 +1,4 @@
-"""The shared buffer: the dynamic threshold of Choudhury and Hahne, tail drop, and that no switch holds more than it has.
+"""The shared buffer: the dynamic threshold of Choudhury and Hahne, tail drop, and no switch holds more than it has.
 
 Theory: n queues under constant overload settle at q = alpha B / (1 + n alpha), leaving B / (1 + n alpha) free.
 """

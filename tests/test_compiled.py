@@ -213,3 +213,22 @@ def test_hooks_show_their_source():
     assert "def on_ack(" in hooks.source
     assert hooks.addresses["on_ack"] != 0
     assert hooks.addresses["on_credit"] == 0
+
+
+def test_deadlines_set_before_the_start_are_kept(engine):
+    """A port's timer armed in on_port and a queue pair's in on_open run on both engines."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    handler = "@staticmethod\n    def on_boost_timer(qp, sender):\n        sender.rate_bps = qp.line_bps\n"
+    program = OWN_PROTOCOL.replace(
+        "        sender.rate_bps = qp.line_bps\n",
+        "        sender.rate_bps = qp.line_bps / 4\n        sender.boost_timer_ps = 5_000_000\n",
+    ).replace("    class Header(Record):", f"    {handler}\n    class Header(Record):")
+    program = program.replace(
+        "        rate_bps = Float()\n", "        rate_bps = Float()\n        boost_timer_ps = Deadline()\n"
+    )
+    exec(program.replace("import Float, Record", "import Deadline, Float, Record"), namespace)
+    probe = rdmacc.probes.rate(0)
+    result = _incast(engine, namespace["scheme"], probes=[probe])
+    changes = result.probes.set_index("time_ps").value
+    assert changes.iloc[0] == 25e9
+    assert changes.loc[5_000_000] == 100e9

@@ -108,7 +108,7 @@ def check_after(result):
                 assert flows["start_ps"][number] >= ended
 
 
-@settings(max_examples=4 * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(scenario=scenarios("pfc"), seed=st.integers(0, 2**31))
 def test_lossless_networks(engine, scenario, seed):
     graph, work, scheme = scenario
@@ -126,7 +126,7 @@ def test_lossless_networks(engine, scenario, seed):
     assert counters.accepted_bytes == counters.sent_bytes - counters.in_flight_bytes
 
 
-@settings(max_examples=4 * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(scenario=scenarios("droptail"), seed=st.integers(0, 2**31))
 def test_lossy_networks(engine, scenario, seed):
     graph, work, scheme = scenario
@@ -138,7 +138,7 @@ def test_lossy_networks(engine, scenario, seed):
     assert result.counters.pfc_pauses == 0
 
 
-@settings(max_examples=4 * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(
     scenario=st.one_of(scenarios("droptail"), scenarios("pfc")),
     seed=st.integers(0, 2**31),

@@ -21,7 +21,16 @@ from rdmacc.records import NEVER
 from rdmacc.state import ACK, NAK, NONE, Message, Packet, QueuePair
 from rdmacc.units import ms, us
 from tests.support import (
-    ACK_WIRE, WIRE, chain, check_conservation, check_finished, dropping, line_rate, samples, spokes, transmission,
+    ACK_WIRE,
+    WIRE,
+    chain,
+    check_conservation,
+    check_finished,
+    dropping,
+    line_rate,
+    samples,
+    spokes,
+    transmission,
 )  # fmt: skip
 
 

@@ -19,7 +19,16 @@ from rdmacc import ConfigError, Pfc, probes
 from rdmacc.switch.buffer import headroom_bytes
 from rdmacc.units import us
 from tests.support import (
-    PFC_WIRE, WIRE, chain, check_finished, line_rate, networks, samples, spokes, transmission, workloads,
+    PFC_WIRE,
+    WIRE,
+    chain,
+    check_finished,
+    line_rate,
+    networks,
+    samples,
+    spokes,
+    transmission,
+    workloads,
 )  # fmt: skip
 
 RESERVE, XON = 4096, 3072

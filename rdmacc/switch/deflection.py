@@ -21,6 +21,11 @@ never deflected and routed up*/down*: in a Clos every shortest path is, from wha
 start in the escape lane. Lanes change one way only, at one switch for all packets of a message, so they stay in order.
 Lanes have separate PFC accounts; to have them share links evenly, as InfiniBand's lanes do, use
 ``Queueing(wrr_ratio=1, wrr_first=DATA_CLASS, wrr_second=ESCAPE)``, else the escape lane goes second.
+
+Limits of the two lanes. The paper's argument is Duato's: a blocked packet can always move to the escape lane. Here a
+packet changes lanes only with its last token, so packets with tokens left can block each other in a circle; and PFC
+accounts a packet at the switch where it changes lanes to the new lane, not to the one that it came by. Where pauses are
+rare neither shows; with buffers so small that most links are paused, runs do deadlock, and say so.
 """
 
 from __future__ import annotations

@@ -110,9 +110,9 @@ class CompiledEngine:
         self._fill_flows()
         self._fill_routes(plan.fabric)
         self._fill_faults()
-        self._open()
         self._fill_watches()
         self._reserve()
+        self._open()
 
     # Building
 
@@ -300,8 +300,8 @@ class CompiledEngine:
         for hook, owner, rows in (("on_open", "qp", self.qps), ("on_port", "port", self.ports)):
             if self._hooks.addresses[hook]:
                 base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
-                params = int(self._memory["params"].ctypes.data)
-                self._call_rows(self._hooks.addresses[hook], params, base, stride, len(rows))
+                address = self._globals.ctypes.data
+                self._call_rows(address, self._hooks.addresses[hook], base, stride, len(rows))
 
     def _fill_watches(self) -> None:
         self._watch_rows = np.zeros(max(1, len(self.plan.watches)), WATCH)
@@ -339,7 +339,9 @@ class CompiledEngine:
             packet_template=default.ctypes.data + start,
         )  # fmt: skip
         self._grow_packets(1024 + 2 * self._fan_in)
-        self._grow_heap(4096 + int(self.globals["reserve_events"]))
+        slots = {kind: int(self.globals[f"n_{kind.lower()}_slots"]) for kind in KINDS}
+        armed = plan.n_qps * (slots["Sender"] + slots["Receiver"]) + len(self.ports) * slots["Egress"]
+        self._grow_heap(4096 + int(self.globals["reserve_events"]) + armed)
         self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(1024 + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)

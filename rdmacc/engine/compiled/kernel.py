@@ -30,6 +30,7 @@ from rdmacc.engine.compiled.rows import (
     watch_at,
 )  # fmt: skip
 from rdmacc.engine.compiled.switches import switch_receive
+from rdmacc.engine.compiled.timers import arm
 from rdmacc.ranks import RANK_SHIFT
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, IDLE, MAC
@@ -230,11 +231,14 @@ def run_kernel(address, until_ps, max_events):
     return reason
 
 
-def call_rows(hook, params, base, stride, count):
+def call_rows(address, hook, base, stride, count):
     """Call on_open or on_port for every row: queue pairs and ports are both passed, a hook takes its own."""
+    g = globals_at(address)
     for number in range(count):
         row = base + number * stride
-        call(hook, params, row, row, 0, 0, 0, 0, 0)
+        due = call(hook, g.params, row, row, 0, 0, 0, 0, 0)
+        if due:
+            arm(g, due, number, 0, 0, number)
 
 
 def fail_port_kernel(address, number):

@@ -1,0 +1,590 @@
+"""DASR: the receiver counts its active senders, tells each its share, and keeps ECN for what is not its own fault.
+
+Theory: Dart, section III. n = |AUSS|, the set of senders with a message in flight; every ACK carries n and the sender
+takes line / n, so all rates are right within one round trip of a sender's first packet. Marks are suppressed while the
+receiver's own link is full (figure 5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import Loss, Scheme, probes
+from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION, Dasr
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.records import NEVER
+from rdmacc.state import ADVERT, NONE, Host, Message, QueuePair
+from rdmacc.units import ms, s, us
+from tests.support import WIRE, check_finished, packet_with, samples, spokes, transmission
+
+LINE = 100e9
+RTT = us(10)
+T = transmission(WIRE, LINE)
+
+
+class Side:
+    """A receiving host with Dasr alone: hands packets to the handlers as an engine does."""
+
+    def __init__(self, **changes):
+        self.params = Dasr(**changes)
+        self.host, self.endpoint = Host(), Dasr.Endpoint()
+        self.host.line_bps, self.host.base_rtt_ps = LINE, RTT
+        self.receivers, self.messages, self.transfers = {}, {}, {}
+
+    def message(self, number, sender, packets=10, group=-1, weight=1.0):
+        """Add a message of a sender."""
+        message = Message()
+        message.number, message.src, message.packets = number, sender, packets
+        message.group, message.weight = group, weight
+        self.receivers.setdefault(sender, Dasr.Receiver())
+        self.messages[number], self.transfers[number] = message, Dasr.Transfer()
+
+    def _of(self, number):
+        message = self.messages[number]
+        return self.receivers[message.src], message, self.transfers[number]
+
+    def data(self, number, now, ce=0, is_new=True, psn=None):
+        """A data packet arrives; return the reply."""
+        receiver, message, transfer = self._of(number)
+        packet, reply = packet_with(Dasr.Header), packet_with(Dasr.Header)
+        packet.wire_bytes, packet.ce = WIRE, ce
+        packet.psn = message.received_packets if psn is None else psn
+        message.received_packets += is_new  # loss recovery runs before
+        self.host.rx_wire_bytes += WIRE
+        self.host.rx_packets += 1
+        Dasr.on_data(
+            self.params, self.host, self.endpoint, receiver, message, transfer, packet, reply, now
+        )  # fmt: skip
+        self.ce = packet.ce
+        return reply
+
+    def announce(self, number, now):
+        receiver, message, transfer = self._of(number)
+        Dasr.on_announce(self.params, self.endpoint, receiver, message, transfer, now)
+
+    def expire(self, sender, now):
+        """The sender's idle timer fires."""
+        receiver = self.receivers[sender]
+        receiver.idle_timer_ps = NEVER
+        Dasr.on_idle_timer(self.endpoint, receiver, now)
+
+    @property
+    def n(self):
+        return self.endpoint.auss_n
+
+
+# The set of active senders
+
+
+def test_a_sender_counts_from_its_first_to_its_last_packet():
+    side = Side()
+    side.message(0, sender=1, packets=3)
+    assert [side.data(0, now).auss_n for now in range(3)] == [1, 1, 1]  # the last ACK still counts it
+    assert side.n == 0
+    assert side.endpoint.auss_weight == 0.0
+    assert side.receivers[1].idle_timer_ps == NEVER
+
+
+def test_a_message_of_one_packet_is_counted_in_its_own_ack():
+    side = Side()
+    side.message(0, sender=1)
+    side.message(1, sender=2, packets=1)
+    side.data(0, 0)
+    reply = side.data(1, 1)
+    assert (reply.auss_n, reply.share) == (2, 0.5)
+    assert side.n == 1
+    assert side.data(0, 2).auss_n == 1
+
+
+def test_overlapping_messages_of_a_sender_count_once():
+    side = Side()
+    side.message(0, sender=1, packets=3)
+    side.message(1, sender=1, packets=3)
+    side.message(2, sender=2, packets=3)
+    counts = []
+    for now, number in enumerate([0, 1, 2, 0, 0, 1, 1, 2, 2]):
+        side.data(number, now)
+        counts.append(side.n)
+    assert counts == [1, 1, 2, 2, 2, 2, 1, 1, 0]
+
+
+def test_duplicates_count_nothing():
+    """Copies of the first packet, and copies that come after the message has ended."""
+    side = Side()
+    side.message(0, sender=1, packets=2)
+    side.data(0, 0)
+    assert [side.data(0, 1, is_new=False, psn=0).auss_n for _ in range(3)] == [1, 1, 1]
+    side.data(0, 2)
+    assert side.n == 0
+    reply = side.data(0, 3, is_new=False, psn=0)
+    assert (side.n, reply.auss_n, reply.share) == (0, 0, 1.0)
+
+
+def test_weights_are_shares():
+    side = Side()
+    for number, weight in ((0, 1.0), (1, 3.0), (2, 4.0)):
+        side.message(number, sender=number, weight=weight)
+        side.data(number, number)
+    assert [side.data(number, 10).share for number in range(3)] == [1 / 8, 3 / 8, 4 / 8]
+
+
+def test_an_idle_sender_leaves_the_set():
+    """After 2 s without a packet, counted from its last one; what comes later counts as a start."""
+    side = Side()
+    side.message(0, sender=1)
+    side.data(0, us(5))
+    timer = side.receivers[1].idle_timer_ps
+    assert timer == us(5) + s(2)
+    side.data(0, s(1))
+    side.expire(1, timer)  # it has sent since: the timer moves
+    assert side.n == 1
+    assert side.receivers[1].idle_timer_ps == s(3)
+    side.expire(1, s(3))
+    assert (side.n, side.endpoint.auss_weight, side.receivers[1].idle_timer_ps) == (0, 0.0, NEVER)
+    assert side.data(0, s(4)).auss_n == 1
+    assert side.n == 1
+    for now in range(7):
+        side.data(0, s(4) + now)
+    assert side.n == 0
+
+
+def test_an_evicted_sender_with_two_messages_leaves_once_and_returns_by_either():
+    side = Side()
+    for number in (0, 1):
+        side.message(number, sender=1, packets=3)
+        side.data(number, 0)
+    side.expire(1, s(2))
+    assert side.n == 0
+    side.data(1, s(3))
+    assert side.n == 1
+    side.data(1, s(3))  # message 1 ends; message 0 was not seen since the eviction
+    assert side.n == 0
+
+
+def test_an_announced_sender_counts_before_its_first_packet():
+    side = Side(announced_idle_ps="1ms")
+    for number in range(4):
+        side.message(number, sender=number, group=7)
+    side.data(0, 0)
+    assert side.host.announce == 1
+    for number in range(4):
+        side.announce(number, 0)
+    assert side.n == 4
+    assert side.data(0, 1).auss_n == 4
+    side.host.announce = 0
+    side.data(1, 2)  # announced: its first packet is not a second start, and announces nothing again
+    assert (side.n, side.host.announce) == (4, 0)
+
+
+def test_an_announced_sender_that_sends_nothing_leaves():
+    side = Side(announced_idle_ps="1ms", idle_ps="2s")
+    side.message(0, sender=1, group=0)
+    side.announce(0, us(3))
+    assert side.receivers[1].idle_timer_ps == us(3) + ms(1)
+    side.expire(1, us(3) + ms(1))
+    assert side.n == 0
+
+
+def test_the_shorter_of_the_two_idle_times_counts():
+    """An announcement waits 2 s; once packets come they count for 1 ms only, and the timer moves forward."""
+    side = Side(announced_idle_ps="2s", idle_ps="1ms")
+    side.message(0, sender=1, group=0)
+    side.announce(0, 0)
+    assert side.receivers[1].idle_timer_ps == s(2)
+    side.data(0, us(10))
+    assert side.receivers[1].idle_timer_ps == us(10) + ms(1)
+
+
+def test_no_look_ahead_no_announcement():
+    side = Side(look_ahead=False)
+    side.message(0, sender=1, group=7)
+    side.data(0, 0)
+    assert side.host.announce == 0
+
+
+def test_only_senders_in_the_set_get_adverts():
+    side = Side()
+    side.message(0, sender=1)
+    side.message(1, sender=2)
+    side.data(0, 0)
+    for sender, kind in ((1, ADVERT), (2, NONE)):
+        reply = packet_with(Dasr.Header)
+        Dasr.on_advertise(side.endpoint, side.receivers[sender], reply)
+        assert reply.kind == kind
+
+
+@given(
+    events=st.lists(
+        st.one_of(st.tuples(st.just("data"), st.integers(0, 7)), st.tuples(st.just("idle"), st.integers(0, 3))),
+        max_size=80,
+    ),
+    announced=st.booleans(),
+)
+def test_the_set_is_the_senders_with_open_messages(events, announced):
+    """Any order of packets of 8 messages of 4 senders, evictions included, against a plain set."""
+    side, opened, ended = Side(), set(), set()
+    for number in range(8):
+        side.message(number, sender=number % 4, packets=4, group=0, weight=1.0 + number % 4)
+    for now, (what, number) in enumerate(events):
+        if what == "data":
+            is_new = number not in ended
+            side.data(number, now, is_new=is_new)
+            if is_new:
+                opened.add(number)
+            if side.messages[number].received_packets == 4:
+                opened.discard(number)
+                ended.add(number)
+            if announced and side.host.announce:
+                side.host.announce = 0
+                for other in range(8):
+                    if side.transfers[other].phase == 0:
+                        opened.add(other)
+                    side.announce(other, now)
+        else:
+            side.receivers[number].expires_ps = min(side.receivers[number].expires_ps, now)
+            side.expire(number, now)
+            opened -= {message for message in opened if message % 4 == number}
+        senders = {message % 4 for message in opened}
+        assert side.n == len(senders)
+        assert side.endpoint.auss_weight == pytest.approx(sum(1.0 + sender for sender in senders))
+        for sender in range(4):
+            receiver = side.receivers[sender]
+            assert (receiver.open_messages > 0) == (sender in senders)
+            assert (receiver.idle_timer_ps < NEVER) == (sender in senders)
+
+
+# The state machine of figure 5
+
+
+def feed(side, count, spacing, ce, start):
+    """Deliver packets of an endless message; return the time of the last."""
+    for i in range(count):
+        side.data(0, start + i * spacing, ce=ce)
+    return start + (count - 1) * spacing
+
+
+def machine(**changes):
+    side = Side(**changes)
+    side.message(0, sender=1, packets=10**9)
+    return side
+
+
+@pytest.mark.parametrize(
+    ("spacing", "ce", "state"),
+    [
+        (T, 0, NO_CONGESTION),
+        (4 * T, 0, NO_CONGESTION),
+        (T, 1, RECEIVER_CONGESTION),
+        (T * 100 // 96, 1, RECEIVER_CONGESTION),  # 0.96 of the line is "equal"
+        (T * 100 // 90, 1, NON_RECEIVER_CONGESTION),
+        (4 * T, 1, NON_RECEIVER_CONGESTION),
+    ],
+)
+def test_states_by_marks_and_throughput(spacing, ce, state):
+    side = machine()
+    feed(side, 400, spacing, ce, start=T)
+    assert side.endpoint.congestion == state
+
+
+def test_marks_are_suppressed_only_in_receiver_congestion():
+    side = machine()
+    feed(side, 200, T, 1, start=T)
+    assert (side.endpoint.congestion, side.ce) == (RECEIVER_CONGESTION, 0)
+    side = machine()
+    feed(side, 200, 3 * T, 1, start=T)
+    assert (side.endpoint.congestion, side.ce) == (NON_RECEIVER_CONGESTION, 1)
+
+
+def test_n_is_one_in_non_receiver_congestion():
+    side = machine()
+    side.message(1, sender=2, packets=10**9)
+    side.data(1, 0)
+    now = feed(side, 200, 3 * T, 1, start=T)
+    reply = side.data(0, now + 3 * T, ce=1)
+    assert (side.n, reply.auss_n, reply.share) == (2, 1, 1.0)
+    side = machine()
+    side.message(1, sender=2, packets=10**9)
+    side.data(1, 0)
+    now = feed(side, 200, T, 1, start=T)
+    reply = side.data(0, now + T, ce=1)
+    assert (reply.auss_n, reply.share) == (2, 0.5)
+
+
+def test_non_receiver_congestion_ends_50_us_after_the_last_mark():
+    side = machine()
+    now = feed(side, 100, 3 * T, 1, start=T)
+    states = []
+    for i in range(1, 60):
+        side.data(0, now + us(i), ce=0)
+        states.append(side.endpoint.congestion)
+    assert states == [NON_RECEIVER_CONGESTION] * 49 + [NO_CONGESTION] * 10
+
+
+def test_from_non_receiver_to_receiver_congestion_when_the_line_fills():
+    side = machine()
+    now = feed(side, 100, 3 * T, 1, start=T)
+    assert side.endpoint.congestion == NON_RECEIVER_CONGESTION
+    feed(side, 400, T, 1, start=now + T)
+    assert side.endpoint.congestion == RECEIVER_CONGESTION
+
+
+def test_a_burst_after_idling_is_not_taken_for_non_receiver_congestion():
+    """Throughput counts from the first packet after the idle time, not over the empty window before."""
+    side = machine()
+    now = feed(side, 100, T, 0, start=T)
+    states = set()
+    for i in range(100):
+        side.data(0, now + ms(1) + i * T, ce=1)
+        states.add(side.endpoint.congestion)
+    assert states == {RECEIVER_CONGESTION}
+
+
+# The sender
+
+
+def make_sender(line=LINE, peer=LINE):
+    qp, sender = QueuePair(), Dasr.Sender()
+    qp.line_bps, qp.peer_line_bps = line, peer
+    Dasr.on_open(qp, sender)
+    return qp, sender
+
+
+def shared(share):
+    packet = packet_with(Dasr.Header)
+    packet.share = share
+    return packet
+
+
+@pytest.mark.parametrize(("line", "peer", "rate"), [(100e9, 100e9, 25e9), (10e9, 100e9, 10e9), (100e9, 40e9, 10e9)])
+def test_the_rate_is_the_share_of_the_receivers_line(line, peer, rate):
+    qp, sender = make_sender(line, peer)
+    assert sender.rate_bps == line
+    Dasr.on_ack(qp, sender, shared(0.25))
+    assert sender.rate_bps == rate
+    Dasr.on_ack(qp, sender, shared(1.0))
+    assert sender.rate_bps == min(line, peer)
+
+
+def test_messages_start_at_line_rate_unless_told_otherwise():
+    qp, sender = make_sender()
+    Dasr.on_ack(qp, sender, shared(0.1))
+    qp.active_messages = 2
+    Dasr.on_start(qp, sender)
+    assert sender.rate_bps == 0.1 * LINE  # others are under way: the share holds
+    qp.active_messages = 1
+    Dasr.on_start(qp, sender)
+    assert sender.rate_bps == LINE
+    qp.active_messages = 0
+    Dasr.on_advert(qp, sender, shared(0.2))
+    qp.active_messages = 1
+    Dasr.on_start(qp, sender)
+    assert sender.rate_bps == 0.2 * LINE  # look-ahead told it before it began
+    Dasr.on_start(qp, sender)
+    assert sender.rate_bps == LINE  # once
+
+
+def test_the_announcement_has_its_size():
+    """2 B for each sender, in the first packet of a group's message: 20 senders and 2 kB are 2 %."""
+    params, message, packet = Dasr(), Message(), packet_with(Dasr.Header)
+    message.group, message.group_size = 3, 20
+    for psn, expected in ((0, 1088), (1, 1048)):
+        packet.wire_bytes, packet.psn = 1048, psn
+        Dasr.on_send(params, message, packet)
+        assert packet.wire_bytes == expected
+    message.group, packet.psn, packet.wire_bytes = -1, 0, 1048
+    Dasr.on_send(params, message, packet)
+    assert packet.wire_bytes == 1048
+
+
+# In the simulator
+
+
+def without_dcqcn(**changes):
+    """Return DASR alone, without marks."""
+    return Scheme(name="dasr only", recovery=GoBackN(), control=(Dasr(**changes),))
+
+
+def rates(result, flow):
+    return samples(result, f"rate {flow}")
+
+
+def value_at(pairs, now):
+    return [value for at, value in pairs if at <= now][-1]
+
+
+def test_two_senders_have_half_the_line_within_one_round_trip(engine):
+    """Flow 1 joins at 50 us: from its first packet at the receiver to both rates at the half, at most one RTT."""
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "10MB", start=["0us", "50us"])
+    watch = [probes.rate(0), probes.rate(1), probes.field("host", "h0", "Dasr.auss_n")]
+    graph = rdmacc.star(3)
+    result = rdmacc.simulate(graph, work, without_dcqcn(), engine=engine, until="80us", probes=watch)
+    joined = next(at for at, value in samples(result, "Dasr.auss_n h0") if value == 2)
+    # The packet of h2 meets at most two of h1's at the switch.
+    first_packet = us(50) + 2 * (T + us(1))
+    assert first_packet <= joined <= first_packet + 2 * T
+    rtt = int(result.plan.qp_base_rtt_ps[0])
+    for flow in (0, 1):
+        assert value_at(rates(result, flow), joined) == LINE
+        halved = next(at for at, value in rates(result, flow) if value == LINE / 2)
+        assert joined < halved <= joined + rtt
+        assert {value for _, value in rates(result, flow)} == {LINE, LINE / 2}
+    # Exactly: the ACK of the first packet takes the way back.
+    back = 2 * (transmission(64, LINE) + us(1))
+    assert next(at for at, value in rates(result, 1) if value == LINE / 2) == joined + back
+
+
+@pytest.mark.parametrize("n", [2, 4, 10])
+def test_n_senders_have_an_nth(engine, n):
+    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, n + 1)], "10MB")
+    watch = [probes.rate(flow) for flow in range(n)]
+    graph = rdmacc.star(n + 1)
+    result = rdmacc.simulate(graph, work, without_dcqcn(), engine=engine, until="50us", probes=watch)
+    assert [rates(result, flow)[-1][1] for flow in range(n)] == pytest.approx([LINE / n] * n)
+    assert result.ports.set_index("port")["queue_bytes"]["s0->h0"] < 2 * n * 27 * WIRE
+
+
+def test_the_rate_returns_when_the_other_has_finished(engine):
+    work = rdmacc.messages([("h1", "h0", "1MB"), ("h2", "h0", "50kB", "20us")])
+    watch = [probes.rate(0), probes.field("host", "h0", "Dasr.auss_n")]
+    result = rdmacc.simulate(rdmacc.star(3), work, without_dcqcn(), engine=engine, probes=watch)
+    check_finished(result)
+    assert [value for _, value in rates(result, 0)] == [LINE, LINE / 2, LINE]
+    assert [value for _, value in samples(result, "Dasr.auss_n h0")] == [0, 1, 2, 1, 0]
+    gone = result.flows["start_ps"][1] + result.flows["fct_ps"][1]
+    back = rates(result, 0)[-1][0]
+    # M-D1: it learns with its next ACK: one way back, behind at most n packets of 1 / n spacing.
+    assert gone < back <= gone + result.plan.qp_base_rtt_ps[0] + 3 * T
+
+
+def test_overlapping_messages_of_one_sender_share_its_queue_pair(engine):
+    """n stays 1 through three messages of one sender; their rate is the line, one after the other."""
+    work = rdmacc.messages([("h1", "h0", "100kB"), ("h1", "h0", "100kB", "1us"), ("h1", "h0", "100kB", "2us")])
+    watch = [probes.field("host", "h0", "Dasr.auss_n")]
+    result = rdmacc.simulate(rdmacc.star(2), work, without_dcqcn(), engine=engine, probes=watch)
+    assert [value for _, value in samples(result, "Dasr.auss_n h0")] == [0, 1, 0, 1, 0, 1, 0]
+    ends = result.flows["start_ps"] + result.flows["fct_ps"]
+    assert ends.tolist() == [us(2) + (101 + 100 * i) * T for i in range(3)]
+
+
+def test_weights_in_the_simulator(engine):
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "10MB").assign(weight=[1.0, 3.0])
+    watch = [probes.rate(0), probes.rate(1)]
+    graph = rdmacc.star(3)
+    result = rdmacc.simulate(graph, work, without_dcqcn(), engine=engine, until="50us", probes=watch)
+    assert [rates(result, flow)[-1][1] for flow in (0, 1)] == [LINE / 4, 3 * LINE / 4]
+
+
+def test_look_ahead_throttles_at_the_first_packet(engine):
+    """The group's first message announces all four: a long flow backs off before the others' packets come."""
+    others = [(f"h{i}", "h0", "50kB", f"{40 + i}us", 0) for i in (2, 3, 4, 5)]
+    work = rdmacc.messages([("h1", "h0", "5MB"), *others])
+    watch = [probes.rate(0), probes.field("host", "h0", "Dasr.auss_n")]
+    found = {}
+    for look_ahead in (True, False):
+        scheme = without_dcqcn(look_ahead=look_ahead)
+        result = rdmacc.simulate(rdmacc.star(6), work, scheme, engine=engine, until="60us", probes=watch)
+        counts = [int(value) for _, value in samples(result, "Dasr.auss_n h0")]
+        found[look_ahead] = counts, [round(LINE / value) for _, value in rates(result, 0)]
+    assert found[True][0][:3] == [0, 1, 5]
+    assert found[True][1][:2] == [1, 5]
+    assert found[False][0][:6] == [0, 1, 2, 3, 4, 5]
+    assert found[False][1][:5] == [1, 2, 3, 4, 5]
+
+
+def test_an_announced_sender_starts_at_its_share(engine):
+    """Its advert comes before its start; without look-ahead it starts at line rate."""
+    work = rdmacc.messages([("h1", "h0", "50kB", 0, 0), ("h2", "h0", "50kB", "10us", 0)])
+    for look_ahead, first_rate in ((True, LINE / 2), (False, LINE)):
+        scheme = without_dcqcn(look_ahead=look_ahead)
+        simulation = rdmacc.Simulation(rdmacc.star(3), work, scheme, engine=engine, probes=[probes.rate(1)])
+        result = simulation.run("10.001us")
+        assert rates(result, 1)[-1][1] == first_rate
+        assert result.counters.adverts == (2 if look_ahead else 0)
+
+
+def test_incast_without_marks_never_reaches_dcqcn(engine):
+    """Receiver congestion: the queue marks, the receiver suppresses, no CNP is sent; DCQCN alone would send some."""
+    graph = rdmacc.star(9, rate="10Gbps", delay="5us")
+    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, 9)], "500kB")
+    dasr = rdmacc.simulate(graph, work, "dasr", engine=engine)
+    check_finished(dasr)
+    assert dasr.counters.marks_last_hop > 100
+    assert dasr.counters.cnps == 0
+    dcqcn = rdmacc.simulate(graph, work, Scheme(control=(Dcqcn(),), switch=dasr.plan.scheme.switch), engine=engine)
+    assert dcqcn.counters.cnps > 0
+    assert dasr.flows["fct_ps"].max() < dcqcn.flows["fct_ps"].max()
+
+
+def test_congestion_inside_the_network_is_left_to_dcqcn(engine):
+    """Two flows to different receivers meet on a slower link: marks, no full receiver, CNPs."""
+    graph = rdmacc.dumbbell(2, 2, rate="10Gbps", bottleneck_rate="10Gbps")
+    work = rdmacc.long_flows([("h0", "h2"), ("h1", "h3")], "2MB")
+    watch = [probes.field("host", "h2", "Dasr.congestion"), probes.rate(0)]
+    result = rdmacc.simulate(graph, work, "dasr", engine=engine, probes=watch)
+    check_finished(result)
+    states = {int(value) for _, value in samples(result, "Dasr.congestion h2")}
+    assert NON_RECEIVER_CONGESTION in states
+    assert result.counters.marks_in_network > 0
+    assert result.counters.cnps > 0
+    assert min(value for _, value in rates(result, 0)) <= 5e9
+
+
+def test_source_congestion_is_marked_at_the_nic(engine):
+    """One host sends to 24 others at once: each share is a line, their sum is not; the NIC's queue marks."""
+    graph = rdmacc.star(25, rate="10Gbps", delay="5us")
+    work = rdmacc.long_flows([("h0", f"h{i}") for i in range(1, 25)], "200kB")
+    result = rdmacc.simulate(graph, work, "dasr", engine=engine)
+    check_finished(result)
+    assert result.counters.marks_host_nic > 0
+    assert result.counters.marks_last_hop == 0
+    assert result.counters.cnps > 0
+
+
+def test_the_slower_of_dasr_and_dcqcn_wins(engine):
+    graph = rdmacc.dumbbell(2, 2, rate="10Gbps")
+    work = rdmacc.long_flows([("h0", "h2"), ("h1", "h3")], "1MB")
+    fields = ("rate_bps", "Dasr.rate_bps", "Dcqcn.rate_bps")
+    watch = [probes.field("flow", 0, name, "1us") for name in fields]
+    result = rdmacc.simulate(graph, work, "dasr", engine=engine, until="500us", probes=watch)
+    both, dasr, dcqcn = (np.array([value for _, value in samples(result, f"{name} 0")]) for name in fields)
+    assert (both == np.minimum(dasr, dcqcn)).all()
+    assert (dcqcn < dasr).any()
+
+
+def test_losses_do_not_confuse_the_count(engine):
+    """Retransmitted first and last packets, lost ACKs: in the end nobody is counted."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, 6)], "h0", "30kB", jitter="5us")
+    scheme = without_dcqcn()
+    scheme = scheme.replace(timeout_ps="100us", nak_interval_ps="10us")
+    for seed in range(4):
+        result = rdmacc.simulate(
+            rdmacc.star(6), work, scheme, engine=engine, seed=seed, faults=[Loss(data=0.05, control=0.05)],
+            probes=[probes.field("host", "h0", "Dasr.auss_n"), probes.field("host", "h0", "Dasr.auss_weight")],
+        )  # fmt: skip
+        check_finished(result)
+        assert result.counters.retransmissions > 0
+        counts = [value for _, value in samples(result, "Dasr.auss_n h0")]
+        assert counts[-1] == 0
+        assert max(counts) == 5
+        assert samples(result, "Dasr.auss_weight h0")[-1][1] == 0.0
+
+
+def test_a_sender_that_falls_silent_is_evicted(engine):
+    """Its link dies in the middle of a message: 1 ms later the other has the whole line again."""
+    graph = spokes(["100Gbps", "100Gbps", "100Gbps"])
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "25MB")
+    watch = [probes.rate(0), probes.field("host", "h0", "Dasr.auss_n")]
+    faults = [rdmacc.faults.LinkDown(link=("h2", "s0"), at_ps="50us")]
+    result = rdmacc.simulate(
+        graph, work, without_dcqcn(idle_ps="1ms"), engine=engine, until="1.2ms", probes=watch, faults=faults
+    )
+    evicted = samples(result, "Dasr.auss_n h0")[-1]
+    assert evicted[1] == 1
+    assert us(1050) <= evicted[0] <= us(1060)
+    assert rates(result, 0)[-1][1] == LINE
+    assert rates(result, 0)[-2][1] == LINE / 2
