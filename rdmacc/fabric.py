@@ -165,7 +165,8 @@ class Fabric:
         ConfigError
             If no link joins them.
         """
-        if node in self.index and peer in self.index:
+        is_known = isinstance(node, Hashable) and isinstance(peer, Hashable)
+        if is_known and node in self.index and peer in self.index:
             here = self.index[node]
             low, high = self.node_first_port[here : here + 2]
             found = low + int(np.searchsorted(self.port_peer[low:high], self.index[peer]))

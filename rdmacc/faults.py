@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from rdmacc.errors import ConfigError
@@ -10,6 +10,11 @@ from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
 from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Clocks", "Fault", "LinkDown", "Loss", "Script"]
+
+
+def _check_link(field: str, link: object) -> None:
+    if not isinstance(link, tuple) or len(link) != 2:
+        raise ConfigError(field, link, "a pair of node names for each link, such as ('h0', 's0')")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +38,11 @@ class Loss:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
                 raise ConfigError(f"Loss.{name}", value, "a probability, from 0 to 1")
+        if self.links is not None:
+            if isinstance(self.links, str) or not isinstance(self.links, Iterable):
+                raise ConfigError("Loss.links", self.links, "a list of links")
+            for link in self.links:
+                _check_link("Loss.links", link)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +98,7 @@ class LinkDown:
     at_ps: Quantity
 
     def __post_init__(self) -> None:
+        _check_link("LinkDown.link", self.link)
         object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps"))
 
     @property

@@ -6,7 +6,7 @@ thresholds, keys of the streams of chance, and the order of simultaneous events.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.fabric import Fabric
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
-from rdmacc.records import Field
+from rdmacc.records import NEVER, Field
 from rdmacc.scheme import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
@@ -141,6 +141,9 @@ def make_plan(
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("seed", seed, "a whole number, at least 0")
     seed = int(seed)
+    for name, value in (("probes", probes), ("faults", faults)):
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     frame = workloads.validate(workload, fabric)
     node_of = pd.Series(fabric.index)
@@ -150,7 +153,10 @@ def make_plan(
     packets = -(-size // scheme.payload_bytes)
     if packets.max() >= 2**31:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
-    group = frame["group"].fillna(-1).to_numpy(np.int64)
+    start_ps = frame["start_ps"].to_numpy(np.int64)
+    if start_ps.max() >= NEVER:
+        raise ConfigError("start_ps", int(start_ps.max()), f"less than 2**62 ps, {NEVER // 86_400 // 10**12} days")
+    group = pd.factorize(frame["group"], sort=True)[0].astype(np.int64)  # 0, 1, ...; -1 for none
     announced = pd.Series(1, index=range(len(group))).groupby([group, dst]).transform("size").to_numpy(np.int64)
     group_size = np.where(group >= 0, announced, 1)
     waits_for, dependents = _dependencies(frame)
@@ -171,7 +177,7 @@ def make_plan(
         fabric.port(*down.link)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
-        src=src, dst=dst, size_bytes=size, start_ps=frame["start_ps"].to_numpy(np.int64), group=group,
+        src=src, dst=dst, size_bytes=size, start_ps=start_ps, group=group,
         group_size=group_size, packets=packets, weight=frame["weight"].to_numpy(np.float64), qp=qp,
         waits_for=waits_for, dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
@@ -335,10 +341,12 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
                 record = component.record(kind)
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
+    options = [option for option in options if option[3].length == 0]
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)
-    known = sorted({field.name for *_, field in options})
+    parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
+    known = sorted({field.name for *_, field in options} or parts)
     raise ConfigError(f"field of probe {probe.name!r}", probe.field, f"one of {', '.join(known)}")
 
 
@@ -348,9 +356,10 @@ def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "a pair (from, to) of node names")
         return fabric.port(*probe.at)
     if probe.place == "host":
-        if probe.at not in fabric.index or not fabric.is_host[fabric.index[probe.at]]:
+        node = fabric.index.get(probe.at, -1) if isinstance(probe.at, Hashable) else -1
+        if node < 0 or not fabric.is_host[node]:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "the name of a host")
-        return fabric.index[probe.at]
+        return node
     at: Any = probe.at
     if isinstance(at, bool) or not isinstance(at, int | np.integer) or not 0 <= at < n_messages:
         raise ConfigError(f"at of probe {probe.name!r}", probe.at, f"a row of the workload, 0 to {n_messages - 1}")

@@ -181,7 +181,7 @@ def scheme(name: str, **changes: Any) -> Scheme:
     >>> scheme("dcqcn", cnp_interval_ps="4us").control[0].cnp_interval_ps
     4000000
     """
-    if name not in SCHEMES:
+    if not isinstance(name, str) or name not in SCHEMES:
         raise ConfigError("scheme", name, f"one of {', '.join(SCHEMES)}, or a Scheme")
     return SCHEMES[name]().replace(**changes)
 

@@ -111,8 +111,9 @@ class Simulation:
             If messages are unfinished and nothing is left that could finish them.
         """
         until_ps = NEVER if until is None else time_ps(until, field="until")
-        if until is not None and until_ps < self.now_ps:
-            raise ConfigError("until", until, f"a time that is not past; the simulation is at {self.now_ps} ps")
+        if until is not None and not self.now_ps <= until_ps < NEVER:
+            allowed = f"a time that is not past and less than 2**62 ps; the simulation is at {self.now_ps} ps"
+            raise ConfigError("until", until, allowed)
         begin = time.perf_counter()
         bar = self._progress_bar(until_ps, progress)
         try:

@@ -68,11 +68,12 @@ def draw(number: int) -> Scenario:
     workload = _workload(rng, hosts)
     scheme = _scheme(rng)
     faults = _faults(rng, topology, len(workload))
-    # Spraying reorders packets, which go-back-N takes for losses.
-    lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc) or scheme.routing.startswith("spray")
+    # What drops, trims or reorders packets keeps go-back-N going back: such runs are cut short.
+    lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc)
     until = "1ms" if lossy or rng.random() < 0.2 else None
-    if scheme.routing.startswith("spray"):  # and goes back all the time
-        until = "100us"
+    reorders = scheme.routing.startswith("spray")
+    if reorders or any(not isinstance(part, rdmacc.Red) for part in scheme.switch):
+        until = "100us" if reorders else "500us"
     seed, probes = int(rng.integers(100)), _probes(rng, topology, len(workload))
     return Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
 

@@ -9,8 +9,8 @@ from rdmacc.engine.compare import differences, first_difference
 from rdmacc.errors import SimulationError
 from tests.scenarios import Scenario, draw
 
-BATCHES = 10
-PER_BATCH = 20
+BATCHES = 40
+PER_BATCH = 5
 
 
 def run(scenario: Scenario, engine: str) -> tuple[str, object]:

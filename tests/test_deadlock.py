@@ -1,65 +1,292 @@
-"""PFC deadlocks: a circle of full buffers is found, named and never waited for."""
+"""PFC deadlocks: found, reported with the ports that wait on each other, never waited for, and never invented.
+
+Theory: a deadlock needs a cyclic buffer dependency. In a ring of switches in which every host sends two hops
+clockwise, each link carries what the next one must take; with small buffers each switch pauses the one before. Without
+a cycle (trees, up-down routes) there is no deadlock, however long a pause lasts.
+"""
 
 from __future__ import annotations
 
+import itertools
+
 import networkx as nx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc.topology import add_host, add_link, add_switch
+from rdmacc import Component, DeadlockError, Pfc, Scheme, StalledError, probes, topology
+from rdmacc.engine.deadlock import find_deadlock
+from rdmacc.engine.outcome import PfcState
+from rdmacc.plan import make_plan
+from rdmacc.records import Int, Record
+from rdmacc.state import DATA_CLASS
+from rdmacc.switch.buffer import headroom_bytes
+from rdmacc.units import ms, us
+from tests.support import WIRE, check_conservation, check_finished, line_rate, spokes
+
+SCHEMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"]
 
 
-def ring(switches: int = 4, buffer: str = "150kB") -> nx.Graph:
-    """Return switches in a ring, a host at each: two hops clockwise or counter-clockwise are equally short."""
-    graph = nx.Graph(name="ring")
-    for i in range(switches):
-        add_switch(graph, f"s{i}", buffer)
-        add_host(graph, f"h{i}")
-        add_link(graph, f"h{i}", f"s{i}", "100Gbps", "100ns")
-    for i in range(switches):
-        add_link(graph, f"s{i}", f"s{(i + 1) % switches}", "25Gbps", "100ns")
+class Closed(Component):
+    """A sender that may send nothing."""
+
+    class Sender(Record):
+        """A window of nothing."""
+
+        window_bytes = Int(1)
+
+    @staticmethod
+    def on_open(sender):
+        sender.window_bytes = 0
+
+
+def ring(n, pool=10_000, rate="10Gbps", host_rate="10Gbps"):
+    """Return n switches in a circle, each with a host; `pool` bytes to share beyond reserves and headrooms."""
+    graph = nx.Graph(name=f"ring({n})")
+    for i in range(n):
+        topology.add_host(graph, f"h{i}")
+        topology.add_switch(graph, f"s{i}", 1)
+    for i in range(n):
+        topology.add_link(graph, f"h{i}", f"s{i}", host_rate, "1us")
+        topology.add_link(graph, f"s{i}", f"s{(i + 1) % n}", rate, "1us")
+    for i in range(n):
+        links = graph.adj[f"s{i}"].values()
+        need = sum(4096 + headroom_bytes(link["rate_bps"], link["delay_ps"], WIRE) for link in links)
+        graph.nodes[f"s{i}"]["buffer_bytes"] = need + pool
     return graph
 
 
-def clockwise(switches: int, size: str) -> object:
-    """Return messages that each go (switches - 1) // 2 hops on, all the same way round."""
-    hops = (switches - 1) // 2
-    return rdmacc.messages([(f"h{i}", f"h{(i + hops) % switches}", size) for i in range(switches)])
+def clockwise(n, hops, size="2MB"):
+    return rdmacc.long_flows([(f"h{i}", f"h{(i + hops) % n}") for i in range(n)], size)
 
 
-def test_a_ring_that_sends_two_hops_on_deadlocks(engine):
-    """Five switches: h0 to h2, h1 to h3 ... only go clockwise, so each link waits for the next one."""
-    simulation = rdmacc.Simulation(ring(5), clockwise(5, "2MB"), "line-rate", engine=engine)
-    with pytest.raises(rdmacc.DeadlockError) as caught:
-        simulation.run(progress=False)
-    ports = caught.value.ports
-    assert set(ports) == {f"s{i}->s{(i + 1) % 5}" for i in range(5)}
-    for one, following in zip(ports, [*ports[1:], ports[0]], strict=True):
-        assert one.split("->")[1] == following.split("->")[0]
+def assert_is_a_circle(ports):
+    """Assert that each port leads to the switch of the next one."""
+    assert len(ports) >= 2
+    for port, following in itertools.pairwise([*ports, ports[0]]):
+        assert port.split("->")[1] == following.split("->")[0]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("n", "hops"), [(5, 2), (7, 3)])
+def test_a_ring_deadlocks_and_says_which_ports(engine, scheme, n, hops):
+    with pytest.raises(DeadlockError) as caught:
+        rdmacc.simulate(ring(n), clockwise(n, hops), scheme, engine=engine)
+    error = caught.value
+    assert set(error.ports) == {f"s{i}->s{(i + 1) % n}" for i in range(n)}
+    assert_is_a_circle(error.ports)
+    assert error.time_ps <= ms(2)
+    assert "s0->s1 waits on s1->s2" in str(error)
+
+
+def test_the_partial_result_comes_with_the_error(engine):
+    """Probes, counters and flows up to the deadlock; a message that had finished is finished."""
+    early = rdmacc.messages([("h0", "h1", 5_000)])
+    late = clockwise(5, 2).assign(start_ps=us(20))
+    work = rdmacc.combine(early, late)
+    watch = [probes.queue("s0", "s1")]
+    with pytest.raises(DeadlockError) as caught:
+        rdmacc.simulate(ring(5), work, "line-rate", engine=engine, probes=watch)
     result = caught.value.result
+    assert result.flows["status"].tolist() == ["finished"] + ["running"] * 5
+    assert result.now_ps == caught.value.time_ps
     assert 0 < result.counters.accepted_bytes < result.counters.sent_bytes
-    assert result.counters.dropped_packets == 0
+    assert result.counters.pfc_violations == result.counters.timeouts == 0
+    assert (result.probes["value"] > 0).any()
+    check_conservation(result)
+    ports = result.ports.set_index("port")
+    assert (ports["paused_ps"][caught.value.ports] > ms(0.8)).all()
 
 
-def test_both_engines_find_it_at_the_same_time():
-    found = []
-    for engine in ("simpy", "compiled"):
-        with pytest.raises(rdmacc.DeadlockError) as caught:
-            rdmacc.simulate(ring(5), clockwise(5, "2MB"), "line-rate", engine=engine, progress=False)
-        found.append((caught.value.ports, caught.value.time_ps))
-    assert found[0] == found[1]
+def test_a_deadlock_is_found_while_others_go_on(engine):
+    """A flow outside the circle keeps the simulation busy: no pending event is missing, yet it is found."""
+    graph = ring(5)
+    for host in ("x0", "x1"):
+        topology.add_host(graph, host)
+    topology.add_switch(graph, "x", "10MB")
+    for host in ("x0", "x1"):
+        topology.add_link(graph, host, "x", "1Gbps", "1us")
+    topology.add_link(graph, "x", "s0", "1Gbps", "1us")
+    graph.nodes["s0"]["buffer_bytes"] += 4096 + headroom_bytes(1e9, us(1), WIRE)
+    work = rdmacc.combine(rdmacc.messages([("x0", "x1", "10MB")]), clockwise(5, 2))
+    with pytest.raises(DeadlockError) as caught:
+        rdmacc.simulate(graph, work, "dcqcn", engine=engine)
+    assert caught.value.time_ps < ms(5)
+    assert len(caught.value.ports) == 5
 
 
-def test_a_lossy_ring_does_not_deadlock(engine):
-    scheme = rdmacc.Scheme(name="lossy", control=rdmacc.scheme("dcqcn").control, switch=(rdmacc.Red(),),
-                           buffer=rdmacc.DropTail()).replace(timeout_ps="100us", retry_limit=100)  # fmt: skip
-    result = rdmacc.simulate(ring(5), clockwise(5, "200kB"), scheme, engine=engine, progress=False)
-    assert (result.flows.status == "finished").all()
+def test_short_timeouts_do_not_hide_a_deadlock(engine):
+    """With eight timeouts of 2 ms all messages would fail after 16 ms; the circle is reported before."""
+    scheme = line_rate().replace(timeout_ps="2ms")
+    with pytest.raises(DeadlockError) as caught:
+        rdmacc.simulate(ring(5), clockwise(5, 2), scheme, engine=engine)
+    assert caught.value.result.counters.timeouts == 0
 
 
-def test_pauses_without_a_circle_are_no_deadlock(engine):
-    network = rdmacc.leaf_spine(2, 1, 4, buffer="700kB")
-    work = rdmacc.incast([f"h{i}" for i in range(1, 8)], "h0", "1MB")
-    result = rdmacc.simulate(network, work, "line-rate", engine=engine, progress=False)
+def test_one_can_stop_before_it_and_run_into_it(engine):
+    simulation = rdmacc.Simulation(ring(5), clockwise(5, 2), "line-rate", engine=engine)
+    result = simulation.run("100us")
     assert result.counters.pfc_pauses > 0
-    assert (result.flows.status == "finished").all()
+    assert result.now_ps == us(100)
+    with pytest.raises(DeadlockError):
+        simulation.run()
+    with pytest.raises(DeadlockError):  # it does not go away
+        simulation.run("20ms")
+
+
+@pytest.mark.parametrize(
+    ("graph", "hops", "why"),
+    [
+        (ring(5), 1, "one hop: what a link brings leaves for a host"),
+        (ring(5, pool=5_000_000), 2, "room for everything"),
+        (ring(5, rate="40Gbps"), 2, "links faster than what they carry"),
+    ],
+)
+def test_no_deadlock_without_a_reason(engine, graph, hops, why):
+    result = rdmacc.simulate(graph, clockwise(5, hops, "200kB"), "line-rate", engine=engine)
+    check_finished(result)
+    assert result.counters.pfc_violations == 0, why
+
+
+def test_no_deadlock_without_pfc(engine):
+    scheme = line_rate(buffer=rdmacc.DropTail()).replace(timeout_ps="200us", nak_interval_ps="20us")
+    result = rdmacc.simulate(ring(5), clockwise(5, 2, "100kB"), scheme, engine=engine, until="20ms")
+    assert result.counters.dropped_packets > 0
+    check_conservation(result)
+
+
+def test_a_long_pause_is_not_a_deadlock(engine):
+    """A receiver of 1 Mb/s keeps its sender paused for 0.8 s: slow, not stuck."""
+    graph = spokes(["10Gbps", "1Mbps"], buffer="60kB")
+    result = rdmacc.simulate(graph, rdmacc.messages([("h0", "h1", "100kB")]), "line-rate", engine=engine)
+    check_finished(result)
+    assert result.counters.pfc_paused_ps > ms(500)
+
+
+@given(
+    pool=st.integers(1, 30_000),
+    alpha=st.sampled_from([1 / 16, 1 / 8, 1.0, 8.0]),
+    extra=st.lists(
+        st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 30_000), st.integers(0, 60_000_000)),
+        max_size=8,
+    ),
+    long=st.integers(1_000, 200_000),
+    xon=st.sampled_from([0, 3072]),
+)
+def test_rings_finish_or_deadlock(engine, pool, alpha, extra, long, xon):
+    """With any traffic beside: every message finishes, or a circle is reported. Nothing stalls, fails or hangs."""
+    rows = [(f"h{i}", f"h{(i + hops) % 5}", size, start) for i, hops, size, start in extra]
+    work = clockwise(5, 2, long)
+    if rows:
+        work = rdmacc.combine(work, rdmacc.messages(rows))
+    scheme = line_rate(buffer=Pfc(alpha=alpha, xon_offset_bytes=xon))
+    try:
+        result = rdmacc.simulate(ring(5, pool), work, scheme, engine=engine)
+        check_finished(result)
+    except DeadlockError as error:
+        assert_is_a_circle(error.ports)
+        result = error.result
+        check_conservation(result)
+        assert (result.flows["status"] == "running").any()
+    assert result.counters.pfc_violations == result.counters.timeouts == 0
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(
+    parents=st.lists(st.integers(0, 10), min_size=1, max_size=4),
+    pool=st.integers(1, 5_000),
+    pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=10),
+)
+def test_trees_never_deadlock(engine, parents, pool, pairs):
+    graph = nx.Graph(name="tree")
+    count = len(parents) + 1
+    for i in range(count):
+        topology.add_switch(graph, f"s{i}", 1)
+        if i:
+            topology.add_link(graph, f"s{i}", f"s{parents[i - 1] % i}", "10Gbps", "1us")
+    for i in range(10):
+        topology.add_host(graph, f"h{i}")
+        topology.add_link(graph, f"h{i}", f"s{i % count}", "10Gbps", "1us")
+    for i in range(count):
+        degree = graph.degree[f"s{i}"]
+        graph.nodes[f"s{i}"]["buffer_bytes"] = degree * (4096 + headroom_bytes(10e9, us(1), WIRE)) + pool
+    work = rdmacc.messages([(f"h{a}", f"h{(a + b) % 10}", 20_000) for a, b in pairs])
+    result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
+    check_finished(result)
+
+
+# The search itself
+
+
+def plan_of_ring(pool=10_000, **changes):
+    graph = ring(5, pool)
+    plan = make_plan(graph, clockwise(5, 2), line_rate(buffer=Pfc(**changes)))
+    return plan, plan.fabric
+
+
+def circle_state(fabric, held, ingress):
+    """Return the state in which each s{i} has paused s{i-1} and holds `held` bytes of it for s{i+1}."""
+    state = PfcState({}, {})
+    for i in range(5):
+        from_port = fabric.port(f"s{i}", f"s{(i - 1) % 5}")
+        state.ingress[from_port, DATA_CLASS] = ingress
+        state.held[fabric.port(f"s{i}", f"s{(i + 1) % 5}"), DATA_CLASS] = {from_port: held}
+    return state
+
+
+def test_a_circle_of_paused_queues_is_a_deadlock():
+    plan, fabric = plan_of_ring()
+    assert_is_a_circle(find_deadlock(plan, circle_state(fabric, 8_000, (8_000, 0))))
+
+
+def test_a_break_in_the_circle_frees_all():
+    plan, fabric = plan_of_ring()
+    state = circle_state(fabric, 8_000, (8_000, 0))
+    del state.ingress[fabric.port("s2", "s1"), DATA_CLASS]
+    assert find_deadlock(plan, state) == []
+
+
+def test_what_can_still_leave_may_free_a_queue():
+    """Half of what each ingress holds waits for a host: when that has left, the rest is below the threshold."""
+    plan, fabric = plan_of_ring(pool=60_000)
+    state = circle_state(fabric, 4_096, (30_000, 0))
+    assert find_deadlock(plan, state) == []
+    state = circle_state(fabric, 29_000, (30_000, 0))  # too much stays
+    assert len(find_deadlock(plan, state)) == 5
+
+
+def test_a_queue_that_cannot_move_stays_paused_whatever_its_threshold():
+    """A pause is reconsidered when a packet of that ingress leaves; if none can, a free pool does not help.
+
+    So a queue may be stuck with less than its threshold: it was paused when others filled the pool.
+    """
+    plan, fabric = plan_of_ring(pool=500_000)
+    assert len(find_deadlock(plan, circle_state(fabric, 5_000, (5_000, 0)))) == 5
+
+
+def test_other_classes_do_not_count():
+    plan, fabric = plan_of_ring()
+    state = circle_state(fabric, 8_000, (8_000, 0))
+    other = PfcState(state.ingress, {(port, cls + 1): held for (port, cls), held in state.held.items()})
+    assert find_deadlock(plan, other) == []
+
+
+def test_nothing_paused_no_deadlock():
+    plan, _ = plan_of_ring()
+    assert find_deadlock(plan, PfcState({}, {})) == []
+    lossy = make_plan(ring(5), clockwise(5, 2), line_rate(buffer=rdmacc.DropTail()))
+    assert find_deadlock(lossy, circle_state(lossy.fabric, 8_000, (8_000, 0))) == []
+
+
+# Stalls
+
+
+def test_messages_that_nothing_can_finish_are_reported(engine):
+    """A window of nothing: no packet is ever sent, and no event is left."""
+    work = rdmacc.messages([("h0", "h1", 1000), ("h1", "h0", 1000)])
+    with pytest.raises(StalledError, match="2 messages unfinished: 0, 1") as caught:
+        rdmacc.simulate(rdmacc.star(2), work, Scheme(control=(Closed(),)), engine=engine)
+    assert caught.value.result.flows["status"].tolist() == ["running", "running"]
+    result = rdmacc.simulate(rdmacc.star(2), work, Scheme(control=(Closed(),)), engine=engine, until="1ms")
+    assert result.now_ps == ms(1)

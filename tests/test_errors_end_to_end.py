@@ -1,172 +1,354 @@
-"""Bad input: one exception of ours that names the field, the value and what is allowed, before anything runs."""
+"""Bad input to `rdmacc.simulate`: one `ConfigError` that names the field, the value and what is allowed, and no run."""
 
 from __future__ import annotations
 
+import networkx as nx
 import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, probes
+from rdmacc import ConfigError, DropTail, EcnStep, Loss, Pfc, Probe, Red, Scheme, probes, topology
+from rdmacc.faults import LinkDown, Script
+from rdmacc.protocols.dasr import Dasr
+
+GRAPH = rdmacc.star(3)
+WORK = rdmacc.messages([("h0", "h1", 1000), ("h1", "h2", 1000)])
 
 
-def network():
-    return rdmacc.star(3)
+def check(error, field, value, allowed):
+    """Assert what an error says: in its attributes, and in its text."""
+    assert field in error.field
+    if value is not ...:
+        assert error.value == value or str(error.value) == str(value)
+    assert allowed in error.allowed
+    text = str(error)
+    assert text.startswith(f"{error.field} = ")
+    assert text.endswith(error.allowed)
+    assert "\n" not in text
 
 
-def work(**changes):
-    row = {"src": "h1", "dst": "h0", "size": "10kB"} | changes
-    return rdmacc.messages([row])
-
-
-def rejected(match, topology=None, workload=None, scheme="dcqcn", engine="simpy", **more):
-    """Simulate, expect a ConfigError, and check that it names what is wrong."""
-
-    def run():
-        graph = topology() if callable(topology) else topology or network()
-        frame = workload() if callable(workload) else work()
-        rdmacc.simulate(graph, frame, scheme, engine=engine, progress=False, **more)
-
+def refused(field, value, allowed, graph=GRAPH, work=WORK, scheme="line-rate", **options):
+    """Assert that `simulate` refuses its input, saying so."""
     with pytest.raises(ConfigError) as caught:
-        run()
-    error = caught.value
-    assert match in str(error)
-    assert error.field
-    assert error.allowed
-    return error
+        rdmacc.simulate(graph, work, scheme, **options)
+    check(caught.value, field, value, allowed)
+
+
+def one(*row):
+    return pd.DataFrame([dict(zip(("src", "dst", "size", "start", "group", "after", "weight"), row))])
+
+
+# The workload
 
 
 @pytest.mark.parametrize(
-    ("changes", "match"),
+    ("rows", "field", "value", "allowed"),
     [
-        ({"src": "nobody"}, "nobody"),
-        ({"dst": "s0"}, "s0"),
-        ({"dst": "h1"}, "h1"),
-        ({"size": 0}, "0"),
-        ({"size": -5}, "-5"),
-        ({"size": "10 parsecs"}, "10 parsecs"),
-        ({"size": "100Gbps"}, "100Gbps"),
-        ({"start": "-1us"}, "-1us"),
-        ({"weight": 0.0}, "weight"),
-        ({"after": (7,)}, "7"),
-        ({"priority": 1}, "priority"),
+        (one("h9", "h1", 1), "src", "h9", "a node of the network"),
+        (one("h0", "h9", 1), "dst", "h9", "a node of the network"),
+        (one("h0", "s0", 1), "dst", "s0", "a host"),
+        (one("h0", "h0", 1), "dst", "h0", "differ from src"),
+        (one("h0", "h1", 0), "size_bytes", 0, "at least 1"),
+        (one("h0", "h1", -5), "size_bytes", -5, "at least 1"),
+        (one("h0", "h1", 1.5), "size_bytes", 1.5, "whole number"),
+        (one("h0", "h1", "5us"), "size_bytes", "5us", "kB"),
+        (one("h0", "h1", "large"), "size_bytes", "large", "a number with B"),
+        (one("h0", "h1", float("nan")), "size_bytes", "nan", "whole number"),
+        (one("h0", "h1", 1, -1), "start_ps", -1, "nothing starts in the past"),
+        (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "not be negative"),
+        (one("h0", "h1", 1, "1kB"), "start_ps", "1kB", "us"),
+        (one("h0", "h1", 1, 2**62), "start_ps", 2**62, "53 days"),
+        (one("h0", "h1", 1, 0, "web"), "group", "web", "whole number"),
+        (one("h0", "h1", 1, 0, 0, (3,)), "after", 3, "id of a message"),
+        (one("h0", "h1", 1, 0, 0, (0,)), "after", "0 -> 0", "circle"),
+        (one("h0", "h1", 1, 0, 0, (), 0.0), "weight", 0.0, "above 0"),
+        (one("h0", "h1", 1, 0, 0, (), float("inf")), "weight", "inf", "finite"),
     ],
 )
-def test_a_bad_message(changes, match):
-    rejected(match, workload=lambda: work(**changes))
+def test_bad_messages(rows, field, value, allowed):
+    refused(field, value, allowed, work=rows)
 
 
-def test_an_empty_workload():
-    rejected("", workload=lambda: rdmacc.messages([]))
-
-
-def test_duplicate_ids():
-    frame = pd.concat([work(), work()])
-    frame.index = [0, 0]
-    assert "0" in str(rejected("", workload=lambda: frame))
+def test_the_row_is_named():
+    with pytest.raises(ConfigError, match=r"\(row 1\)"):
+        rdmacc.simulate(GRAPH, pd.DataFrame({"src": "h0", "dst": ["h1", "h7"], "size": 10}), "line-rate")
 
 
 def test_messages_that_wait_in_a_circle():
-    rows = [
-        {"src": "h1", "dst": "h0", "size": 1000, "after": (1,)},
-        {"src": "h2", "dst": "h0", "size": 1000, "after": (0,)},
-    ]
-    rejected("after", workload=lambda: rdmacc.messages(rows))
+    rows = [("h0", "h1", 1, 0, None, (2,)), ("h0", "h1", 1, 0, None, (0,)), ("h0", "h1", 1, 0, None, (1,))]
+    refused("after", ..., "circle", work=rdmacc.messages(rows))
 
 
-def test_a_csv_without_a_column(tmp_path):
-    path = tmp_path / "work.csv"
-    path.write_text("src,dst\nh1,h0\n")
-    rejected("size", workload=lambda: rdmacc.from_csv(path))
+def test_duplicate_ids():
+    refused("message", 4, "unique", work=pd.DataFrame({"src": "h0", "dst": "h1", "size": 1}, index=[4, 4]))
+
+
+@pytest.mark.parametrize(
+    ("work", "field", "allowed"),
+    [
+        (WORK.iloc[:0], "workload", "at least one message"),
+        (None, "workload", "DataFrame"),
+        ([("h0", "h1", 1)], "workload", "DataFrame"),
+        (WORK.drop(columns="src"), "src", "a column"),
+        (WORK.drop(columns="dst"), "dst", "a column"),
+        (WORK.drop(columns="size_bytes"), "size_bytes", "a column"),
+        (WORK.assign(size=1), "size", "beside"),
+    ],
+)
+def test_bad_workloads(work, field, allowed):
+    refused(field, ..., allowed, work=work)
+
+
+def test_a_csv_with_a_missing_column(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("src,size\nh0,1000\n")
+    with pytest.raises(ConfigError) as caught:
+        rdmacc.simulate(GRAPH, rdmacc.from_csv(path), "line-rate")
+    check(caught.value, "dst", None, "there are ['src', 'size")
+
+
+def test_a_csv_with_a_wrong_unit(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("src,dst,size,start\nh0,h1,1000,5us\nh0,h1,1000,5kB\n")
+    with pytest.raises(ConfigError) as caught:
+        rdmacc.simulate(GRAPH, rdmacc.from_csv(path), "line-rate")
+    check(caught.value, "start_ps", "5kB", "us")
+    assert caught.value.where == "row 1"
+
+
+def test_too_many_packets():
+    refused(
+        "size_bytes",
+        2**40,
+        "2**31 packets",
+        work=one("h0", "h1", 2**40),
+        scheme=rdmacc.scheme("line-rate", payload_bytes=1),
+    )
+
+
+# The network
+
+
+def edited(node=None, edge=None, **changes):
+    graph = rdmacc.star(3)
+    (graph.nodes[node] if node else graph.edges[edge]).update(changes)
+    return graph
+
+
+@pytest.mark.parametrize("rate", [0, -1e9, float("inf"), float("nan"), "10Gbps", None, True])
+def test_bad_rates(rate):
+    refused("rate_bps", rate, "positive, finite", graph=edited(edge=("h0", "s0"), rate_bps=rate))
+
+
+@pytest.mark.parametrize("delay", [0, -1, 1.5, "1us", None])
+def test_bad_delays(delay):
+    refused("delay_ps", delay, "whole number of picoseconds", graph=edited(edge=("h0", "s0"), delay_ps=delay))
+
+
+@pytest.mark.parametrize("buffer", [0, -1, "1MB", None, 1.5])
+def test_bad_buffers(buffer):
+    refused("buffer_bytes", buffer, "whole number of bytes", graph=edited(node="s0", buffer_bytes=buffer))
+
+
+def test_bad_kind_of_node():
+    refused("kind", "router", "'host' or 'switch'", graph=edited(node="s0", kind="router"))
 
 
 def test_no_path():
-    graph = network()
-    rdmacc.topology.add_host(graph, "island")
-    rdmacc.topology.add_switch(graph, "s1", "1MB")
-    rdmacc.topology.add_link(graph, "island", "s1", "100Gbps", "1us")
-    rejected("island", topology=graph, workload=lambda: work(src="island"))
+    graph = rdmacc.star(3)
+    for name in ("x", "y"):
+        topology.add_host(graph, name)
+    topology.add_link(graph, "x", "y", "10Gbps", "1us")
+    refused("dst", "x", "reachable from src = 'h0'", graph=graph, work=one("h0", "x", 1))
 
 
-@pytest.mark.parametrize("rate", [0, -1.0, float("nan"), "fast", "10us"])
-def test_a_bad_rate(rate):
-    rejected("rate", topology=lambda: rdmacc.star(3, rate=rate))
+def test_a_host_forwards_nothing():
+    graph = nx.Graph()
+    for name in ("a", "b", "c"):
+        topology.add_host(graph, name)
+    topology.add_link(graph, "a", "b", "10Gbps", "1us")
+    topology.add_link(graph, "b", "c", "10Gbps", "1us")
+    refused("dst", "c", "reachable", graph=graph, work=one("a", "c", 1))
 
 
-@pytest.mark.parametrize("delay", [0, "-1us", "10Gbps"])
-def test_a_bad_delay(delay):
-    rejected("delay", topology=lambda: rdmacc.star(3, delay=delay))
+@pytest.mark.parametrize("graph", [None, "star", nx.DiGraph(), nx.MultiGraph(), nx.Graph()])
+def test_no_network(graph):
+    refused("graph", ..., "must", graph=graph)
+
+
+def test_builders_refuse_too():
+    for call in (
+        lambda: rdmacc.star(3, rate="-10Gbps"),
+        lambda: rdmacc.star(3, rate="10GB"),
+        lambda: rdmacc.star(3, delay="0us"),
+        lambda: rdmacc.star(0),
+        lambda: rdmacc.star(3, buffer="0kB"),
+    ):
+        with pytest.raises(ConfigError):
+            call()
+
+
+# The scheme
+
+
+def test_unknown_scheme():
+    refused("scheme", "tcp", "dcqcn", scheme="tcp")
+    refused("scheme", 5, "a Scheme or one of", scheme=5)
+    refused("scheme", None, "a Scheme or one of", scheme=None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value", "allowed"),
+    [
+        ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "cnp_interval_ps"),
+        ({"reference_bps": 1}, "parameter of scheme 'dcqcn'", "reference_bps", "only one component"),
+        ({"cnp_interval_ps": "5Gbps"}, "Dcqcn.cnp_interval_ps", "5Gbps", "us"),
+        ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "not be negative"),
+        ({"g": 1.5}, "Dcqcn.g", 1.5, "at most 1.0"),
+        ({"g": "fast"}, "Dcqcn.g", "fast", "a number"),
+        ({"g": float("nan")}, "Dcqcn.g", "nan", "a number"),
+        ({"fast_recovery_steps": 0}, "Dcqcn.fast_recovery_steps", 0, "at least 1"),
+        ({"fast_recovery_steps": 2.5}, "Dcqcn.fast_recovery_steps", 2.5, "a whole number"),
+        ({"additive_bps": "5us"}, "Dcqcn.additive_bps", "5us", "bps"),
+        ({"payload_bytes": 0}, "Scheme.payload_bytes", 0, "at least 1"),
+        ({"payload_bytes": "1us"}, "Scheme.payload_bytes", "1us", "kB"),
+        ({"pmax": 2.0}, "Red.pmax", 2.0, "at most 1.0"),
+        ({"at_nic": "yes"}, "Red.at_nic", "yes", "True or False"),
+        ({"data_priority": 0}, "Scheme.data_priority", 0, "at least"),
+        ({"timeout_ps": 0}, "GoBackN.timeout_ps", 0, "at least 1"),
+        ({"buffer": "1MB"}, "buffer", "1MB", "Pfc(...) or DropTail(...)"),
+        ({"routing": "random"}, "routing", "random", "ecmp"),
+    ],
+)
+def test_bad_parameters(changes, field, value, allowed):
+    with pytest.raises(ConfigError) as caught:
+        rdmacc.simulate(GRAPH, WORK, rdmacc.scheme("dcqcn", **changes))
+    check(caught.value, field, value, allowed)
+
+
+@pytest.mark.parametrize("part", ["dcqcn", None, Red, 3])
+def test_a_component_that_is_none(part):
+    with pytest.raises(ConfigError, match="an instance of Component"):
+        Scheme(control=(part,))
+
+
+def test_two_components_with_the_same_header():
+    with pytest.raises(ConfigError) as caught:
+        Scheme(control=(Dasr(), Dasr()))
+    check(caught.value, "auss_n", "Dasr.Header", "no other record uses")
+
+
+@pytest.mark.parametrize(
+    "part", [lambda: Pfc(alpha="x"), lambda: DropTail(limit_bytes="1us"), lambda: EcnStep(kmin_bytes=-1)]
+)
+def test_bad_switch_features(part):
+    with pytest.raises(ConfigError, match=r"^(Pfc|DropTail|EcnStep)\."):
+        part()
 
 
 def test_a_buffer_too_small_for_pfc():
-    error = rejected("buffer_bytes of s0", topology=lambda: rdmacc.star(3, buffer="1kB"))
-    assert "headroom" in error.allowed
+    refused("buffer_bytes of s0", 50_000, "PFC reserves and headrooms", graph=rdmacc.star(3, buffer="50kB"))
+
+
+# Options
+
+
+@pytest.mark.parametrize("engine", ["fast", None, 3, ["simpy"], "SimPy"])
+def test_bad_engine(engine):
+    refused("engine", engine, "one of auto, compiled, simpy", engine=engine)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", None, True])
+def test_bad_seed(seed):
+    refused("seed", seed, "whole number, at least 0", seed=seed)
 
 
 @pytest.mark.parametrize(
-    ("scheme", "match"),
-    [("dctcpp", "dctcpp"), (3, "3"), (None, "None")],
-)
-def test_an_unknown_scheme(scheme, match):
-    rejected(match, scheme=scheme)
-
-
-def test_an_unknown_parameter_of_a_scheme():
-    with pytest.raises(ConfigError, match="alpha_periodd"):
-        rdmacc.scheme("dcqcn", alpha_periodd="1us")
-
-
-def test_a_parameter_with_the_wrong_unit():
-    with pytest.raises(ConfigError, match="100Gbps"):
-        rdmacc.scheme("dcqcn", cnp_interval_ps="100Gbps")
-
-
-def test_a_parameter_out_of_range():
-    with pytest.raises(ConfigError, match=r"Dcqcn\.g = 2"):
-        rdmacc.scheme("dcqcn", g=2.0)
-
-
-@pytest.mark.parametrize("engine", ["fast", "", None])
-def test_an_unknown_engine(engine):
-    rejected("engine", engine=engine)
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "one", True])
-def test_a_bad_seed(seed):
-    rejected("seed", seed=seed)
-
-
-@pytest.mark.parametrize("until", ["soon", "-1us", "5kB"])
-def test_a_bad_until(until):
-    rejected("until", until=until)
-
-
-@pytest.mark.parametrize(
-    ("probe", "match"),
+    ("until", "allowed"),
     [
-        (probes.queue("s0", "nobody"), "nobody"),
-        (probes.rate(5), "5"),
-        (probes.field("host", "s0", "rx_packets"), "s0"),
-        (probes.field("host", "h0", "colour"), "colour"),
-        ("queue", "queue"),
+        (-1, "not be negative"),
+        ("5Gbps", "us"),
+        ("soon", "a time"),
+        (float("nan"), "finite"),
+        (True, "a time"),
+        (2**62, "less than 2**62"),
+        ([1], "a time"),
     ],
 )
-def test_a_bad_probe(probe, match):
-    error = rejected(match, probes=[probe])
-    assert "probe" in error.field.lower() or error.field == "port"
+def test_bad_until(engine, until, allowed):
+    refused("until", until, allowed, until=until, engine=engine)
 
 
-def test_a_probe_without_a_period():
-    with pytest.raises(ConfigError, match="every"):
-        probes.throughput("s0", "h0", every=0)
+def test_until_in_the_past(engine):
+    simulation = rdmacc.Simulation(GRAPH, WORK, "line-rate", engine=engine)
+    simulation.run("1us")
+    with pytest.raises(ConfigError) as caught:
+        simulation.run("500ns")
+    check(caught.value, "until", "500ns", "the simulation is at 1000000 ps")
 
 
-@pytest.mark.parametrize("probability", [-0.1, 1.5, "often"])
-def test_a_bad_loss(probability):
-    with pytest.raises(ConfigError, match=r"Loss\.data"):
-        rdmacc.Loss(data=probability)
+@pytest.mark.parametrize(
+    ("probe", "field", "value", "allowed"),
+    [
+        (lambda: probes.queue("h0", "h1"), "port", "h0->h1", "a link of the network"),
+        (lambda: probes.queue("x", "h1"), "port", "x->h1", "a link of the network"),
+        (lambda: probes.queue("s0", "h1", "0us"), "Probe.every_ps", 0, "at least 1 ps"),
+        (lambda: probes.queue("s0", "h1", "1kB"), "every", "1kB", "us"),
+        (lambda: probes.rate(2), "at of probe", 2, "0 to 1"),
+        (lambda: probes.rate(-1), "at of probe", -1, "0 to 1"),
+        (lambda: probes.rate("x"), "at of probe", "x", "a row of the workload"),
+        (lambda: probes.field("host", "s0", "rx_packets"), "at of probe", "s0", "the name of a host"),
+        (lambda: probes.field("host", ["h0"], "rx_packets"), "at of probe", ["h0"], "the name of a host"),
+        (lambda: probes.field("port", "s0", "tx_bytes"), "at of probe", "s0", "a pair"),
+        (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "queue_bytes"),
+        (lambda: probes.field("flow", 0, "Dcqcn.alpha"), "field of probe", "Dcqcn.alpha", "LineRate.<field>"),
+        (lambda: probes.field("flow", 0, "GoBackN.alpha"), "field of probe", "GoBackN.alpha", "retries"),
+        (lambda: probes.field("switch", "s0", "x"), "Probe.place", "switch", "port, flow, host"),
+        (lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True), "Probe.every_ps", None, "a period"),
+        (lambda: "queue", "probes", "queue", "a Probe"),
+    ],
+)  # fmt: skip
+def test_bad_probes(probe, field, value, allowed):
+    with pytest.raises(ConfigError) as caught:
+        rdmacc.simulate(GRAPH, WORK, "line-rate", probes=[probe()])
+    check(caught.value, field, value, allowed)
 
 
-def test_a_fault_on_a_link_that_is_not_there():
-    rejected("h1->h2", faults=[rdmacc.Loss(data=0.1, links=(("h1", "h2"),))])
-    rejected("h1->h2", faults=[rdmacc.LinkDown(link=("h1", "h2"), at_ps="1us")])
-    rejected("9", faults=[rdmacc.Script(message=9, psn=0)])
+def test_a_probe_or_a_fault_that_is_not_in_a_list():
+    refused("probes", ..., "a list", probes=probes.queue("s0", "h1"))
+    refused("probes", None, "a list", probes=None)
+    refused("faults", ..., "a list", faults=Loss(data=0.1))
+
+
+@pytest.mark.parametrize(
+    ("fault", "field", "value", "allowed"),
+    [
+        (lambda: Loss(data=1.5), "Loss.data", 1.5, "from 0 to 1"),
+        (lambda: Loss(control=-0.1), "Loss.control", -0.1, "from 0 to 1"),
+        (lambda: Loss(data="1%"), "Loss.data", "1%", "a probability"),
+        (lambda: Loss(data=float("nan")), "Loss.data", "nan", "a probability"),
+        (lambda: Loss(data=0.1, links=(("h0", "h1"),)), "port", "h0->h1", "a link of the network"),
+        (lambda: Loss(data=0.1, links=("h0",)), "Loss.links", "h0", "a pair"),
+        (lambda: Loss(data=0.1, links=5), "Loss.links", 5, "a list of links"),
+        (lambda: LinkDown(link="s0", at_ps="1us"), "LinkDown.link", "s0", "a pair"),
+        (lambda: LinkDown(link=("h0", "h1"), at_ps="1us"), "port", "h0->h1", "a link of the network"),
+        (lambda: LinkDown(link=("h0", "s0"), at_ps="1kB"), "LinkDown.at_ps", "1kB", "us"),
+        (lambda: Script(message=9, psn=0), "Script.message", 9, "a row of the workload"),
+        (lambda: Script(message=0, psn=-1), "Script.psn", -1, "at least 0"),
+        (lambda: Script(message=0, psn=0, kind="pause"), "Script.kind", "pause", "data, ack"),
+        (lambda: "loss", "faults", "loss", "Loss(...)"),
+    ],
+)
+def test_bad_faults(fault, field, value, allowed):
+    with pytest.raises(ConfigError) as caught:
+        rdmacc.simulate(GRAPH, WORK, "line-rate", faults=[fault()])
+    check(caught.value, field, value, allowed)
+
+
+@pytest.mark.parametrize("group", [0, -1, -7, 2**31, 2**40, 2**62])
+def test_any_whole_number_names_a_group(engine, group):
+    """Labels are only names: they do not overflow, and -1 is one like any other."""
+    rows = [("h1", "h0", 5000, 0, group), ("h2", "h0", 5000, 0, group)]
+    result = rdmacc.simulate(GRAPH, rdmacc.messages(rows), "dasr", engine=engine)
+    assert result.flows["group"].tolist() == [group] * 2
+    assert result.counters.adverts == 2

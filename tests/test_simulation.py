@@ -1,123 +1,224 @@
-"""A simulation that is run in pieces is the same as one run at once; what ends it, and what it says then."""
+"""Running piece by piece: the same as in one go; `until` stops before the events of its time; what a result tells."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import textwrap
-import time
-
-import numpy as np
+import networkx as nx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc.engine.compare import differences
-from tests.scenarios import draw
+from rdmacc import Loss, Simulation, probes
+from rdmacc.units import ms, us
+from tests.support import WIRE, transmission
+
+T, D = transmission(WIRE, 100e9), us(1)
+WORK = rdmacc.combine(
+    rdmacc.incast([f"h{i}" for i in range(1, 6)], "h0", "30kB", start="3us"),
+    rdmacc.messages([("h0", "h1", 20_000), ("h1", "h2", 5_000, 0, None, (0,)), ("h3", "h4", 1, "40us")]),
+)
 
 
-def build(engine, **more):
-    network = rdmacc.star(6)
-    work = rdmacc.incast([f"h{i}" for i in range(1, 6)], "h0", "100kB", jitter="5us", seed=3)
-    watched = [rdmacc.probes.queue("s0", "h0", "1us"), rdmacc.probes.rate(0)]
-    return rdmacc.Simulation(network, work, "dcqcn", engine=engine, probes=watched, **more)
+def scenario(engine, scheme="dcqcn", **options):
+    options = {"seed": 3, "faults": [Loss(data=0.01)], **options}
+    graph = rdmacc.star(6, buffer="400kB")
+    chosen = rdmacc.scheme(scheme, timeout_ps="50us", nak_interval_ps="10us")
+    return Simulation(graph, WORK, chosen, engine=engine, **options)
 
 
-def test_pieces_make_the_whole(engine):
-    whole, pieces = build(engine), build(engine)
-    whole.run(progress=False)
-    for t in ("1ps", "3us", "3us", "17.3us", "40us"):
-        pieces.run(t, progress=False)
-        assert pieces.now_ps == rdmacc.units.time_ps(t)
-    pieces.run(progress=False)
-    assert whole.is_finished
-    assert differences(whole.engine.outcome(), pieces.engine.outcome()) == []
+def same(one, two):
+    assert one.flows.equals(two.flows)
+    assert one.counters.equals(two.counters)
+    assert one.ports.equals(two.ports)
+    assert one.buffers.equals(two.buffers)
+    assert one.now_ps == two.now_ps
 
 
-@pytest.mark.parametrize("number", [3, 11, 25])
-def test_pieces_make_the_whole_in_random_scenarios(engine, number):
-    scenario = draw(number)
-    whole = rdmacc.Simulation(**scenario.arguments(), engine=engine)
-    pieces = rdmacc.Simulation(**scenario.arguments(), engine=engine)
-    whole.run("40us", progress=False)
-    for t in range(1, 41):
-        pieces.run(f"{t}us", progress=False)
-    assert differences(whole.engine.outcome(), pieces.engine.outcome()) == []
+@pytest.mark.parametrize("scheme", ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"])
+def test_in_pieces_as_in_one_go(engine, scheme):
+    whole = scenario(engine, scheme).run()
+    assert (whole.flows["status"] == "finished").all()
+    simulation = scenario(engine, scheme)
+    for until in ("1ps", "500ns", "4us", "4us", "10us", "10.0001us", "45us"):
+        simulation.run(until)
+    same(simulation.run(), whole)
 
 
-def test_until_stops_before_the_events_of_that_time(engine):
-    simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", 1000)]), "line-rate", engine=engine)
-    arrival = 2 * (1_048 * 80 + 1_000_000)
-    simulation.run(arrival, progress=False)
-    assert simulation.result().flows.status[0] == "running"
-    simulation.run(arrival + 1, progress=False)
-    assert simulation.result().flows.fct_ps[0] == arrival
+@settings(max_examples=settings.default.max_examples // 2)
+@given(cuts=st.lists(st.integers(0, 80_000_000), max_size=6))
+def test_any_cuts(engine, cuts):
+    simulation = scenario(engine)
+    for cut in sorted(cuts):
+        simulation.run(max(cut, simulation.now_ps))
+        assert simulation.is_finished or simulation.now_ps == cut
+    same(simulation.run(), scenario(engine).run())
 
 
-def test_until_in_the_past_is_refused(engine):
-    simulation = build(engine)
-    simulation.run("10us", progress=False)
-    with pytest.raises(rdmacc.ConfigError, match="until"):
-        simulation.run("5us", progress=False)
+def test_results_on_the_way_agree_with_a_run_until_then(engine):
+    simulation = scenario(engine)
+    for until in ("2us", "5us", "9us", "30us"):
+        same(simulation.run(until), scenario(engine).run(until))
 
 
-def test_a_finished_simulation_stays_as_it_is(engine):
-    simulation = build(engine)
-    before = simulation.run(progress=False).counters
-    after = simulation.run("1s", progress=False).counters
-    assert before.equals(after)
+def test_looking_changes_nothing(engine):
+    simulation = scenario(engine)
+    simulation.run("5us")
+    first = simulation.result()
+    same(simulation.result(), first)
+    same(simulation.run("5us"), first)
+    same(simulation.run(), scenario(engine).run())
 
 
-def test_a_run_that_cannot_go_on_says_so_and_keeps_its_result(engine):
-    """Everything is lost, and recovery gives up after two timeouts: the message fails, what waits for it as well."""
-    rows = [("h1", "h0", 3000), {"src": "h2", "dst": "h0", "size": 3000, "after": (0,)}, ("h2", "h1", 2000)]
-    work = rdmacc.messages([dict(zip(("src", "dst", "size"), row)) if isinstance(row, tuple) else row for row in rows])
-    scheme = rdmacc.scheme("line-rate", timeout_ps="10us", retry_limit=2)
-    lost = rdmacc.Loss(data=1.0, links=(("h1", "s0"),))
-    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, faults=[lost], progress=False)
-    assert result.flows.status.tolist() == ["failed", "failed", "finished"]
-    assert result.flows.timeouts.tolist() == [3, 0, 0]
+def test_earlier_results_stay_as_they_were(engine):
+    simulation = scenario(engine)
+    early = simulation.run("5us")
+    before = early.flows.copy(), early.counters.copy(), early.ports.copy()
+    simulation.run()
+    fresh = scenario(engine).run("5us")
+    same(early, fresh)
+    assert before[0].equals(early.flows)
+    assert before[1].equals(early.counters)
+    assert before[2].equals(early.ports)
 
 
-def test_nothing_left_to_happen_is_a_stall(engine):
-    """Without retransmission (a timeout later than any event) a lost packet stops everything."""
-    scheme = rdmacc.scheme("line-rate", timeout_ps=2**62)
-    lost = rdmacc.Loss(data=1.0)
-    simulation = rdmacc.Simulation(
-        rdmacc.star(2), rdmacc.messages([("h1", "h0", 1000)]), scheme, engine=engine, faults=[lost]
+# until
+
+
+def lone(engine, **options):
+    return Simulation(rdmacc.star(2), rdmacc.messages([("h0", "h1", 1000)]), "line-rate", engine=engine, **options)
+
+
+def test_events_of_the_very_time_are_not_processed(engine):
+    """The packet is delivered at 2 (t + d): not yet when stopping there, but 1 ps later."""
+    arrival = 2 * (T + D)
+    simulation = lone(engine)
+    result = simulation.run(arrival)
+    assert (simulation.now_ps, result.now_ps) == (arrival, arrival)
+    assert result.flows["fct_ps"].isna().all()
+    assert result.flows["status"].tolist() == ["running"]
+    result = simulation.run(arrival + 1)
+    assert result.flows["fct_ps"].tolist() == [arrival]
+    assert result.flows["status"].tolist() == ["delivered"]
+    assert not simulation.is_finished
+    result = simulation.run()
+    assert result.flows["status"].tolist() == ["finished"]
+    assert simulation.is_finished
+
+
+def test_until_0_runs_nothing(engine):
+    simulation = lone(engine)
+    result = simulation.run(0)
+    assert (simulation.now_ps, result.counters.events, result.counters.sent_bytes) == (0, 0, 0)
+
+
+def test_a_start_at_the_very_time_waits(engine):
+    work = rdmacc.messages([("h0", "h1", 1000, "5us")])
+    simulation = Simulation(rdmacc.star(2), work, "line-rate", engine=engine)
+    assert simulation.run("5us").counters.sent_bytes == 0
+    assert simulation.run(us(5) + 1).counters.sent_bytes == 1000
+
+
+def test_the_end_is_the_last_event_and_not_until(engine):
+    """When all is finished the clock stands at the last ACK; running on is harmless."""
+    simulation = lone(engine)
+    result = simulation.run("1s")
+    assert result.now_ps == result.flows["acked_ps"][0]
+    same(simulation.run("2s"), result)
+    same(simulation.run(), result)
+
+
+def test_a_late_message_after_a_long_silence(engine):
+    """Nothing happens for three seconds of simulated time: no stall, no hurry."""
+    work = rdmacc.messages([("h0", "h1", 1000), ("h1", "h0", 1000, "3s"), ("h0", "h1", 1000, "40s")])
+    for scheme in ("line-rate", "dcqcn"):
+        result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine)
+        assert result.flows["fct_ps"].tolist() == [2 * (T + D)] * 3
+
+
+def test_status_on_the_way(engine):
+    work = rdmacc.messages(
+        [("h0", "h1", 1000), ("h0", "h1", "1MB"), ("h1", "h0", 1000, "1ms"), ("h1", "h0", 1000, 0, None, (1,))]
     )
-    with pytest.raises(rdmacc.StalledError) as caught:
-        simulation.run(progress=False)
-    assert caught.value.messages == [0]
-    assert caught.value.result.counters.lost_packets == 1
-    assert caught.value.result.flows.status.tolist() == ["running"]
+    simulation = Simulation(rdmacc.star(2), work, "line-rate", engine=engine)
+    assert simulation.run("20us").flows["status"].tolist() == ["finished", "running", "waiting", "waiting"]
+    assert simulation.run().flows["status"].tolist() == ["finished"] * 4
 
 
-def test_an_interrupt_ends_the_run_and_leaves_a_result():
-    program = """
-        import rdmacc, sys
-        network = rdmacc.fat_tree(4)
-        work = rdmacc.permutation(rdmacc.topology.hosts(network), "10GB")
-        simulation = rdmacc.Simulation(network, work, "dcqcn", engine="compiled")
-        print("ready", flush=True)
-        try:
-            simulation.run(progress=False)
-        except KeyboardInterrupt:
-            print("interrupted", int(simulation.result().counters.events) > 0, flush=True)
-    """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert out == "interrupted True\n"
+# What comes out
 
 
-def test_the_seed_changes_what_is_random_and_nothing_else(engine):
-    network = rdmacc.leaf_spine(2, 4, 4)
-    work = rdmacc.permutation(rdmacc.topology.hosts(network), "50kB", seed=1)
-    results = [rdmacc.simulate(network, work, "dcqcn", engine=engine, seed=s, progress=False) for s in (0, 0, 1)]
-    assert results[0].flows.equals(results[1].flows)
-    assert not results[0].flows.equals(results[2].flows)
-    assert np.array_equal(results[0].flows.ideal_fct_ps, results[2].flows.ideal_fct_ps)
+def test_counters_of_a_lone_packet(engine):
+    result = lone(engine).run()
+    counters = result.counters
+    assert (counters.data_packet_hops, counters.control_packet_hops) == (2, 2)
+    assert (counters.sent_bytes, counters.accepted_bytes, counters.acks) == (1000, 1000, 1)
+    assert counters.live_packets == 0
+    ports = result.ports.set_index("port")["tx_bytes"]
+    assert ports.to_dict() == {"h0->s0": WIRE, "s0->h1": WIRE, "h1->s0": 64, "s0->h0": 64}
+
+
+def test_engines_are_named(engine):
+    result = lone(engine).run()
+    assert result.engine == engine
+    assert result.provenance["engine"] == engine
+    assert result.provenance["seed"] == 0
+
+
+def test_seeds_of_any_size(engine):
+    assert lone(engine, seed=2**200).run().counters.acks == 1
+
+
+def test_hosts_joined_without_a_switch(engine):
+    graph = nx.Graph(name="cable")
+    for name in ("a", "b"):
+        rdmacc.topology.add_host(graph, name)
+    rdmacc.topology.add_link(graph, "a", "b", "10Gbps", "3us")
+    work = rdmacc.messages([("a", "b", 10_000), ("b", "a", 10_000)])
+    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine)
+    t, t_ack = transmission(WIRE, 10e9), transmission(64, 10e9)
+    # From the fourth packet on (at 3 t) replies are under way, and one goes before each packet from then on.
+    first_reply = t + us(3)
+    assert result.flows["fct_ps"].nunique() == 1
+    assert result.flows["fct_ps"][0] > result.flows["ideal_fct_ps"][0]
+    before = -(-first_reply // t)  # packets that start before the first reply must be sent
+    assert result.flows["fct_ps"][0] == 10 * t + us(3) + (10 - before) * t_ack
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_names_of_any_kind(engine, count):
+    graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": (1, "x"), "h2": frozenset("z")})
+    work = rdmacc.messages([(0, (1, "x"), 1000 * count), (frozenset("z"), 0, 1000)])
+    flows = rdmacc.simulate(graph, work, "dasr", engine=engine).flows
+    assert flows["src"].tolist() == [0, frozenset("z")]
+    assert (flows["status"] == "finished").all()
+
+
+def test_labels_of_messages_are_kept(engine):
+    work = rdmacc.messages([("h0", "h1", 1000), ("h1", "h0", 2000, 0, None, ("x",))])
+    work.index = ["x", "y"]
+    flows = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows
+    assert flows["size_bytes"].tolist() == [1000, 2000]
+    assert flows["start_ps"][1] == flows["fct_ps"][0]
+
+
+def test_a_fabric_is_a_topology_too(engine):
+    fabric = rdmacc.fabric.Fabric.from_graph(rdmacc.star(2))
+    work = rdmacc.messages([("h0", "h1", 1000)])
+    one = rdmacc.simulate(fabric, work, "line-rate", engine=engine)
+    same(one, lone(engine).run())
+
+
+def test_the_progress_bar_may_be_on(engine, capsys):
+    result = lone(engine).run(progress=True)
+    assert result.counters.acks == 1
+    lone(engine).run("5us", progress=True)
+    assert "line-rate" in capsys.readouterr().err
+
+
+def test_inputs_are_not_changed(engine):
+    graph, work = rdmacc.star(3), WORK.iloc[:2].copy()
+    nodes, edges, rows = dict(graph.nodes(data=True)), list(graph.edges(data=True)), work.copy()
+    watch = [probes.queue("s0", "h0", "1us")]
+    rdmacc.simulate(graph, work.assign(dst="h2", src="h1"), "dcqcn", engine=engine, probes=watch, until=ms(1))
+    assert (dict(graph.nodes(data=True)), list(graph.edges(data=True))) == (nodes, edges)
+    assert work.equals(rows)

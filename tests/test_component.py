@@ -1,0 +1,314 @@
+"""Components: parameters are checked, handlers are found, and ask only for what their moment offers."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+import rdmacc
+from rdmacc import Component, ConfigError, Scheme, param, probes
+from rdmacc.component import HOOKS, RECORD_KINDS
+from rdmacc.engine.hooks import calls_of, limits_of, records_of, slots_of
+from rdmacc.engine.reference.binding import Binding
+from rdmacc.protocols.dasr import Dasr
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.protocols.line_rate import LineRate
+from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
+from rdmacc.units import us
+from tests.support import WIRE, check_finished, samples, transmission
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example(Component):
+    """A component with a parameter of each kind."""
+
+    period_ps: int = param("55us", "a time", unit="ps", symbol="K", source="section 1", low=1)
+    rate_bps: float = param("40Mbps", "a rate", unit="bps")
+    limit_bytes: int = param("10MB", "a size", unit="bytes")
+    gain: float = param(0.5, "a number", low=0.0, high=1.0)
+    steps: int = param(5, "a whole number", low=1)
+    is_on: bool = param(False, "yes or no")
+
+
+def test_defaults_with_units_become_base_units():
+    example = Example()
+    assert (example.period_ps, example.rate_bps, example.limit_bytes) == (55_000_000, 40e6, 10_000_000)
+    assert [type(getattr(example, field.name)) for field in dataclasses.fields(example)] == [
+        int, float, int, float, int, bool
+    ]  # fmt: skip
+
+
+def test_arguments_are_converted():
+    example = Example(period_ps="1ms", rate_bps=5, limit_bytes="1KiB", gain=1, steps=3.0)
+    assert dataclasses.astuple(example) == (10**9, 5.0, 1024, 1.0, 3, False)
+    assert type(example.steps) is int
+    assert type(example.gain) is float
+
+
+@pytest.mark.parametrize(
+    ("changes", "allowed"),
+    [
+        ({"period_ps": 0}, "at least 1"),
+        ({"period_ps": "1kB"}, "us"),
+        ({"rate_bps": "1us"}, "Gbps"),
+        ({"limit_bytes": 1.5}, "whole number"),
+        ({"gain": 1.01}, "at least 0.0 and at most 1.0"),
+        ({"gain": True}, "a number"),
+        ({"gain": "0.5"}, "a number"),
+        ({"steps": 0}, "at least 1"),
+        ({"steps": 2.5}, "a whole number"),
+        ({"steps": None}, "a number"),
+        ({"is_on": 1}, "True or False"),
+    ],
+)
+def test_wrong_values_are_refused(changes, allowed):
+    with pytest.raises(ConfigError) as caught:
+        Example(**changes)
+    assert caught.value.field == f"Example.{next(iter(changes))}"
+    assert allowed in caught.value.allowed
+
+
+def test_components_do_not_change():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Example().gain = 0.1
+    with pytest.raises(TypeError):
+        Example(0.5)
+    with pytest.raises(TypeError):
+        Example(gian=0.5)
+
+
+def test_parameters_carry_their_description():
+    field = {field.name: field for field in dataclasses.fields(Example)}["period_ps"]
+    wanted = {"doc": "a time", "unit": "ps", "symbol": "K", "source": "section 1", "low": 1, "high": None}
+    assert dict(field.metadata) == wanted
+
+
+# Handlers
+
+
+def test_handlers_by_name():
+    assert set(LineRate().handlers()) == {"on_open"}
+    assert set(Dcqcn().handlers()) == {"on_open", "on_data", "on_cnp", "on_alpha_timer", "on_increase_timer", "on_send"}
+
+
+@pytest.mark.parametrize("part", [GoBackN, LineRate, Dcqcn, Dasr])
+def test_own_components_ask_only_for_what_is_offered(part):
+    part.check_interface()
+
+
+class Unknown(Component):
+    @staticmethod
+    def on_dat(packet): ...
+
+
+class Asks(Component):
+    @staticmethod
+    def on_ack(host): ...
+
+
+class NoRecord(Component):
+    @staticmethod
+    def on_ack(sender): ...
+
+
+class NoHandler(Component):
+    class Sender(Record):
+        probe_timer_ps = Deadline()
+
+
+class HeaderTimer(Component):
+    class Header(Record):
+        probe_timer_ps = Deadline()
+
+    @staticmethod
+    def on_probe_timer(now): ...
+
+
+class TimerAsks(Component):
+    class Endpoint(Record):
+        probe_timer_ps = Deadline()
+
+    @staticmethod
+    def on_probe_timer(qp): ...
+
+
+@pytest.mark.parametrize(
+    ("part", "field"),
+    [
+        (Unknown, "Unknown.on_dat"),
+        (Asks, "Asks.on_ack(host)"),
+        (NoRecord, "NoRecord.on_ack(sender)"),
+        (NoHandler, "NoHandler.Sender.probe_timer_ps"),
+        (HeaderTimer, "HeaderTimer.Header.probe_timer_ps"),
+        (TimerAsks, "TimerAsks.on_probe_timer(qp)"),
+    ],
+)
+def test_wrong_handlers_are_refused_when_a_scheme_is_made(part, field):
+    with pytest.raises(ConfigError) as caught:
+        Scheme(control=(part(),))
+    assert caught.value.field == field
+
+
+def test_hooks_are_described():
+    for name, hook in HOOKS.items():
+        assert hook.name == name
+        assert hook.place in ("sender", "receiver", "switch", "port")
+        assert hook.doc
+        assert "params" in hook.offers
+
+
+# What engines make of them
+
+
+def test_hooks_run_in_the_order_of_the_components():
+    scheme = rdmacc.scheme("dasr")
+    assert [type(part).__name__ for part in scheme.components] == ["GoBackN", "Dasr", "Dcqcn", "EcnStep"]
+    assert [call.component for call in calls_of(scheme, "on_data")] == [0, 1, 2]
+    assert [call.component for call in calls_of(scheme, "on_enqueue")] == [3]
+    assert calls_of(scheme, "on_credit") == []
+    assert limits_of(scheme) == {"rate_bps": [1, 2], "window_bytes": []}
+    assert [number for number, _ in records_of(scheme, "Sender")] == [1, 2]
+    assert [slot.field.name for slot in slots_of(scheme, "Sender")] == ["alpha_timer_ps", "increase_timer_ps"]
+    assert [slot.number for slot in slots_of(scheme, "Sender")] == [0, 1]
+    assert set(RECORD_KINDS) >= {"Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Header"}
+
+
+def test_the_written_source_is_readable():
+    """The lowest rate over the components, and an event for each deadline that moved forward."""
+    source = Binding(rdmacc.scheme("dasr"), arm=lambda *_: None).source
+    assert "def on_cnp(qp, message, packet, now):" in source
+    assert "qp.rate_bps = min(qp.sender1.rate_bps, qp.sender2.rate_bps)" in source
+    assert "if qp.sender2.alpha_timer_ps < qp.sender2.alpha_timer_armed: arm(qp, sender_slot0)" in source
+
+
+# A person's own component, in the simulator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticker(Component):
+    """Deadlines that move: from each ACK on one tick in `period_ps`, three in all, then none."""
+
+    period_ps: int = param("10us", "from tick to tick", unit="ps", low=1)
+
+    class Sender(Record):
+        """Ticks so far."""
+
+        rate_bps = Float(0.0)
+        ticks = Int32()
+        last_tick_ps = Int()
+        tick_timer_ps = Deadline()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_start(params, sender, now):
+        sender.tick_timer_ps = now + 2 * params.period_ps  # moved forward below: the earlier time counts
+        sender.tick_timer_ps = now + params.period_ps
+
+    @staticmethod
+    def on_ack(params, sender, now):
+        if sender.ticks == 0:
+            sender.tick_timer_ps = now + params.period_ps  # moved back: the event that is pending comes too early
+
+    @staticmethod
+    def on_tick_timer(params, sender, now):
+        sender.ticks += 1
+        sender.last_tick_ps = now
+        sender.rate_bps = sender.rate_bps / 2.0
+        if sender.ticks < 3:
+            sender.tick_timer_ps = now + params.period_ps
+
+
+def test_deadlines_fire_when_they_say(engine):
+    """ACKs push the first tick back; then it comes every period, changes the rate, and stops."""
+    work = rdmacc.messages([("h0", "h1", 100_000), ("h0", "h1", 1000, "1ms")])
+    scheme = Scheme(control=(Pairwise(), Ticker()))
+    watch = [probes.field("flow", 0, "Ticker.last_tick_ps"), probes.rate(0)]
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, probes=watch)
+    check_finished(result)
+    ticks = [int(value) for _, value in samples(result, "Ticker.last_tick_ps 0") if value > 0]
+    assert [at for at, value in samples(result, "Ticker.last_tick_ps 0") if value > 0] == ticks
+    acked = result.flows["acked_ps"][0]
+    # The ACKs of the first 10 us restart the clock until the message's last one.
+    assert acked == us(4) + 101 * transmission(WIRE, 100e9) + 2 * transmission(64, 100e9)
+    assert ticks == [acked + us(10), acked + us(20), acked + us(30)]
+    assert samples(result, "rate 0")[-1][1] == 100e9 / 8
+
+
+class Pairwise(Component):
+    """Makes the messages of two hosts share a queue pair."""
+
+    pairwise: ClassVar[bool] = True
+
+
+def test_a_cancelled_deadline_does_not_fire(engine):
+    scheme = Scheme(control=(Pairwise(), Canceller()))
+    work = rdmacc.messages([("h0", "h1", 1000), ("h0", "h1", 1000, "1ms")])
+    watch = [probes.field("flow", 0, "Canceller.ticks")]
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, probes=watch)
+    assert [value for _, value in samples(result, "Canceller.ticks 0")] == [0.0]
+
+
+class Canceller(Component):
+    """Arms a deadline at each start and cancels it at each ACK, long before."""
+
+    class Sender(Record):
+        """Never ticks."""
+
+        ticks = Int32()
+        tick_timer_ps = Deadline()
+
+    @staticmethod
+    def on_start(sender, now):
+        sender.tick_timer_ps = now + 100_000_000
+
+    @staticmethod
+    def on_ack(sender):
+        sender.tick_timer_ps = NEVER
+
+    @staticmethod
+    def on_tick_timer(sender):
+        sender.ticks += 1
+
+
+class Window(Component):
+    """A window of two packets."""
+
+    class Sender(Record):
+        """The window, constant."""
+
+        window_bytes = Int()
+
+    @staticmethod
+    def on_open(sender):
+        sender.window_bytes = 2_000
+
+
+def test_a_window_limits_what_is_in_flight(engine):
+    """Two packets in each round trip, to the picosecond: the third starts when the first ACK is back."""
+    scheme = Scheme(control=(LineRate(), Window()))
+    watch = [probes.field("port", ("h0", "s0"), "tx_data_packets"), probes.field("flow", 0, "inflight_bytes")]
+    result = rdmacc.simulate(
+        rdmacc.star(2), rdmacc.messages([("h0", "h1", 10_000)]), scheme, engine=engine, probes=watch
+    )
+    check_finished(result)
+    t, rtt = transmission(WIRE, 100e9), int(result.plan.qp_base_rtt_ps[0])
+    starts = [at for at, value in samples(result, "tx_data_packets ('h0', 's0')") if value > 0]
+    assert starts == [i // 2 * rtt + i % 2 * t for i in range(10)]
+    assert max(value for _, value in samples(result, "inflight_bytes 0")) == 2_000
+
+
+def test_the_lowest_rate_and_window_win(engine):
+    """LineRate and Ticker both have a rate: the queue pair takes the lower one."""
+    scheme = Scheme(control=(LineRate(), Ticker(period_ps="1us")))
+    watch = [probes.rate(0)]
+    result = rdmacc.simulate(
+        rdmacc.star(2), rdmacc.messages([("h0", "h1", 200_000)]), scheme, engine=engine, probes=watch
+    )
+    assert [value for _, value in samples(result, "rate 0")] == [100e9, 50e9, 25e9, 12.5e9]

@@ -1,0 +1,175 @@
+"""Probes: what they record, when, and that watching changes nothing.
+
+Theory: a sample at time t sees the records after all other events of t; a probe of changes sees them after every event.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import Probe, probes
+from rdmacc.units import us
+from tests.support import ACK_WIRE, WIRE, samples, transmission
+
+T, T_ACK, D = transmission(WIRE, 100e9), transmission(ACK_WIRE, 100e9), us(1)
+TWO_TO_ONE = rdmacc.messages([("h1", "h0", 50_000), ("h2", "h0", 50_000)])
+
+
+def run(engine, *watch, work=TWO_TO_ONE, scheme="line-rate", **options):
+    return rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=watch, **options)
+
+
+def value_at(pairs, now):
+    """Return the last value recorded up to a time."""
+    return [value for at, value in pairs if at <= now][-1]
+
+
+def test_off_by_default(engine):
+    result = run(engine)
+    assert result.probes.empty
+    assert list(result.probes.columns) == ["probe", "time_ps", "value"]
+
+
+def test_a_queue_at_every_change(engine):
+    """From the first pair of packets on the queue grows by a packet every t, and then drains by one every t."""
+    pairs = samples(run(engine, probes.queue("s0", "h0")), "queue s0->h0")
+    arrival = T + D
+    assert pairs[0] == (0, 0.0)
+    expected = [min(m + 1, 99 - m) * WIRE for m in range(100)]
+    assert [value_at(pairs, arrival + m * T) for m in range(100)] == expected
+    values = [value for _, value in pairs]
+    assert all(one != two for one, two in zip(values, values[1:]))
+    assert values[-1] == 0
+
+
+def test_samples_come_every_period_from_0_on(engine):
+    result = run(engine, probes.queue("s0", "h0", "500ns"))
+    pairs = samples(result, "queue s0->h0")
+    assert [at for at, _ in pairs] == list(range(0, result.now_ps, us(0.5)))
+
+
+@given(period=st.integers(1_000, 3_000_000))
+def test_samples_are_the_changes_seen_at_their_times(engine, period):
+    """Whatever the period, also where samples and packets fall on the same instant."""
+    every_change = Probe(name="all", place="port", at=("s0", "h0"), field="queue_bytes")
+    sampled = Probe(name="some", place="port", at=("s0", "h0"), field="queue_bytes", every_ps=period)
+    result = run(engine, every_change, sampled)
+    changes = samples(result, "all")
+    for at, value in samples(result, "some"):
+        assert value == value_at(changes, at)
+
+
+def test_a_sample_sees_all_that_happens_at_its_instant(engine):
+    """The first pair of packets arrives at t + d exactly, when one of them is queued and the other leaves."""
+    watch = Probe(name="x", place="port", at=("s0", "h0"), field="queue_bytes", every_ps=T + D)
+    assert samples(run(engine, watch), "x")[1] == (T + D, WIRE)
+
+
+def test_throughput_is_the_average_over_each_period(engine):
+    """10 T from a saturated link: exactly the line rate, idle: 0."""
+    result = run(engine, probes.throughput("s0", "h0", 10 * T))
+    pairs = samples(result, "throughput s0->h0")
+    assert [at for at, _ in pairs][:3] == [10 * T, 20 * T, 30 * T]
+    rates = [value for _, value in pairs]
+    busy_from, busy_to = T + D, T + D + 100 * T
+    for at, value in pairs:
+        if at - 10 * T > busy_from and at < busy_to - T:
+            assert value == pytest.approx(100e9, rel=1e-3)
+        if at < busy_from:
+            assert value == 0
+    total = sum(rates) * 10 * T / 8e12
+    assert 95 * WIRE < total <= 100 * WIRE
+
+
+def test_the_rate_of_a_flow(engine):
+    result = run(engine, probes.rate(1), scheme="dasr")
+    assert samples(result, "rate 1")[0] == (0, 100e9)
+    assert (100e9 / 2) in [value for _, value in samples(result, "rate 1")]
+
+
+def test_fields_of_all_places(engine):
+    watch = [
+        probes.field("port", ("s0", "h0"), "tx_data_packets"),
+        probes.field("flow", 1, "received_packets"),
+        probes.field("flow", 1, "inflight_bytes"),
+        probes.field("host", "h0", "rx_wire_bytes"),
+        probes.field("flow", 0, "GoBackN.retransmit_timer_ps"),
+    ]
+    result = run(engine, *watch)
+    last = {probe.name: samples(result, probe.name)[-1][1] for probe in watch}
+    assert last["tx_data_packets ('s0', 'h0')"] == 100
+    assert last["received_packets 1"] == 50
+    assert last["inflight_bytes 1"] == 0
+    assert last["rx_wire_bytes h0"] == 100 * WIRE
+    assert last["GoBackN.retransmit_timer_ps 0"] == 2**62
+
+
+def test_when_a_packet_is_received(engine):
+    """Times of changes are those of events: packet m of a lone message at m t + t + 2 d."""
+    work = rdmacc.messages([("h1", "h0", 5_000)])
+    result = run(engine, probes.field("flow", 0, "received_packets"), work=work)
+    pairs = [(at, value) for at, value in samples(result, "received_packets 0") if value]
+    assert pairs == [(m * T + T + 2 * D, m) for m in range(1, 6)]
+
+
+def test_fields_of_a_component(engine):
+    result = run(engine, probes.field("flow", 0, "Dcqcn.alpha"), probes.field("flow", 0, "alpha"), scheme="dcqcn")
+    assert samples(result, "Dcqcn.alpha 0") == samples(result, "alpha 0") == [(0, 1.0)]
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "dasr"])
+def test_watching_changes_nothing(engine, scheme):
+    """Flows, counters and ports are the same with probes and without, but for the number of events."""
+    watch = [
+        probes.queue("s0", "h0"), probes.queue("s0", "h0", 777), probes.rate(0), probes.throughput("h1", "s0", 1001),
+        probes.field("flow", 0, "Dcqcn.alpha", "1us"),
+    ]  # fmt: skip
+    bare, watched = run(engine, scheme=scheme), run(engine, *watch, scheme=scheme)
+    assert watched.flows.equals(bare.flows)
+    assert watched.ports.equals(bare.ports)
+    assert watched.counters.drop("events").equals(bare.counters.drop("events"))
+    assert watched.now_ps == bare.now_ps
+
+
+def test_probes_go_on_over_pieces_of_a_run(engine):
+    watch = [probes.queue("s0", "h0", "100ns"), probes.queue("s0", "h0"), probes.throughput("s0", "h0", "300ns")]
+    whole = run(engine, *watch).probes
+    simulation = rdmacc.Simulation(rdmacc.star(3), TWO_TO_ONE, "line-rate", engine=engine, probes=watch)
+    for until in ("1us", "1.5us", "3us"):
+        simulation.run(until)
+    assert simulation.run().probes.equals(whole)
+
+
+def test_a_sample_at_the_end_belongs_to_the_next_piece(engine):
+    """`until` stops before the events of that time."""
+    simulation = rdmacc.Simulation(
+        rdmacc.star(3), TWO_TO_ONE, "line-rate", engine=engine, probes=[probes.queue("s0", "h0", "1us")]
+    )
+    times = simulation.run("3us").probes["time_ps"].tolist()
+    assert times == [0, us(1), us(2)]
+    assert simulation.run(us(3) + 1).probes["time_ps"].tolist() == [0, us(1), us(2), us(3)]
+
+
+def test_several_probes_of_one_name_stay_apart(engine):
+    watch = [probes.queue("s0", "h0", "1us"), probes.queue("s0", "h0", "2us")]
+    result = run(engine, *watch)
+    assert len(result.outcome.samples) == 2
+    assert len(result.probes) == sum(len(times) for times, _ in result.outcome.samples)
+
+
+def test_numpy_numbers_name_flows(engine):
+    result = run(engine, probes.rate(np.int64(1)))
+    assert len(samples(result, "rate 1")) == 1
+
+
+def test_names_tell_what_is_watched():
+    assert probes.queue("a", "b").name == "queue a->b"
+    assert probes.throughput("a", "b", "1us").name == "throughput a->b"
+    assert probes.rate(3).name == "rate 3"
+    assert probes.field("host", "h0", "rx_packets").name == "rx_packets h0"
+    assert probes.queue("a", "b", "5us").every_ps == us(5)
+    assert probes.queue("a", "b").every_ps is None

@@ -1,0 +1,133 @@
+"""Schemes: composition, registered names, parameters by name, their table."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import rdmacc
+from rdmacc import ConfigError, DropTail, EcnStep, Pfc, Scheme, register, scheme, scheme_table
+from rdmacc.protocols.dasr import Dasr
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.protocols.line_rate import LineRate
+from rdmacc.scheme import SCHEMES, as_scheme
+from rdmacc.units import us
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_each_scheme_runs_and_carries_its_name(engine, name):
+    work = rdmacc.incast(["h1", "h2"], "h0", "20kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, name, engine=engine)
+    assert result.plan.scheme.name == name
+    assert (result.flows["status"] == "finished").all()
+    assert result.counters.accepted_bytes == 40_000
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_schemes_are_values(name):
+    """Two of the same name are equal, hash alike, survive pickling, and print all their parameters."""
+    one, two = scheme(name), scheme(name)
+    assert one == two
+    assert hash(one) == hash(two)
+    assert pickle.loads(pickle.dumps(one)) == one
+    for field in ("payload_bytes=1000", "buffer=", "recovery="):
+        assert field in repr(one)
+
+
+def test_composition():
+    assert [type(part) for part in scheme("dcqcn").components] == [GoBackN, Dcqcn, rdmacc.Red]
+    dasr = scheme("dasr")
+    assert [type(part) for part in dasr.components] == [GoBackN, Dasr, Dcqcn, EcnStep]
+    assert dasr.is_pairwise
+    assert not scheme("dcqcn").is_pairwise
+    assert dasr.control[0].look_ahead
+    assert not scheme("dasr-no-look-ahead").control[0].look_ahead
+
+
+def test_a_single_component_needs_no_tuple():
+    assert Scheme(control=LineRate(), switch=EcnStep()).components[1:] == (LineRate(), EcnStep())
+    assert Scheme(control=[LineRate()]).control == (LineRate(),)
+
+
+def test_sizes_on_the_wire():
+    assert Scheme().wire_bytes == 1048
+    assert scheme("dcqcn", payload_bytes="4KiB", header_bytes=90).wire_bytes == 4186
+
+
+def test_replace_finds_the_owner():
+    changed = scheme("dcqcn").replace(
+        g=1 / 16, kmin_bytes="10kB", timeout_ps="1ms", headroom_bytes="50kB", name="mine", ack_bytes=60
+    )
+    assert changed.control[0].g == 1 / 16
+    assert changed.switch[0].kmin_bytes == 10_000
+    assert changed.recovery.timeout_ps == us(1000)
+    assert changed.buffer.headroom_bytes == 50_000
+    assert (changed.name, changed.ack_bytes) == ("mine", 60)
+    original = scheme("dcqcn")
+    assert (original.control[0].g, original.name) == (1 / 256, "dcqcn")
+
+
+def test_replace_changes_several_parameters_of_one_component():
+    changed = scheme("dcqcn", kmin_bytes=1, kmax_bytes=2, pmax=0.5)
+    red = changed.switch[0]
+    assert (red.kmin_bytes, red.kmax_bytes, red.pmax) == (1, 2, 0.5)
+
+
+def test_replace_takes_whole_components():
+    changed = scheme("dcqcn", buffer=DropTail(), control=LineRate(), switch=())
+    assert changed.components == (GoBackN(), LineRate())
+    assert changed.replace(alpha=0.25).buffer == DropTail(alpha=0.25)
+
+
+def test_ambiguous_and_unknown_names():
+    with pytest.raises(ConfigError, match="only one component has"):
+        scheme("dcqcn", reference_bps="25Gbps")
+    with pytest.raises(ConfigError, match="one of ack_bytes, "):
+        scheme("dcqcn", kmean=1)
+
+
+def test_as_scheme():
+    mine = Scheme(name="mine")
+    assert as_scheme(mine) is mine
+    assert as_scheme("dcqcn") == scheme("dcqcn")
+    for wrong in (None, 5, ["dcqcn"], Dcqcn()):
+        with pytest.raises(ConfigError, match="scheme"):
+            as_scheme(wrong)
+    for wrong in ("DCQCN", "", ["dcqcn"], None):
+        with pytest.raises(ConfigError, match="one of line-rate"):
+            scheme(wrong)
+
+
+def test_register():
+    register("test-lossy", lambda: Scheme(name="test-lossy", buffer=DropTail()))
+    try:
+        assert scheme("test-lossy", alpha=2.0).buffer.alpha == 2.0
+        work = rdmacc.messages([("h0", "h1", 1000)])
+        assert rdmacc.simulate(rdmacc.star(2), work, "test-lossy", engine="simpy").plan.scheme.name == "test-lossy"
+    finally:
+        del SCHEMES["test-lossy"]
+    for wrong in ("", None, 3):
+        with pytest.raises(ConfigError, match="scheme name"):
+            register(wrong, Scheme)
+
+
+def test_the_table_lists_every_parameter_with_its_source():
+    rows = scheme_table(scheme("dcqcn", g=1 / 16))
+    by_name = {(row["component"], row["parameter"]): row for row in rows}
+    assert len(by_name) == len(rows)
+    assert by_name["Dcqcn", "g"]["value"] == 1 / 16
+    assert by_name["Dcqcn", "cnp_interval_ps"]["value"] == us(50)
+    assert by_name["Dcqcn", "cnp_interval_ps"]["unit"] == "ps"
+    assert by_name["Red", "kmax_bytes"]["symbol"] == "K_max"
+    assert by_name["Pfc", "alpha"]["source"] == "HPCC simulator"
+    assert ("Scheme", "payload_bytes") in by_name
+    assert all(row["doc"] for row in rows)
+
+
+def test_buffers_are_part_of_the_table():
+    components = {row["component"] for row in scheme_table(Scheme(buffer=DropTail()))}
+    assert components >= {"GoBackN", "DropTail", "Scheme"}
+    assert "Pfc" not in components
+    assert Scheme().buffer == Pfc()
