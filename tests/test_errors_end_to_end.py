@@ -304,7 +304,10 @@ def test_until_in_the_past(engine):
         (lambda: probes.field("flow", 0, "Dcqcn.alpha"), "field of probe", "Dcqcn.alpha", "LineRate.<field>"),
         (lambda: probes.field("flow", 0, "GoBackN.alpha"), "field of probe", "GoBackN.alpha", "retries"),
         (lambda: probes.field("switch", "s0", "x"), "Probe.place", "switch", "port, flow, host"),
-        (lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True), "Probe.every_ps", None, "a period"),
+        (
+            lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True),
+            "Probe.every_ps", None, "a period",
+        ),
         (lambda: "queue", "probes", "queue", "a Probe"),
     ],
 )  # fmt: skip
