@@ -183,6 +183,10 @@ class Component:
             raise ConfigError(name, value, " and ".join(bounds))
         return value
 
+    def extra_bytes(self, group_size: int) -> int:
+        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does."""
+        return 0
+
     @classmethod
     def record(cls, kind: str) -> type[Record] | None:
         """Return the nested record class of that kind, or None."""

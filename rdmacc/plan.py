@@ -170,7 +170,7 @@ def make_plan(
     salts = _keys(seed, _ECMP, fabric.n_nodes)
     loss_data, loss_control = _losses(fabric, faults)
     priority = _priorities(frame, scheme)
-    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()))
+    headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
     offsets, jitter = _clocks(fabric, faults, seed)
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
@@ -290,12 +290,13 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     return 1.0 - survives[0], 1.0 - survives[1]
 
 
-def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int]) -> tuple[Ints, Ints]:
+def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: int) -> tuple[Ints, Ints]:
     headroom = np.zeros(fabric.n_ports, np.int64)
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
-        largest = max(scheme.wire_bytes, scheme.ack_bytes, scheme.cnp_bytes)
+        data_bytes = scheme.wire_bytes + sum(part.extra_bytes(group_size) for part in scheme.components)
+        largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
         used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
         classes = sum(cls >= DATA_CLASS for cls in used)
         for port in np.flatnonzero(~fabric.is_host[fabric.port_peer]):

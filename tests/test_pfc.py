@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -322,3 +323,15 @@ def test_paused_time_runs_on_while_paused(engine):
     second = simulation.run("150us").counters.pfc_paused_ps
     assert first > us(80)
     assert second - first == us(50)
+
+
+def test_default_headroom_of_packets_that_announce(engine):
+    """DASR's first packets of a group of 200 are 400 B longer: the headrooms know."""
+    room = 2 * headroom_bytes(100e9, 10_000, WIRE + 400) + headroom_bytes(1e8, 10_000, WIRE + 400)
+    random = np.random.default_rng(1)
+    for seed in range(30):
+        graph = spokes(["100Gbps", "100Mbps", "100Gbps"], "10ns", buffer=room + 3 * RESERVE + 2000 + 199 * seed)
+        rows = [("h0", "h1", 1000, int(random.integers(120_000)), 0)] * 200 + [("h2", "h0", 1000, 0, 1)] * 200
+        result = rdmacc.simulate(graph, rdmacc.messages(rows), "dasr", engine=engine, until="30us")
+        assert result.counters.pfc_pauses > 0
+        assert result.counters.pfc_violations == 0

@@ -96,6 +96,10 @@ class Dasr(Component):
         auss_n = Int32(doc="n, for the eye; the sender uses share")
         share = Float(doc="fraction of the receiver's line, w / sum of w")
 
+    def extra_bytes(self, group_size: int) -> int:
+        """Return the size of an announcement."""
+        return group_size * self.sender_id_bytes if self.look_ahead else 0
+
     @staticmethod
     def on_open(qp, sender):
         sender.rate_bps = qp.line_bps

@@ -53,6 +53,10 @@ class IntStamp(Component):
         int_tx_bytes = Ints(HOPS, doc="bytes that the port had sent before this packet")
         int_queue_bytes = Ints(HOPS, doc="queue behind this packet")
 
+    def extra_bytes(self, group_size: int) -> int:
+        """Return the size of the records."""
+        return self.overhead_bytes
+
     @staticmethod
     def on_send(params, packet):
         packet.wire_bytes += params.overhead_bytes
