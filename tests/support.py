@@ -178,7 +178,7 @@ def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60
             topology.add_link(graph, f"h{i}", other, draw(rates), draw(delays))
     for name in topology.switches(graph):
         need = sum(
-            8192 + 2 * headroom_bytes(link["rate_bps"], link["delay_ps"], max(wire, ACK_WIRE))
+            8192 + 2 * headroom_bytes(link["rate_bps"], link["delay_ps"], max(wire + 64, ACK_WIRE))
             for link in graph.adj[name].values()
         )
         graph.nodes[name]["buffer_bytes"] = need + draw(st.integers(*extra_buffer))
