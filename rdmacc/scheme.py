@@ -12,6 +12,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import record_dtype
@@ -161,6 +162,15 @@ def register(name: str, make: Callable[[], Scheme]) -> None:
 register("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
 register("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(_DCQCN_RED,)))
 register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(_HPCC_RED,)))
+register(
+    "dctcp-hpcc",
+    lambda: Scheme(
+        name="dctcp-hpcc",
+        control=(DctcpHpcc(),),
+        switch=(EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True),),  # type: ignore[arg-type]
+        ack_priority=DATA_CLASS,
+    ),
+)
 register("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(_DART_STEP,)))
 register(
     "dasr-no-look-ahead",
