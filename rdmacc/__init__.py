@@ -22,6 +22,7 @@ from rdmacc.errors import (
     StalledError,
 )
 from rdmacc.faults import Clocks, LinkDown, Loss, Script
+from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
 from rdmacc.results import Result
 from rdmacc.scenario import Scenario
@@ -71,6 +72,7 @@ from rdmacc.workload import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "PRESETS",
     "SCHEMES",
     "Clocks",
     "CompileError",
@@ -83,6 +85,7 @@ __all__ = [
     "LoadDefinition",
     "Loss",
     "Pfc",
+    "Preset",
     "Probe",
     "Queueing",
     "RdmaccError",
@@ -123,6 +126,7 @@ __all__ = [
     "partition_aggregate",
     "permutation",
     "poisson",
+    "preset",
     "probes",
     "random_pairs",
     "rcc_fat_tree",

@@ -136,3 +136,16 @@ def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
 def test_the_module_runs_as_a_process():
     done = subprocess.run([sys.executable, "-m", "rdmacc.cli", "list"], capture_output=True, text=True, check=True)
     assert "dart.fig2" in done.stdout
+
+
+def test_schemes_lists_presets_and_what_they_set():
+    text = invoke("schemes")
+    assert all(name in text for name in rdmacc.PRESETS)
+    text = invoke("schemes", "--preset", "hpcc-ns3")
+    row = next(line for line in text.splitlines() if line.startswith("dcqcn-paper") and "increase_period" in line)
+    assert "55us" in row
+    assert "RP_TIMER of dcqcn_paper" in row
+    text = invoke("schemes", "dcqcn", "--preset", "hpcc-ns3")
+    row = next(line for line in text.splitlines() if line.startswith("DcqcnHpcc.increase_period_ps"))
+    assert "300 us" in row
+    assert "RP_TIMER" in row
