@@ -14,7 +14,7 @@ from rdmacc.component import Component, param
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.scheme import SCHEMES, Scheme
+from rdmacc.scheme import SCHEMES, Scheme, scheme_table
 from rdmacc.state import (
     CONTROL,
     CREDIT,
@@ -279,6 +279,7 @@ def _workload(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
 
 def _scheme(rng: np.random.Generator) -> Scheme:
     scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
+    scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))  # the runs are short
     if rng.random() < 0.4:
         alpha, limit = float(rng.choice([0.1, 1.0])), int(rng.choice([0, 5_000, 50_000]))
         scheme = replace(scheme, buffer=rdmacc.DropTail(alpha=alpha, limit_bytes=limit))
@@ -316,8 +317,11 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         "retry_limit": int(rng.choice([2, 7])),
         "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     }
+    changes["min_timeout_ps"] = changes["timeout_ps"]
+    known = {row["parameter"] for row in scheme_table(scheme)}
+    scheme = scheme.replace(**{name: value for name, value in changes.items() if name in known})
     # A stream of its own: these draws leave all others as they were.
-    return _with_features(scheme.replace(**changes), rng.spawn(1)[0])
+    return _with_features(scheme, rng.spawn(1)[0])
 
 
 def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:

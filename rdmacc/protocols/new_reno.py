@@ -36,9 +36,7 @@ class NewReno(Component):
         "10ms", "shortest timeout, and the first one", unit="ps", symbol="RTO_min", source="Dart, VI-A", low=1
     )
     max_timeout_ps: int = param("60s", "longest timeout", unit="ps", source="RFC 6298, 2.5", low=1)
-    retry_limit: int = param(
-        15, "timeouts in a row after which the message fails", source="Linux, tcp_retries2", low=0
-    )
+    retry_limit: int = param(15, "timeouts in a row after which the message fails", source="Linux, tcp_retries2", low=0)
 
     class Transfer(Record):
         """Both sides of one message."""
