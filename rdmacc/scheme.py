@@ -9,11 +9,16 @@ from typing import Any
 
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.go_back_0 import GoBack0
 from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.protocols.improved_go_back_n import ImprovedGoBackN
+from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
+from rdmacc.protocols.send_twice import SendTwice
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
@@ -166,6 +171,22 @@ register(
     "dasr-no-look-ahead",
     lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(_DART_STEP,)),
 )
+
+
+def _recovery(name: str, recovery: type[GoBackN]) -> None:
+    """Register a loss recovery of IGBN with the parameters of its Table I, and without congestion control."""
+    register(
+        name,
+        lambda: Scheme(name=name, recovery=recovery(ack_every_packets=256), control=(LineRate(),), payload_bytes=1024),
+    )
+
+
+_recovery("go-back-0", GoBack0)
+_recovery("go-back-n", GoBackN)
+_recovery("send-twice", SendTwice)
+_recovery("check-epsn", CheckEpsn)
+_recovery("improved-go-back-n", ImprovedGoBackN)
+register("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))
 
 
 def scheme(name: str, **changes: Any) -> Scheme:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import networkx as nx
 import numpy as np
@@ -13,6 +13,7 @@ from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
+from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.scheme import SCHEMES, Scheme
 from rdmacc.state import (
@@ -308,14 +309,23 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         scheme = replace(scheme, switch=(*scheme.switch, Deflector(threshold_bytes=int(rng.choice([0, 5_000])))))
     if rng.random() < 0.3:
         scheme = replace(scheme, control=(*scheme.control, Picker()))
-    changes = {
-        "payload_bytes": int(rng.choice([256, 1000, 4096])),
+    least_interval = "5us" if isinstance(scheme.recovery, CheckEpsn) else "0us"
+    recovery = {
         "ack_every_packets": int(rng.choice([1, 1, 4])),
         "timeout_ps": str(rng.choice(["50us", "400us", "1ms"])),
-        "nak_interval_ps": str(rng.choice(["0us", "20us", "500us"])),
+        "nak_interval_ps": str(rng.choice([least_interval, "20us", "500us"])),
+        "nak_per_packet": bool(rng.random() < 0.8),
+        "bdp_cap_packets": int(rng.choice([1, 20, 1024])),
+        "rto_low_ps": str(rng.choice(["20us", "100us"])),
+        "rto_high_ps": str(rng.choice(["50us", "320us"])),
+        "few_packets": int(rng.choice([0, 3])),
         "retry_limit": int(rng.choice([2, 7])),
-        "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     }
+    known = {field.name for field in fields(scheme.recovery)}
+    changes = {
+        "payload_bytes": int(rng.choice([256, 1000, 4096])),
+        "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
+    } | {name: value for name, value in recovery.items() if name in known}
     # A stream of its own: these draws leave all others as they were.
     return _with_features(scheme.replace(**changes), rng.spawn(1)[0])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,9 @@ class Outcome:
         For each probe.
     now_ps : int
         Simulated time.
+    transfers : dict of arrays
+        One entry for each message number: the components' `Transfer` records, by (component number, field name);
+        deadlines and arrays are left out.
     trace : structured array or None
         What happened to every packet (`rdmacc.trace.ROW`), if it was asked for.
     """
@@ -55,6 +58,7 @@ class Outcome:
     totals: dict[str, int]
     samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
     now_ps: int
+    transfers: dict[tuple[int, str], npt.NDArray[Any]]
     trace: npt.NDArray[np.void] | None = None
 
 

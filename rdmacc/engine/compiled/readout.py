@@ -37,6 +37,7 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
             for i in range(len(engine.plan.watches))
         ],
         now_ps=engine.now,
+        transfers=engine.transfers(),
         trace=trace.copy() if engine.plan.has_trace else None,
     )
 
