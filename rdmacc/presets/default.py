@@ -1,0 +1,65 @@
+"""The registered schemes: each as its own paper describes it. Add yours to its group.
+
+Presets (one module each) set the parameters as other papers and simulators have them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.protocols.dasr import Dasr
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.irn import Irn
+from rdmacc.protocols.line_rate import LineRate
+from rdmacc.scheme import Scheme, register
+from rdmacc.switch.buffer import DropTail
+from rdmacc.switch.red import EcnStep, Red
+
+__all__: list[str] = []
+
+# No congestion control, loss recovery alone
+
+register("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
+
+# DCQCN
+
+HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
+
+register("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)))
+register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)))
+
+# TIMELY
+
+# HPCC
+
+# DCTCP, rate-based DCTCP
+
+# InfiniBand congestion control
+
+# RCP
+
+# Swift
+
+# Dart
+
+DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
+
+register("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)))
+register(
+    "dasr-no-look-ahead",
+    lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
+)
+
+# REN
+
+# RCC
+
+# Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
+
+# Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
+
+for _name in IGBN_2019:
+    register(_name, partial(IGBN_2019.__getitem__, _name))
+register("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))
