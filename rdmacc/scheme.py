@@ -10,6 +10,7 @@ from typing import Any
 
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
