@@ -165,9 +165,10 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
             transfer.retries = 0
 
     scheme = rdmacc.Scheme(control=(Counter(),))
-    work = rdmacc.messages([("h1", "h0", 3000), ("h2", "h0", 1000)]).set_axis(["long", "short"])
-    transfers = rdmacc.simulate(rdmacc.star(3, **STAR), work, scheme, engine=engine, progress=False).transfers
-    assert transfers["flow"].tolist() == ["long", "short"]
+    work = rdmacc.messages([("h1", "h0", 3000), ("h2", "h0", 1000)])
+    result = rdmacc.simulate(rdmacc.star(3, **STAR), work, scheme, engine=engine, progress=False)
+    transfers = result.transfers
+    assert transfers["flow"].equals(result.flows["flow"])
     assert transfers["Counter.retries"].tolist() == [3, 1]
     assert transfers["GoBackN.retries"].tolist() == [0, 0]
     assert transfers["share"].tolist() == [0.5, 0.5]

@@ -11,9 +11,11 @@ from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.scheme import Scheme, register
+from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.red import EcnStep, Red
 
@@ -35,6 +37,13 @@ register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),),
 # HPCC
 
 # DCTCP, rate-based DCTCP
+
+HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
+
+register(
+    "dctcp-hpcc",
+    lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
+)
 
 # InfiniBand congestion control
 
