@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from rdmacc import probes, topology, units, workload
-from rdmacc.compare import Scenario, compare
+from rdmacc.compare import compare
 from rdmacc.component import Component, param
 from rdmacc.errors import (
     CompileError,
@@ -22,8 +22,10 @@ from rdmacc.errors import (
     StalledError,
 )
 from rdmacc.faults import Clocks, LinkDown, Loss, Script
+from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
 from rdmacc.results import Result
+from rdmacc.scenario import Scenario
 from rdmacc.scheme import SCHEMES, Scheme, register, scheme, scheme_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.switch.buffer import DropTail, Pfc
@@ -70,6 +72,7 @@ from rdmacc.workload import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "PRESETS",
     "SCHEMES",
     "Clocks",
     "CompileError",
@@ -82,6 +85,7 @@ __all__ = [
     "LoadDefinition",
     "Loss",
     "Pfc",
+    "Preset",
     "Probe",
     "Queueing",
     "RdmaccError",
@@ -122,6 +126,7 @@ __all__ = [
     "partition_aggregate",
     "permutation",
     "poisson",
+    "preset",
     "probes",
     "random_pairs",
     "rcc_fat_tree",

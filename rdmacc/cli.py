@@ -19,6 +19,8 @@ from rdmacc.errors import ConfigError, RdmaccError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rdmacc.scheme import Scheme
+
 __all__ = ["app", "main"]
 
 app = typer.Typer(
@@ -116,18 +118,13 @@ def run(
     engine: EngineOption = Engine.auto,
 ) -> None:
     """Run an experiment: print what was measured and which claims hold, and save the figure."""
-    from tqdm.auto import tqdm
-
     from rdmacc import plotting
-    from rdmacc.experiments import experiment, scalars
+    from rdmacc.experiments import experiment
+    from rdmacc.tidy import scalars
 
     one = experiment(name)
-
-    def watch(points: Any) -> Any:
-        return tqdm(points, desc=name, unit="point", leave=False)
-
-    table = one.measure(one.run(scale.value, seed, engine.value, watch))
-    checks = one.check(table)
+    table = one.run(scale.value, seed, engine.value)
+    checks = one.check(table, scale.value)
     path = plotting.save(one.plot(table), out / f"{name}.png")
     if as_json:
         typer.echo(_run_json(name, scale.value, seed, scalars(table), checks, path))
@@ -207,21 +204,43 @@ def _checks_text(checks: pd.DataFrame) -> str:
 
 @app.command()
 def schemes(
-    name: Annotated[str | None, typer.Argument(help="Scheme: prints its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Scheme: prints all its parameters.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", help="As this paper or simulator sets them, or what it sets."),
+    ] = None,
 ) -> None:
-    """List the schemes, or one scheme's parameters with unit, symbol and source."""
+    """List schemes and presets, what a preset sets, or all parameters of one scheme with unit, symbol and source."""
+    from rdmacc.presets import PRESETS
+    from rdmacc.presets import preset as find_preset
     from rdmacc.scheme import SCHEMES, scheme, scheme_table
     from rdmacc.tables import text_table
+    from rdmacc.units import format_rate
 
-    if name is None:
-        rows = [
-            (known, ", ".join(type(part).__name__ for part in (*one.components, one.buffer)))
-            for known in SCHEMES
-            for one in [scheme(known)]
+    chosen = find_preset(preset) if preset is not None else None
+    if name is None and chosen is None:
+        composed = [(known, _composition(scheme(known))) for known in SCHEMES]
+        typer.echo(text_table(["scheme", "composed of"], composed, "<<"))
+        titles = [(known, one.title, format_rate(one.line_bps), ", ".join(one)) for known, one in PRESETS.items()]
+        typer.echo("\n" + text_table(["preset", "of", "link", "schemes"], titles, "<<><"))
+    elif name is None and chosen is not None:
+        settings = [
+            (one.scheme, one.parameter, str(one.value), one.source) for each in chosen for one in chosen.settings(each)
         ]
-        typer.echo(text_table(["scheme", "composed of"], rows, "<<"))
-        return
-    table = scheme_table(name)
+        typer.echo(text_table(["scheme", "parameter", "value", "source"], settings, "<<><"))
+    else:
+        assert name is not None
+        table = scheme_table(name) if chosen is None else scheme_table(chosen[name], chosen.sources(name))
+        typer.echo(_scheme_text(table))
+
+
+def _composition(one: Scheme) -> str:
+    return ", ".join(type(part).__name__ for part in (*one.components, one.buffer))
+
+
+def _scheme_text(table: list[dict[str, Any]]) -> str:
+    from rdmacc.tables import text_table
+
     parameters = [
         (
             f"{row['component']}.{row['parameter']}",
@@ -234,7 +253,7 @@ def schemes(
         for row in table
     ]
     headers = ["parameter", "value", "base unit", "symbol", "source", "what it does"]
-    typer.echo(text_table(headers, parameters, "<><<<<"))
+    return text_table(headers, parameters, "<><<<<")
 
 
 def _parameter(value: Any, unit: str) -> str:

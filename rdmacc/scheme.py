@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
-from rdmacc.protocols.dasr import Dasr
-from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
-from rdmacc.switch.red import EcnStep, Red
 
 __all__ = ["SCHEMES", "Scheme", "as_scheme", "register", "scheme", "scheme_table"]
 
@@ -102,30 +98,43 @@ class Scheme(Component):
         return self.payload_bytes + self.header_bytes
 
     def replace(self, **changes: Any) -> Scheme:
-        """Return a copy with some parameters changed: the scheme's own, or a component's if only one has the name.
+        """Return a copy with some parameters changed: the scheme's own, or a component's.
+
+        A parameter that several components have is named with its component: ``"Red.reference_bps"``.
 
         Raises
         ------
         ConfigError
             If no component, or more than one, has a parameter of that name.
         """
-        own = {field.name for field in dataclasses.fields(self)}
         result = self
         for name, value in changes.items():
-            if name in own:
-                result = dataclasses.replace(result, **{name: value})
-                continue
-            owners = [
-                part for part in (*result.components, result.buffer, result.queueing) if name in _parameters(part)
-            ]
-            if len(owners) != 1:
-                known = sorted(
-                    own.union(*(_parameters(part) for part in (*self.components, self.buffer, self.queueing)))
-                )
-                allowed = f"one of {', '.join(known)}" if not owners else "a name that only one component has"
-                raise ConfigError(f"parameter of scheme {self.name!r}", name, allowed)
-            result = result._swap(owners[0], dataclasses.replace(owners[0], **{name: value}))  # type: ignore[type-var]
+            owner, own_name = result.owner(name)
+            if owner is result:
+                result = dataclasses.replace(result, **{own_name: value})
+            else:
+                result = result._swap(owner, dataclasses.replace(owner, **{own_name: value}))  # type: ignore[type-var]
         return result
+
+    def owner(self, name: str) -> tuple[Component, str]:
+        """Return what has a parameter, the scheme or one of its components, and the parameter's name there.
+
+        Raises
+        ------
+        ConfigError
+            If no component, or more than one, has a parameter of that name.
+        """
+        component, _, own_name = name.rpartition(".")
+        if own_name in _parameters(self) and component in ("", "Scheme"):
+            return self, own_name
+        parts = (*self.components, self.buffer, self.queueing)
+        owners = [part for part in parts if own_name in _parameters(part) and component in ("", type(part).__name__)]
+        if len(owners) != 1:
+            known = sorted(_parameters(self).union(*map(_parameters, parts)))
+            both = " or ".join(f"{type(part).__name__}.{own_name}" for part in owners)
+            allowed = f"one of {', '.join(known)}" if not owners else f"a name that only one component has: {both}"
+            raise ConfigError(f"parameter of scheme {self.name!r}", name, allowed)
+        return owners[0], own_name
 
     def _swap(self, old: Component, new: Component) -> Scheme:
         swapped: Any = new
@@ -143,10 +152,6 @@ def _parameters(component: Component) -> set[str]:
     return {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
 
 
-_DCQCN_RED = Red()
-_HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
-_DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
-
 SCHEMES: dict[str, Callable[[], Scheme]] = {}
 """The schemes by name: each a function that makes it with its default parameters."""
 
@@ -156,16 +161,6 @@ def register(name: str, make: Callable[[], Scheme]) -> None:
     if not isinstance(name, str) or not name:
         raise ConfigError("scheme name", name, "a non-empty string")
     SCHEMES[name] = make
-
-
-register("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
-register("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(_DCQCN_RED,)))
-register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(_HPCC_RED,)))
-register("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(_DART_STEP,)))
-register(
-    "dasr-no-look-ahead",
-    lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(_DART_STEP,)),
-)
 
 
 def scheme(name: str, **changes: Any) -> Scheme:
@@ -195,13 +190,24 @@ def as_scheme(value: str | Scheme) -> Scheme:
     raise ConfigError("scheme", value, f"a Scheme or one of {', '.join(SCHEMES)}")
 
 
-def scheme_table(value: str | Scheme) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc."""
+def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:
+    """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc.
+
+    Parameters
+    ----------
+    value : str or Scheme
+        The scheme.
+    sources : mapping
+        Where values come from, by "Component.parameter"; the others have their default's source.
+    """
     rows = []
     chosen = as_scheme(value)
     for part in (*chosen.components, chosen.buffer, chosen.queueing, chosen):
         for field in dataclasses.fields(part):  # type: ignore[arg-type]
             if "doc" in field.metadata:
-                row = {"component": type(part).__name__, "parameter": field.name, "value": getattr(part, field.name)}
-                rows.append(row | {key: field.metadata[key] for key in ("unit", "symbol", "source", "doc")})
+                component, current = type(part).__name__, getattr(part, field.name)
+                row = {"component": component, "parameter": field.name, "value": current}
+                row |= {key: field.metadata[key] for key in ("unit", "symbol", "source", "doc")}
+                row["source"] = sources.get(f"{component}.{field.name}", row["source"])
+                rows.append(row)
     return rows

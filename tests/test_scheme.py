@@ -82,8 +82,10 @@ def test_replace_takes_whole_components():
 
 
 def test_ambiguous_and_unknown_names():
-    with pytest.raises(ConfigError, match="only one component has"):
+    with pytest.raises(ConfigError, match=r"only one component has: Dcqcn\.reference_bps or Red\.reference_bps"):
         scheme("dcqcn", reference_bps="25Gbps")
+    changed = scheme("dcqcn", **{"Red.reference_bps": "25Gbps", "Scheme.ack_bytes": 60})
+    assert (changed.control[0].reference_bps, changed.switch[0].reference_bps, changed.ack_bytes) == (40e9, 25e9, 60)
     with pytest.raises(ConfigError, match="one of ack_bytes, "):
         scheme("dcqcn", kmean=1)
 

@@ -1,0 +1,19 @@
+"""Named schemes and presets. One module for each paper or simulator, imported here in the order of listing."""
+
+from __future__ import annotations
+
+from rdmacc.presets import dart_2020, default, hpcc_ns3, igbn_2019, rcc_2021
+from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
+
+__all__ = [
+    "PRESETS",
+    "Preset",
+    "Setting",
+    "dart_2020",
+    "default",
+    "define",
+    "hpcc_ns3",
+    "igbn_2019",
+    "preset",
+    "rcc_2021",
+]

@@ -1,0 +1,151 @@
+"""Presets: the schemes of one paper or simulator, with all parameters as it sets them, and where each value is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdmacc.errors import ConfigError
+from rdmacc.scheme import Scheme, as_scheme
+from rdmacc.units import Quantity, rate_bps
+
+__all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of a scheme as a preset sets it."""
+
+    scheme: str
+    parameter: str
+    """With its component: "Red.kmin_bytes"."""
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class _Entry:
+    base: str | Callable[[], Scheme]
+    values: Mapping[str, tuple[Any, str]]
+
+
+class Preset(Mapping[str, Scheme]):
+    """Schemes by name, for hosts with links of one rate.
+
+    Parameters
+    ----------
+    name : str
+        Such as "hpcc-ns3".
+    title : str
+        The paper or simulator.
+    rate : quantity of rate
+        Of the hosts' links; what the source scales by it follows.
+    values : mapping, optional
+        Values that all schemes share: (value, source) by parameter, as in `add`.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> rdmacc.preset("hpcc-ns3")["dcqcn"].ack_bytes
+    60
+    """
+
+    def __init__(
+        self, name: str, title: str, *, rate: Quantity, values: Mapping[str, tuple[Any, str]] | None = None
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.line_bps = rate_bps(rate, field=f"rate of preset {name!r}")
+        self._values = dict(values or {})
+        self._entries: dict[str, _Entry] = {}
+
+    def add(self, name: str, base: str | Callable[[], Scheme], values: Mapping[str, tuple[Any, str]]) -> None:
+        """Add a scheme.
+
+        Parameters
+        ----------
+        name : str
+            As the source calls it.
+        base : str or callable
+            A registered scheme, or a function that makes one.
+        values : mapping
+            What the source sets: (value, source) by parameter, named as in `Scheme.replace`. A value may be a
+            function of the line rate in bit/s. What is not listed keeps its default, which has a source of its own.
+        """
+        self._entries[name] = _Entry(base, values)
+
+    def at(self, rate: Quantity) -> Preset:
+        """Return the preset for hosts with links of another rate."""
+        other = Preset(self.name, self.title, rate=rate, values=self._values)
+        other._entries = self._entries
+        return other
+
+    def settings(self, name: str) -> list[Setting]:
+        """Return what the preset sets of a scheme.
+
+        Raises
+        ------
+        ConfigError
+            If it has no such scheme.
+        """
+        base, entry = self._base(name)
+        found = []
+        for parameter, (value, source) in (self._values | dict(entry.values)).items():
+            owner, own_name = base.owner(parameter)
+            at_rate = value(self.line_bps) if callable(value) else value
+            found.append(Setting(name, f"{type(owner).__name__}.{own_name}", at_rate, source))
+        return found
+
+    def sources(self, name: str) -> dict[str, str]:
+        """Return the sources of what the preset sets, by "Component.parameter", for `scheme_table`."""
+        return {one.parameter: one.source for one in self.settings(name)}
+
+    def _base(self, name: str) -> tuple[Scheme, _Entry]:
+        if name not in self._entries:
+            raise ConfigError(f"scheme of preset {self.name!r}", name, f"one of {', '.join(self._entries)}")
+        entry = self._entries[name]
+        return as_scheme(entry.base() if callable(entry.base) else entry.base), entry
+
+    def __getitem__(self, name: str) -> Scheme:
+        changes = {one.parameter: one.value for one in self.settings(name)}
+        return self._base(name)[0].replace(name=name, **changes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<Preset {self.name!r} at {self.line_bps / 1e9:g} Gb/s: {', '.join(self._entries)}>"
+
+
+PRESETS: dict[str, Preset] = {}
+"""The presets by name, each at the rate that its source uses most."""
+
+
+def define(one: Preset) -> Preset:
+    """Add a preset under its name."""
+    PRESETS[one.name] = one
+    return one
+
+
+def preset(name: str, rate: Quantity | None = None) -> Preset:
+    """Return the preset of that name: schemes by their names.
+
+    Parameters
+    ----------
+    name : str
+        One of `PRESETS`.
+    rate : quantity of rate, optional
+        Of the hosts' links; default: as the source has it.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such preset, or the rate is not one.
+    """
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ConfigError("preset", name, f"one of {', '.join(PRESETS)}")
+    return PRESETS[name] if rate is None else PRESETS[name].at(rate)

@@ -1,0 +1,37 @@
+"""Dart (Xue et al., IEEE/ACM ToN 2020): its own schemes and the baselines of its simulations, at 10 Gb/s.
+
+Switches have 225 KB of buffer for each port, links 5 us of delay: `rdmacc.dart_clos` builds them (VI-A).
+"""
+
+from __future__ import annotations
+
+from rdmacc.presets.base import Preset, define
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.scheme import Scheme
+from rdmacc.switch.red import EcnStep
+
+__all__ = ["DART_2020"]
+
+DART_2020 = define(Preset("dart-2020", "Dart, IEEE/ACM ToN 2020", rate="10Gbps"))
+
+_STEP = {
+    "EcnStep.kmin_bytes": ("22.5kB", "VI-A: 10% of 225 KB"),
+    "EcnStep.reference_bps": ("10Gbps", "VI-A: links of 10 Gb/s"),
+    "EcnStep.at_nic": (True, "III-C: source congestion is seen by ECN too"),
+}
+_DCQCN = {
+    "Dcqcn.g": (1 / 256, "VI-A"),
+    "Dcqcn.cnp_interval_ps": ("50us", "VI-A"),
+    "Dcqcn.alpha_period_ps": ("55us", "assumed: DCQCN's own"),
+    "Dcqcn.increase_period_ps": ("55us", "VI-A"),
+    "Dcqcn.byte_counter_bytes": ("10MB", "VI-A"),
+    "Dcqcn.fast_recovery_steps": (5, "assumed: DCQCN's own"),
+    "Dcqcn.additive_bps": ("40Mbps", "assumed: DCQCN's own, at 40 Gb/s"),
+    "Dcqcn.hyper_bps": ("400Mbps", "VI-A has hyper increase on; assumed: DCQCN's own, at 40 Gb/s"),
+    "Dcqcn.reference_bps": ("40Gbps", "assumed: the increases scale with the link"),
+    "Dcqcn.min_rate_bps": ("10Mbps", "assumed"),
+}
+
+DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
+DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)

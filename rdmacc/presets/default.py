@@ -1,0 +1,65 @@
+"""The registered schemes: each as its own paper describes it. Add yours to its group.
+
+Presets (one module each) set the parameters as other papers and simulators have them.
+"""
+
+from __future__ import annotations
+
+from rdmacc.protocols.dasr import Dasr
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
+from rdmacc.protocols.line_rate import LineRate
+from rdmacc.scheme import Scheme, register
+from rdmacc.state import DATA_CLASS
+from rdmacc.switch.red import EcnStep, Red
+
+__all__: list[str] = []
+
+# No congestion control, loss recovery alone
+
+register("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
+
+# DCQCN
+
+HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
+
+register("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)))
+register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)))
+
+# TIMELY
+
+# HPCC
+
+# DCTCP, rate-based DCTCP
+
+HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
+
+register(
+    "dctcp-hpcc",
+    lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
+)
+
+# InfiniBand congestion control
+
+# RCP
+
+# Swift
+
+# Dart
+
+DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
+
+register("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)))
+register(
+    "dasr-no-look-ahead",
+    lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
+)
+
+# REN
+
+# RCC
+
+# Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
+
+# Improved Go-Back-N

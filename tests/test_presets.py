@@ -1,0 +1,74 @@
+"""Presets: schemes as papers and simulators set them, scaled by the link, each value with its source."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import rdmacc
+from rdmacc import PRESETS, ConfigError, preset, scheme_table
+from rdmacc.presets.base import Preset
+from rdmacc.units import us
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_scheme_of_a_preset_is_made_and_every_setting_has_a_source(name):
+    one = preset(name)
+    assert len(one) > 0
+    for scheme_name, made in one.items():
+        assert made.name == scheme_name
+        assert pickle.loads(pickle.dumps(made)) == made
+        by_parameter = {f"{row['component']}.{row['parameter']}": row for row in scheme_table(made)}
+        for setting in one.settings(scheme_name):
+            assert setting.parameter in by_parameter
+            assert setting.source
+
+
+def test_timers_of_the_hpcc_simulator():
+    quick, paper = preset("hpcc-ns3")["dcqcn"].control[0], preset("hpcc-ns3")["dcqcn-paper"].control[0]
+    assert (quick.alpha_period_ps, quick.decrease_period_ps, quick.increase_period_ps) == (us(1), us(4), us(300))
+    assert (paper.alpha_period_ps, paper.decrease_period_ps, paper.increase_period_ps) == (us(50), us(50), us(55))
+    assert quick.g == paper.g == 1 / 256
+
+
+def test_dart_marks_at_a_tenth_of_its_buffer():
+    assert preset("dart-2020")["dcqcn"].switch[0].kmin_bytes == 22_500
+
+
+def test_a_source_is_shown_for_what_the_preset_sets_and_the_defaults_for_the_rest():
+    one = preset("hpcc-ns3")
+    rows = {
+        (row["component"], row["parameter"]): row["source"] for row in scheme_table(one["dcqcn"], one.sources("dcqcn"))
+    }
+    assert rows["DcqcnHpcc", "increase_period_ps"] == "RP_TIMER"
+    assert rows["Pfc", "xon_offset_bytes"] == "HPCC simulator"
+
+
+def test_values_may_follow_the_line_rate():
+    one = Preset("mine", "a test", rate="100Gbps", values={"ack_bytes": (60, "said")})
+    one.add("quick", "dcqcn", {"kmin_bytes": (lambda bps: int(bps / 1e9) * 1000, "measured")})
+    assert one["quick"].switch[0].kmin_bytes == 100_000
+    assert one.at("25Gbps")["quick"].switch[0].kmin_bytes == 25_000
+    assert one["quick"].ack_bytes == 60
+    assert list(one) == ["quick"]
+    assert "quick" in repr(one)
+
+
+def test_wrong_names():
+    with pytest.raises(ConfigError, match="preset = 'ns-2'.*one of dart-2020"):
+        preset("ns-2")
+    with pytest.raises(ConfigError, match="scheme of preset 'hpcc-ns3' = 'tcp'"):
+        preset("hpcc-ns3")["tcp"]
+    with pytest.raises(ConfigError, match="rate of preset 'hpcc-ns3'"):
+        preset("hpcc-ns3", rate="fast")
+    one = Preset("mine", "a test", rate=1e9)
+    one.add("quick", "dcqcn", {"speed": (1, "none")})
+    with pytest.raises(ConfigError, match="parameter of scheme 'dcqcn'"):
+        one["quick"]
+
+
+def test_a_preset_runs(engine):
+    work = rdmacc.incast(["h1", "h2"], "h0", "20kB")
+    result = rdmacc.simulate(rdmacc.star(3), work, preset("hpcc-ns3")["dcqcn"], engine=engine)
+    assert (result.flows["status"] == "finished").all()
