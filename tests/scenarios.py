@@ -68,6 +68,12 @@ def draw(number: int) -> Scenario:
     hosts = rdmacc.topology.hosts(topology)
     workload = _workload(rng, hosts)
     scheme = _scheme(rng)
+    pattern = rng.spawn(1)[0]  # a stream of its own: the draws below stay as they are
+    if pattern.random() < 0.25:
+        workload = _pattern(pattern, hosts)
+    if any(len(part.classes) > 1 for part in scheme.components):  # each lane needs headroom
+        for switch in rdmacc.topology.switches(topology):
+            topology.nodes[switch]["buffer_bytes"] += 2_500_000
     faults = _faults(rng, topology, len(workload))
     # What drops, trims or reorders packets keeps go-back-N going back: such runs are cut short.
     lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc)
@@ -278,6 +284,25 @@ def _workload(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
     return rdmacc.messages(rows)
 
 
+def _pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
+    """Draw a collective, closed loops or random arrivals, in which most messages wait for others."""
+    some, size, seed = (
+        hosts[: int(rng.integers(2, len(hosts) + 1))],
+        int(rng.choice([5_000, 40_000])),
+        int(rng.integers(9)),
+    )
+    patterns = [
+        lambda: rdmacc.ring_all_reduce(some, size),
+        lambda: rdmacc.tree_all_reduce(some, size, chunks=2),
+        lambda: rdmacc.all_to_all(some, size, is_shifted=bool(seed % 2)),
+        lambda: rdmacc.partition_aggregate(hosts[0], hosts[1:], 500, size, rounds=2, seed=seed),
+        lambda: rdmacc.request_response(some, hosts, 500, size, rounds=3, jitter="1us", seed=seed),
+        lambda: rdmacc.permutation(hosts, size, seed),
+        lambda: rdmacc.incast(hosts[1:], hosts[0], size, rounds=2, period="5us", jitter="1us", seed=seed),
+    ]
+    return patterns[int(rng.integers(len(patterns)))]()
+
+
 def _scheme(rng: np.random.Generator) -> Scheme:
     scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
     if rng.random() < 0.4:
@@ -305,6 +330,8 @@ def _scheme(rng: np.random.Generator) -> Scheme:
             credit_fraction=float(rng.choice([0.0, 0.05])), trimmed_priority=int(rng.choice([CREDITS, CONTROL])),
         )  # fmt: skip
         scheme = replace(scheme, queueing=queueing)
+    elif rng.spawn(1)[0].random() < 0.3:
+        scheme = replace(scheme, queueing=Queueing(lanes=int(rng.spawn(1)[0].choice([2, 5, 7]))))
     if rng.random() < 0.3:
         scheme = replace(scheme, switch=(*scheme.switch, Deflector(threshold_bytes=int(rng.choice([0, 5_000])))))
     if rng.random() < 0.3:

@@ -71,12 +71,12 @@ class PfcState:
     ingress : dict (port, class) -> (ingress bytes, headroom bytes)
         Ingress queues whose neighbour is paused and has nothing under way to them; `port` is the switch's own
         port to it.
-    held : dict (out port, class) -> {in port: bytes}
+    held : dict (out port, class) -> {(in port, class in which it came): bytes}
         Data bytes queued at switches, by the port that they came in through.
     """
 
     ingress: dict[tuple[int, int], tuple[int, int]]
-    held: dict[tuple[int, int], dict[int, int]]
+    held: dict[tuple[int, int], dict[tuple[int, int], int]]
 
 
 class Engine(Protocol):

@@ -148,6 +148,7 @@ class CompiledEngine:
         queueing = scheme.queueing
         self._set(
             wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
+            lanes=queueing.lanes,
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
@@ -178,6 +179,7 @@ class CompiledEngine:
         ports = self._rows("port", count, PORT)
         ports["number"] = np.arange(count)
         ports["link_class"] = fabric.port_class
+        ports["climbs"] = fabric.port_climbs
         ports["rate_bps"], ports["byte_ps"] = fabric.port_rate_bps, fabric.port_byte_ps
         ports["delay_ps"] = fabric.port_delay_ps
         ports["node"], ports["peer"], ports["reverse"] = fabric.port_node, fabric.port_peer, fabric.port_reverse

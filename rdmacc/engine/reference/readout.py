@@ -73,7 +73,7 @@ def pfc_state_of(net: Network) -> PfcState:
                     state.ingress[port.number, cls] = port.ingress_bytes[cls], port.headroom_used[cls]
             if not fabric.is_host[fabric.port_node[port.number]]:
                 for packet in port.queues[cls]:
-                    state.held[port.number, cls][packet.in_port.number] += packet.wire_bytes
+                    state.held[port.number, cls][packet.in_port.number, packet.in_class] += packet.wire_bytes
     return state
 
 
