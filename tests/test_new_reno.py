@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc.faults import Loss, Script
+from rdmacc.protocols.bitmap import BITS
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.line_rate import LineRate
-from rdmacc.protocols.new_reno import BUFFER_PACKETS, NewReno
+from rdmacc.protocols.new_reno import NewReno
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, DATA, NAK, Message, QueuePair
 from rdmacc.units import ms, us
@@ -233,12 +234,12 @@ def test_packets_in_any_order_are_taken_once(order, twice, first):
 
 def test_beyond_the_buffer_nothing_is_taken():
     message, transfer = Message(), NewReno.Transfer()
-    for psn, taken in ((BUFFER_PACKETS, 0), (BUFFER_PACKETS - 1, 1), (1, 1)):
+    for psn, taken in ((BITS, 0), (BITS - 1, 1), (1, 1)):
         packet, reply = packet_with(NewReno.Header), packet_with(NewReno.Header)
         packet.psn = psn
         NewReno.on_data(message, transfer, packet, reply)
         assert (packet.accepted, reply.psn) == (taken, 0)
-    assert Side(packets=5000).message.granted_psn == BUFFER_PACKETS
+    assert Side(packets=5000).message.granted_psn == BITS
 
 
 # In the simulator

@@ -5,11 +5,15 @@ Presets (one module each) set the parameters as other papers and simulators have
 
 from __future__ import annotations
 
+from functools import partial
+
+from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
+from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
 from rdmacc.scheme import Scheme, register
@@ -80,4 +84,8 @@ register(
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 
-# Improved Go-Back-N
+# Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
+
+for _name in IGBN_2019:
+    register(_name, partial(IGBN_2019.__getitem__, _name))
+register("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))

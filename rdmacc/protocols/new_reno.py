@@ -7,7 +7,7 @@ control component behind it: the third duplicate ACK reaches it as a NAK, and a 
 Each packet is acknowledged at once. What TCP says by inflating the window is said by `qp.inflight_bytes` here: each
 duplicate ACK takes a packet off it. A single packet that is sent again does not wait for the window.
 
-Assumptions: the receiver's buffer holds `BUFFER_PACKETS`, which is the window that it advertises; after a timeout
+Assumptions: the receiver's buffer holds `BITS` packets, which is the window that it advertises; after a timeout
 everything unacknowledged is sent again unless an ACK comes first.
 """
 
@@ -16,15 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK
 
-__all__ = ["BUFFER_PACKETS", "NewReno"]
-
-_WORDS, _BITS = 32, 32
-BUFFER_PACKETS = _WORDS * _BITS
-"""Packets beyond the first missing one that a receiver holds."""
+__all__ = ["NewReno"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +51,7 @@ class NewReno(Component):
         left_bytes = Int(doc="sender: bytes that duplicate ACKs say have left the network")
         counted_bytes = Int(doc="sender: this message's part of qp.inflight_bytes")
         expected_psn = Int32(doc="receiver: first missing packet")
-        held = Ints(_WORDS, doc="receiver: a bit for each packet held beyond it, in a ring")
+        held = Ints(WORDS, doc="receiver: a bit for each packet held beyond it")
 
     class Header(Record):
         """TCP's timestamps."""
@@ -64,7 +61,7 @@ class NewReno(Component):
     @staticmethod
     def on_start(params, message, transfer):
         transfer.timeout_ps = params.min_timeout_ps
-        message.granted_psn = min(message.packets, BUFFER_PACKETS)
+        message.granted_psn = min(message.packets, BITS)
 
     @staticmethod
     def on_send(qp, message, transfer, packet, now):
@@ -102,26 +99,16 @@ class NewReno(Component):
     @staticmethod
     def on_data(message, transfer, packet, reply):
         ahead = packet.psn - transfer.expected_psn
-        if 0 <= ahead < BUFFER_PACKETS and not packet.is_trimmed and not is_held(transfer, packet.psn):
+        if 0 <= ahead < BITS and not packet.is_trimmed and not has_bit(transfer.held, packet.psn):
             packet.accepted = 1
             message.received_packets += 1
-            flip(transfer, packet.psn)
-            while is_held(transfer, transfer.expected_psn):
-                flip(transfer, transfer.expected_psn)
+            set_bit(transfer.held, packet.psn)
+            while has_bit(transfer.held, transfer.expected_psn):
+                clear_bit(transfer.held, transfer.expected_psn)
                 transfer.expected_psn += 1
         reply.kind = ACK
         reply.psn = transfer.expected_psn
         reply.stamp_ps = packet.stamp_ps
-
-
-def is_held(transfer, psn):
-    """Tell whether the receiver holds a packet, of those within its buffer."""
-    return (transfer.held[psn // _BITS % _WORDS] >> (psn % _BITS)) & 1
-
-
-def flip(transfer, psn):
-    """Change whether the receiver holds a packet."""
-    transfer.held[psn // _BITS % _WORDS] ^= 1 << (psn % _BITS)
 
 
 def advance(params, message, transfer, packet, now):
@@ -129,7 +116,7 @@ def advance(params, message, transfer, packet, now):
     acked = bytes_before(message, packet.psn) - bytes_before(message, message.una_psn)
     message.una_psn = packet.psn
     message.next_psn = max(message.next_psn, packet.psn)
-    message.granted_psn = min(message.packets, packet.psn + BUFFER_PACKETS)
+    message.granted_psn = min(message.packets, packet.psn + BITS)
     sample_rtt(params, transfer, now - packet.stamp_ps)
     transfer.retries = transfer.duplicates = 0
     restarts_timer = True
