@@ -57,7 +57,7 @@ def test_the_first_notification_starts_the_timers_and_cuts_later():
     """The rate is cut by the decrease check, one period and 1 ns after."""
     params, _, sender = make()
     notify(params, sender, us(10))
-    assert sender.rate_bps == LINE
+    assert sender.current_bps == LINE
     assert (sender.alpha, sender.alpha_flag, sender.decrease_flag) == (1.0, 0, 1)
     assert (sender.alpha_timer_ps, sender.decrease_timer_ps) == (us(11), us(14) + ns(1))
     assert sender.increase_timer_ps == NEVER
@@ -80,11 +80,11 @@ def test_alpha_follows_its_flag():
 def test_consecutive_cuts_keep_the_target():
     """Without clamp_target the target remembers the rate before the burst; with it each cut lowers it."""
     for clamp, target in ((False, LINE), (True, LINE / 2)):
-        params, _, sender = make(clamp_target=clamp)
+        params, qp, sender = make(clamp_target=clamp)
         for now in (4, 8):
             notify(params, sender, us(now - 1))
-            DcqcnHpcc.on_decrease_timer(params, sender, us(now))
-        assert sender.rate_bps == LINE / 4
+            DcqcnHpcc.on_decrease_timer(params, qp, sender, us(now))
+        assert sender.current_bps == LINE / 4
         assert sender.target_bps == target
         assert sender.increase_timer_ps == us(8) + us(300)
 
@@ -92,21 +92,21 @@ def test_consecutive_cuts_keep_the_target():
 def test_a_cut_after_an_increase_lowers_the_target():
     params, qp, sender = make()
     notify(params, sender, 0)
-    DcqcnHpcc.on_decrease_timer(params, sender, us(4))
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
     DcqcnHpcc.on_increase_timer(params, qp, sender, us(304))
-    assert (sender.rate_bps, sender.stage) == (0.75 * LINE, 1)
+    assert (sender.current_bps, sender.stage) == (0.75 * LINE, 1)
     notify(params, sender, us(305))
-    DcqcnHpcc.on_decrease_timer(params, sender, us(308))
-    assert (sender.target_bps, sender.rate_bps, sender.stage) == (0.75 * LINE, 0.375 * LINE, 0)
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(308))
+    assert (sender.target_bps, sender.current_bps, sender.stage) == (0.75 * LINE, 0.375 * LINE, 0)
 
 
 def test_no_notification_no_cut():
-    params, _, sender = make()
+    params, qp, sender = make()
     notify(params, sender, 0)
-    DcqcnHpcc.on_decrease_timer(params, sender, us(4))
-    rate, increase = sender.rate_bps, sender.increase_timer_ps
-    DcqcnHpcc.on_decrease_timer(params, sender, us(8))
-    assert (sender.rate_bps, sender.increase_timer_ps) == (rate, increase)
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
+    rate, increase = sender.current_bps, sender.increase_timer_ps
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(8))
+    assert (sender.current_bps, sender.increase_timer_ps) == (rate, increase)
     assert sender.decrease_timer_ps == us(12)
 
 
@@ -114,7 +114,7 @@ def test_no_notification_no_cut():
 def test_the_three_stages(steps):
     """F events of recovery, one additive, then hyper without a multiplier; 5 and 50 Mb/s for every 25 Gb/s."""
     params, qp, sender = make(fast_recovery_steps=steps)
-    sender.rate_bps = sender.target_bps = 10e9
+    sender.current_bps = sender.target_bps = 10e9
     targets = []
     for i in range(steps + 4):
         DcqcnHpcc.on_increase_timer(params, qp, sender, us(300) * i)
@@ -127,31 +127,31 @@ def test_rates_stay_within_their_bounds():
     for i in range(40):
         notify(params, sender, i)
         sender.alpha = 1.0
-        DcqcnHpcc.on_decrease_timer(params, sender, i)
-    assert sender.rate_bps == params.min_rate_bps == 1e9
+        DcqcnHpcc.on_decrease_timer(params, qp, sender, i)
+    assert sender.current_bps == params.min_rate_bps == 1e9
     for i in range(5000):
         DcqcnHpcc.on_increase_timer(params, qp, sender, i)
     assert sender.target_bps == LINE
-    assert sender.rate_bps == pytest.approx(LINE)
+    assert sender.current_bps == pytest.approx(LINE)
 
 
 @given(st.lists(st.sampled_from(["bit", "no bit", "alpha", "decrease", "increase"]), max_size=80))
 def test_invariants_of_any_sequence(events):
     params, qp, sender = make(25e9)
     for now, event in enumerate(events):
-        before = sender.rate_bps
+        before = sender.current_bps
         if event in ("bit", "no bit"):
             notify(params, sender, now, bit=int(event == "bit"))
-            assert sender.rate_bps == before
+            assert sender.current_bps == before
         elif sender.is_notified:
             {
                 "alpha": lambda: DcqcnHpcc.on_alpha_timer(params, sender, now),
-                "decrease": lambda: DcqcnHpcc.on_decrease_timer(params, sender, now),
+                "decrease": lambda: DcqcnHpcc.on_decrease_timer(params, qp, sender, now),
                 "increase": lambda: DcqcnHpcc.on_increase_timer(params, qp, sender, now),
             }[event]()
         if event != "decrease":
-            assert sender.rate_bps >= before or event != "increase"
-        assert params.min_rate_bps <= sender.rate_bps <= sender.target_bps <= 25e9
+            assert sender.current_bps >= before or event != "increase"
+        assert params.min_rate_bps <= sender.current_bps <= sender.target_bps <= 25e9
         assert 0.0 < sender.alpha <= 1.0
         assert (sender.decrease_timer_ps < NEVER) == bool(sender.is_notified)
 
