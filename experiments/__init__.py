@@ -2,7 +2,7 @@
 
 >>> from rdmacc.experiments import experiment
 >>> figure = experiment("dart.fig2")
->>> table = figure.measure(figure.run(engine="simpy"))
+>>> table = figure.run(engine="simpy")
 >>> bool(figure.check(table)["holds"].all())
 True
 """
@@ -16,12 +16,11 @@ from rdmacc.experiments.base import (
     Claim,
     Experiment,
     Point,
+    Run,
     Verdict,
-    curve,
     experiment,
     register,
-    scalar,
-    scalars,
+    select,
 )
 
 __all__ = [
@@ -30,11 +29,10 @@ __all__ = [
     "Claim",
     "Experiment",
     "Point",
+    "Run",
     "Verdict",
-    "curve",
     "dart",
     "experiment",
     "register",
-    "scalar",
-    "scalars",
+    "select",
 ]

@@ -1,99 +1,67 @@
-"""What an experiment is: scenarios, measurements, a picture, and what the paper says of it.
+"""What an experiment is: points, a measurement of each, a picture, and what the paper says of it.
 
-An experiment is a figure or a table of a paper. Its `points` are scenarios as data; running them gives
-results; `measure` turns these into one tidy table, from which `plot` draws and every claim is judged. Nothing
-here tunes anything: a claim that does not hold is reported with what was measured.
+An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in
+one process, `measure` makes its rows of the table, and these rows are kept. The table of all points is what the
+picture is drawn from and every claim judged by. Nothing here tunes anything: a claim that does not hold is
+reported with what was measured.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Loss
-from rdmacc.probes import Probe
 from rdmacc.results import Result
-from rdmacc.scheme import Scheme, as_scheme
-from rdmacc.simulation import simulate
-from rdmacc.units import Quantity
+from rdmacc.scenario import Scenario
+from rdmacc.tidy import assemble, check_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "TABLE_COLUMNS", "Claim", "Experiment", "Point", "Verdict",
-    "check_scale", "curve", "experiment", "register", "scalar", "scalars", "tidy",
+    "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Point", "Run", "Verdict", "check_scale",
+    "experiment", "register", "select",
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
 """Seconds, for tests and a first look; the paper's own topology and load."""
 
-TABLE_COLUMNS = ("point", "quantity", "time_ps", "value", "unit")
-"""Of a tidy table: `time_ps` is missing for a number, and given for each sample of a curve."""
+CHECK_COLUMNS = (
+    "id", "place", "quantity", "condition", "published", "band", "measured", "holds", "expected", "matches", "reason",
+)  # fmt: skip
 
-CHECK_COLUMNS = ("id", "place", "quantity", "condition", "published", "band", "measured", "holds")
+Run = Callable[[Scenario], Result]
+"""Simulates a scenario, on the engine that was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
-    """A scenario, ready to run and easy to send to another process.
+    """A unit of work: one scenario, or whatever else `Experiment.execute` makes of it.
+
+    It can be pickled and is cheap to make. Whatever its rows depend on is in it, as plain data: it is stored
+    under a hash of them.
 
     Attributes
     ----------
     name : str
         Unique in its experiment.
-    topology : callable
-        The builder's call, such as ``functools.partial(rdmacc.star, 3)``.
-    workload : DataFrame
-        Messages.
-    scheme : str or Scheme
-        What runs on hosts and switches.
-    until : quantity of time, optional
-        When to stop; default: when every message is finished.
-    probes, faults : tuple
-        As in `rdmacc.simulate`.
-    seed : int
-        Of all randomness.
+    scenario : Scenario, optional
+        What is simulated. Without one, the experiment overrides `execute`.
     labels : mapping
-        What distinguishes this point from the others of its experiment.
+        What distinguishes this point from the others: a column of the table for each.
+    cost : float
+        How long it takes, beside the experiment's other points; in any unit.
     """
 
     name: str
-    topology: Callable[[], nx.Graph[Any]]
-    workload: pd.DataFrame
-    scheme: str | Scheme
-    until: Quantity | None = None
-    probes: tuple[Probe, ...] = ()
-    faults: tuple[Loss, ...] = ()
-    seed: int = 0
-    labels: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-    def run(self, engine: str = "auto", progress: bool | None = False) -> Result:
-        """Simulate the scenario."""
-        return simulate(
-            self.topology(),
-            self.workload,
-            self.scheme,
-            engine=engine,
-            seed=self.seed,
-            until=self.until,
-            probes=self.probes,
-            faults=self.faults,
-            progress=progress,
-        )
-
-    @property
-    def scheme_name(self) -> str:
-        """Name of the scheme."""
-        return as_scheme(self.scheme).name
+    scenario: Scenario | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    cost: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -122,6 +90,11 @@ class Claim:
         What counts as holding.
     verdict : callable
         Judges the experiment's table.
+    expected : bool, or mapping from scale to bool or None
+        Whether we know it to hold. None at a scale whose points cannot show it: whatever comes out there is
+        reported, and is no surprise.
+    reason : str
+        Why it does not hold, or cannot be judged: needed where `expected` is not True.
     """
 
     id: str
@@ -131,12 +104,31 @@ class Claim:
     published: str
     band: str
     verdict: Callable[[pd.DataFrame], Verdict]
+    expected: bool | Mapping[str, bool | None] = True
+    reason: str = ""
 
-    def check(self, table: pd.DataFrame) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        if isinstance(self.expected, Mapping) and set(self.expected) != set(SCALES):
+            raise ConfigError(f"{self.id}: expected", self.expected, f"a verdict for each of {', '.join(SCALES)}")
+        if not self.reason and not all(self.expectation(scale) for scale in SCALES):
+            raise ConfigError(f"{self.id}: reason", self.reason, "why it is not expected to hold")
+
+    def expectation(self, scale: str) -> bool | None:
+        """Return whether we know it to hold at a scale; None if it cannot be judged there."""
+        return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
+
+    def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
         """Return the claim and what it came to, as a row of `CHECK_COLUMNS`."""
-        verdict = self.verdict(table)
+        verdict, expected = self.verdict(table), self.expectation(scale)
+        holds = bool(verdict.holds)
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
-        return values | {"measured": verdict.measured, "holds": bool(verdict.holds)}
+        return values | {
+            "measured": verdict.measured,
+            "holds": holds,
+            "expected": expected,
+            "matches": expected is None or holds == expected,
+            "reason": "" if expected else self.reason,
+        }
 
 
 class Experiment(ABC):
@@ -145,7 +137,7 @@ class Experiment(ABC):
     Class attributes
     ----------------
     name : str
-        Such as "dart.fig2".
+        The paper, a dot, and the figure, such as "dart.fig2".
     title : str
         The figure's caption.
     description : str
@@ -161,41 +153,65 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the scenarios."""
+        """Return the points."""
 
     @abstractmethod
-    def measure(self, results: Mapping[str, Result]) -> pd.DataFrame:
-        """Return the tidy table (`TABLE_COLUMNS`) of results by point name."""
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        """Return one point's rows of the table (see `rdmacc.tidy`), from its simulation alone."""
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
         """Draw the figure from the table."""
 
-    def run(
-        self,
-        scale: str = "quick",
-        seed: int = 0,
-        engine: str = "auto",
-        watch: Callable[[list[Point]], Iterable[Point]] = iter,
-    ) -> dict[str, Result]:
-        """Run every point, one after another, and return the results by point name.
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        """Compute one point's rows. Override where a point is no simulation, or takes several.
+
+        Parameters
+        ----------
+        point : Point
+            One of `points`.
+        run : callable
+            Simulates a scenario.
+        """
+        if point.scenario is None:
+            raise ConfigError(f"scenario of {self.name}, {point.name}", None, "a Scenario, or execute() overridden")
+        return self.measure(point, run(point.scenario))
+
+    def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto") -> pd.DataFrame:
+        """Compute every point here, one after another, keep nothing, and return the table.
+
+        `rdmacc.sweep.sweep` does it in several processes and keeps what it has.
 
         Parameters
         ----------
         scale : {"quick", "paper"}
-            Which scenarios.
+            Which points.
         seed : int
             Of all randomness.
         engine : str
             As in `rdmacc.simulate`.
-        watch : callable
-            Wraps the list of points, to show progress: `tqdm.tqdm` for one.
         """
-        return {point.name: point.run(engine) for point in watch(self.points(check_scale(scale), seed))}
 
-    def check(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Judge every claim on the table; one row each, with `measured` and `holds`."""
-        return pd.DataFrame([claim.check(table) for claim in self.claims], columns=list(CHECK_COLUMNS))
+        def simulated(scenario: Scenario) -> Result:
+            return replace(scenario, engine=engine).run()
+
+        points = checked_points(self, scale, seed)
+        tables = {point.name: check_table(self.execute(point, simulated), point.name) for point in points}
+        return assemble(tables, {point.name: point.labels for point in points})
+
+    def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
+        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each."""
+        return pd.DataFrame([claim.check(table, scale) for claim in self.claims], columns=list(CHECK_COLUMNS))
+
+
+def checked_points(one: Experiment, scale: str, seed: int) -> list[Point]:
+    """Return an experiment's points; raise `ConfigError` if two have one name."""
+    points = one.points(check_scale(scale), seed)
+    names = [point.name for point in points]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ConfigError(f"points of {one.name}", twice[0], "names that differ")
+    return points
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
@@ -221,58 +237,25 @@ def experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
+def select(name: str) -> list[Experiment]:
+    """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    if name in EXPERIMENTS:
+        return [EXPERIMENTS[name]]
+    chosen = [one for known, one in EXPERIMENTS.items() if known.startswith(f"{name}.")]
+    if not chosen:
+        groups = dict.fromkeys(known.partition(".")[0] for known in EXPERIMENTS)
+        raise ConfigError("experiment", name, f"one of {', '.join([*groups, *EXPERIMENTS])}")
+    return chosen
+
+
 def check_scale(scale: str) -> str:
     """Return the scale, if there is such a one; raise `ConfigError` if not."""
     if scale not in SCALES:
         raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
     return scale
-
-
-# Tidy tables
-
-
-def tidy(
-    point: str,
-    numbers: Mapping[str, tuple[float, str]],
-    curves: Mapping[str, tuple[pd.Series, str]] | None = None,
-) -> pd.DataFrame:
-    """Return the rows of one point: numbers as (value, unit), curves as (samples by `time_ps`, unit)."""
-    rows = pd.DataFrame(
-        [(point, name, pd.NA, float(value), unit) for name, (value, unit) in numbers.items()],
-        columns=list(TABLE_COLUMNS),
-    ).astype({"time_ps": "Int64", "value": np.float64})
-    frames = [rows] if numbers else []
-    for name, (series, unit) in (curves or {}).items():
-        frame = pd.DataFrame({"time_ps": series.index, "value": series.to_numpy(np.float64)})
-        frame = frame.assign(point=point, quantity=name, unit=unit).astype({"time_ps": "Int64"})
-        frames.append(frame[list(TABLE_COLUMNS)])
-    return pd.concat(frames, ignore_index=True) if frames else rows
-
-
-def scalars(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a table, without the curves: `point, quantity, value, unit`."""
-    return table[table["time_ps"].isna()].drop(columns="time_ps").reset_index(drop=True)
-
-
-def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
-    """Return one number of a table.
-
-    Raises
-    ------
-    ConfigError
-        If the table does not have it.
-    """
-    rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].isna()]
-    if len(rows) != 1:
-        raise ConfigError("quantity", (point, quantity), "a number that the table has once")
-    return float(rows["value"].iloc[0])
-
-
-def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
-    """Return one curve of a table: values by `time_ps`."""
-    rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].notna()]
-    return pd.Series(
-        rows["value"].to_numpy(np.float64),
-        index=pd.Index(rows["time_ps"].to_numpy(np.int64), name="time_ps"),
-        name=quantity,
-    )

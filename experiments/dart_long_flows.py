@@ -6,17 +6,18 @@ the sum over the ports on the last three hops to the receiver, wherever the two 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, curve, scalar, tidy
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_setup import LINE_BPS, RECEIVER, WIRE_BYTES, fat_tree, other_pods, ports_towards
 from rdmacc.experiments.traces import mean_between, settled, shown, worst_between
 from rdmacc.plotting import COLOURS, draw_trace, style
 from rdmacc.results import Result
+from rdmacc.scenario import Scenario
+from rdmacc.tidy import curve, scalar, tidy
 from rdmacc.units import format_size, us
 
 if TYPE_CHECKING:
@@ -118,27 +119,23 @@ class Figure2(Experiment):
         far = other_pods(graph)
         senders = [far[0], far[-1]]  # in different pods
         towards = ports_towards(graph, RECEIVER)
-        return [
-            Point(
-                name="long",
-                topology=network,
-                workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]),
-                scheme="dasr",
-                until=self.until_ps,
-                seed=seed,
-                probes=(
-                    *(probes.rate(flow) for flow in range(2)),
-                    probes.field("host", RECEIVER, "Dasr.auss_n"),
-                    probes.field("flow", 1, "received_packets"),
-                    probes.throughput("tor0", RECEIVER, every="50us"),
-                    *(probes.queue(node, peer, every=self.every_ps) for node, peer in towards),
-                ),
-                labels={"flows": 2},
-            )
-        ]
+        scenario = Scenario(
+            topology=network,
+            workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]),
+            scheme="dasr",
+            until=self.until_ps,
+            seed=seed,
+            probes=(
+                *(probes.rate(flow) for flow in range(2)),
+                probes.field("host", RECEIVER, "Dasr.auss_n"),
+                probes.field("flow", 1, "received_packets"),
+                probes.throughput("tor0", RECEIVER, every="50us"),
+                *(probes.queue(node, peer, every=self.every_ps) for node, peer in towards),
+            ),
+        )
+        return [Point(name="long", scenario=scenario)]
 
-    def measure(self, results: Mapping[str, Result]) -> pd.DataFrame:
-        result = results["long"]
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan
         rtt_ps = int(plan.host_base_rtt_ps.max())
         rates = {"S1": result.trace("rate 0"), "S2": result.trace("rate 1")}
@@ -173,7 +170,7 @@ class Figure2(Experiment):
         }
         curves = {f"rate of {name}": (rate, "bps") for name, rate in rates.items()}
         curves |= {"n": (n, ""), "queue": (queue, "bytes"), "throughput": (throughput, "bps")}
-        return tidy("long", numbers, curves)
+        return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

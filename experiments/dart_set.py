@@ -7,19 +7,20 @@ III-B; look-ahead announces S with each. In "silent" S is announced and starts o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, curve, scalar, tidy
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale
 from rdmacc.experiments.dart_receiver import DasrReceiver
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, PACKET_PS, RATE, RECEIVER
 from rdmacc.experiments.traces import shown
 from rdmacc.plotting import COLOURS, draw_trace, style
 from rdmacc.results import Result
+from rdmacc.scenario import Scenario
+from rdmacc.tidy import curve, scalar, tidy
 from rdmacc.units import s, us
 
 if TYPE_CHECKING:
@@ -150,23 +151,34 @@ class Figure4(Experiment):
             probes.field("host", RECEIVER, "Dasr.auss_n"),
             probes.field("flow", 1, "Dasr.open_messages"),
         )
-        return [
-            Point(name=name, topology=network, workload=work, scheme="dasr", probes=watched, seed=seed)
-            for name, work in (("overlap", overlap), ("silent", silent))
-        ]
+        points = [Point(name="handlers")]
+        for name, work in (("overlap", overlap), ("silent", silent)):
+            scenario = Scenario(topology=network, workload=work, scheme="dasr", probes=watched, seed=seed)
+            points.append(Point(name=name, scenario=scenario))
+        return points
 
-    def measure(self, results: Mapping[str, Result]) -> pd.DataFrame:
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
+
+    def _measure_handlers(self) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}
         for event, n, in_flight in walk():
             numbers |= {f"{event}: n": (n, ""), f"{event}: S in flight": (in_flight, "")}
         idle = expire()
         numbers["idle sender removed after"] = (idle["removed_after_ps"], "ps")
         numbers["idle sender counted when it sends on"] = (idle["n_resumed"], "")
-        frames = [tidy("handlers", numbers)]
+        return tidy("handlers", numbers)
 
-        overlap = results["overlap"]
-        members, of_s_open = overlap.trace(_N), overlap.trace(_OPEN)
-        flows = overlap.flows
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        members = result.trace(_N)
+        end = result.now_ps
+        if point.name == "silent":
+            announced_ps = int(members.index[members == 2][0])
+            expired_ps = members.index[(members == 0) & (members.index >= IDLE_PS)]
+            removed_ps = float(expired_ps[0] - announced_ps) if len(expired_ps) else float("nan")
+            numbers = {"announced sender removed after": (removed_ps, "ps")}
+            return tidy(point.name, numbers, {"n": (shown(members, 0, end), "")})
+        of_s_open, flows = result.trace(_OPEN), result.flows
         of_s = flows[flows["src"] == "h2"]
         last_ps = int((of_s["start_ps"] + of_s["fct_ps"]).max())
         left_ps = int(of_s_open.index[of_s_open == 0][-1])
@@ -175,20 +187,8 @@ class Figure4(Experiment):
             "most messages of S in flight": (float(of_s_open.max()), ""),
             "S leaves after its last byte": (left_ps - last_ps, "ps"),
         }
-        end = overlap.now_ps
         curves = {"n": (shown(members, 0, end), ""), _S_OPEN: (shown(of_s_open, 0, end), "")}
-        frames.append(tidy("overlap", numbers, curves))
-
-        silent = results["silent"]
-        members = silent.trace(_N)
-        announced_ps, expired_ps = (
-            int(members.index[members == 2][0]),
-            members.index[(members == 0) & (members.index >= IDLE_PS)],
-        )
-        removed_ps = float(expired_ps[0] - announced_ps) if len(expired_ps) else float("nan")
-        numbers = {"announced sender removed after": (removed_ps, "ps")}
-        frames.append(tidy("silent", numbers, {"n": (shown(members, 0, silent.now_ps), "")}))
-        return pd.concat(frames, ignore_index=True)
+        return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -6,7 +6,6 @@ and 256 KB, which outlast it; they start at the same instant, from senders sprea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, curve, scalar, tidy
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_setup import LINE_BPS, PACKET_PS, RECEIVER, Network, fat_tree, other_pods
 from rdmacc.experiments.traces import first_within, settled, shown, worst_between
 from rdmacc.plotting import COLOURS, draw_trace, style
 from rdmacc.results import Result
+from rdmacc.scenario import Scenario
+from rdmacc.tidy import curve, scalar, tidy
 from rdmacc.units import us
 
 if TYPE_CHECKING:
@@ -143,28 +144,23 @@ class Figure3(Experiment):
                 workload.long_flows([(long, RECEIVER)]),
             )
             lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
-            points.append(
-                Point(
-                    name=f"k={k} {size} {scheme}",
-                    topology=network,
-                    workload=work,
-                    scheme=scheme,
-                    until=self.start_ps + round(1.5 * lasts_ps) + us(300),
-                    seed=seed,
-                    probes=(
-                        probes.rate(k),
-                        probes.field("host", RECEIVER, "Dasr.auss_n"),
-                        probes.field("flow", k, "received_packets"),
-                    ),
-                    labels={"k": k, "size": size, "scheme": scheme},
-                )
+            scenario = Scenario(
+                topology=network,
+                workload=work,
+                scheme=scheme,
+                until=self.start_ps + round(1.5 * lasts_ps) + us(300),
+                seed=seed,
+                probes=(
+                    probes.rate(k),
+                    probes.field("host", RECEIVER, "Dasr.auss_n"),
+                    probes.field("flow", k, "received_packets"),
+                ),
             )
+            labels = {"k": k, "size": size, "scheme": scheme}
+            points.append(Point(name=f"k={k} {size} {scheme}", scenario=scenario, labels=labels))
         return points
 
-    def measure(self, results: Mapping[str, Result]) -> pd.DataFrame:
-        return pd.concat([self._measure(name, result) for name, result in results.items()], ignore_index=True)
-
-    def _measure(self, name: str, result: Result) -> pd.DataFrame:
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, plan = result.flows, result.plan
         k = len(flows) - 1
         rate, n = result.trace(f"rate {k}"), result.trace(_N)
@@ -190,7 +186,7 @@ class Figure3(Experiment):
             "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
             "CNPs": (int(result.counters["cnps"]), ""),
         }
-        return tidy(name, numbers, {"rate": (shown(rate, 0, result.now_ps), "bps"), "n": (n, "")})
+        return tidy(point.name, numbers, {"rate": (shown(rate, 0, result.now_ps), "bps"), "n": (n, "")})
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -8,7 +8,6 @@ five.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, curve, scalar, tidy
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale
 from rdmacc.experiments.dart_receiver import DasrReceiver
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, RATE
 from rdmacc.experiments.traces import shown, time_in, value_at
 from rdmacc.plotting import COLOURS, draw_trace, style
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
 from rdmacc.results import Result
+from rdmacc.scenario import Scenario
+from rdmacc.tidy import curve, scalar, tidy
 from rdmacc.units import us
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class Figure5(Experiment):
                 [("h0", "h3"), ("h6", "h3"), ("h1", "h4"), ("h2", "h5")],
             ),
         ]
-        points = []
+        points = [Point(name="handlers")]
         for name, build, pairs in scenarios:
             network = partial(build, rate=RATE, delay=DELAY, buffer=max(3, len(pairs) + 1) * BUFFER_PER_PORT)
             receiver = pairs[0][1]
@@ -208,54 +209,54 @@ class Figure5(Experiment):
                 probes.Probe(name="rate", place="flow", at=0, field="rate_bps"),
                 probes.Probe(name="marked", place="host", at=receiver, field="Dasr.marked_ps"),
             )
-            points.append(
-                Point(
-                    name=name,
-                    topology=network,
-                    workload=workload.long_flows(pairs),
-                    scheme="dasr",
-                    until=self.until_ps,
-                    probes=watched,
-                    seed=seed,
-                    labels={"flows": len(pairs)},
-                )
+            scenario = Scenario(
+                topology=network,
+                workload=workload.long_flows(pairs),
+                scheme="dasr",
+                until=self.until_ps,
+                probes=watched,
+                seed=seed,
             )
+            points.append(Point(name=name, scenario=scenario, labels={"flows": len(pairs)}))
         return points
 
-    def measure(self, results: Mapping[str, Result]) -> pd.DataFrame:
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
+
+    def _measure_handlers(self) -> pd.DataFrame:
         numbers: dict[str, tuple[float, str]] = {}
         for (state, name), seen in product(STATES.items(), INPUTS):
             came = transition(state, seen)
             numbers[f"{name}, then {seen}: state"] = (came["state"], "")
             numbers[f"{name}, then {seen}: share"] = (came["share"], "")
             numbers[f"{name}, then {seen}: mark passed"] = (came["passed"], "")
-        frames = [tidy("handlers", numbers)]
-        for name, result in results.items():
-            states, cnp = result.trace("state"), result.trace("CNP")
-            end = result.now_ps
-            cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, the first sample is not
-            numbers = {
-                "base RTT": (int(result.plan.host_base_rtt_ps.max()), "ps"),
-                "CNPs": (int(result.counters["cnps"]), ""),
-                "marks that arrived": (int(result.counters["marked_arrivals"]), ""),
-                "least share": (float(result.trace("share").min()), "bps"),
-                "least rate": (float(result.trace("rate").min()), "bps"),
-                "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
-            }
-            for number in STATES:
-                times = states.index[states == number]
-                numbers[f"first {_CONGESTION[number]}"] = (
-                    float(times[0]) if len(times) else float("nan"),
-                    "ps",
-                )
-                numbers[f"time in {_CONGESTION[number]}"] = (time_in(states, number, 0, end), "ps")
-            curves = {
-                "state": (shown(states, 0, end), ""),
-                "rate": (shown(result.trace("rate"), 0, end), "bps"),
-                "CNPs of flow 0": (shown(cnps, 0, end), ""),
-            }
-            frames.append(tidy(name, numbers, curves))
-        return pd.concat(frames, ignore_index=True)
+        return tidy("handlers", numbers)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        states, cnp = result.trace("state"), result.trace("CNP")
+        end = result.now_ps
+        cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, the first sample is not
+        numbers: dict[str, tuple[float, str]] = {
+            "base RTT": (int(result.plan.host_base_rtt_ps.max()), "ps"),
+            "CNPs": (int(result.counters["cnps"]), ""),
+            "marks that arrived": (int(result.counters["marked_arrivals"]), ""),
+            "least share": (float(result.trace("share").min()), "bps"),
+            "least rate": (float(result.trace("rate").min()), "bps"),
+            "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
+        }
+        for number in STATES:
+            times = states.index[states == number]
+            numbers[f"first {_CONGESTION[number]}"] = (
+                float(times[0]) if len(times) else float("nan"),
+                "ps",
+            )
+            numbers[f"time in {_CONGESTION[number]}"] = (time_in(states, number, 0, end), "ps")
+        curves = {
+            "state": (shown(states, 0, end), ""),
+            "rate": (shown(result.trace("rate"), 0, end), "bps"),
+            "CNPs of flow 0": (shown(cnps, 0, end), ""),
+        }
+        return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -18,12 +18,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.compare import Scenario
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.plotting import COLOURS, new_axes, style
 from rdmacc.results import Result
+from rdmacc.scenario import Scenario
 from rdmacc.scheme import scheme
 
 if TYPE_CHECKING:

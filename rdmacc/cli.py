@@ -118,18 +118,13 @@ def run(
     engine: EngineOption = Engine.auto,
 ) -> None:
     """Run an experiment: print what was measured and which claims hold, and save the figure."""
-    from tqdm.auto import tqdm
-
     from rdmacc import plotting
-    from rdmacc.experiments import experiment, scalars
+    from rdmacc.experiments import experiment
+    from rdmacc.tidy import scalars
 
     one = experiment(name)
-
-    def watch(points: Any) -> Any:
-        return tqdm(points, desc=name, unit="point", leave=False)
-
-    table = one.measure(one.run(scale.value, seed, engine.value, watch))
-    checks = one.check(table)
+    table = one.run(scale.value, seed, engine.value)
+    checks = one.check(table, scale.value)
     path = plotting.save(one.plot(table), out / f"{name}.png")
     if as_json:
         typer.echo(_run_json(name, scale.value, seed, scalars(table), checks, path))

@@ -6,7 +6,6 @@ something that can be simulated have them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -14,50 +13,19 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Loss
 from rdmacc.plotting import COLOURS, new_axes, style, time_unit
-from rdmacc.probes import Probe
 from rdmacc.results import Result
-from rdmacc.scheme import Scheme
-from rdmacc.simulation import Simulation, simulate
+from rdmacc.scenario import Scenario
+from rdmacc.simulation import Simulation
 from rdmacc.tables import html_table
-from rdmacc.topology import Graph
-from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLUMNS", "Comparable", "Comparison", "Scenario", "compare"]
+__all__ = ["COLUMNS", "Comparable", "Comparison", "compare"]
 
 COLUMNS = ("quantity", "unit", "x", "value")
 """Of the tidy frames that a model predicts and measures."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scenario:
-    """What `rdmacc.simulate` takes, as one object.
-
-    Attributes
-    ----------
-    topology, workload, scheme, engine, seed, until, probes, faults
-        As in `rdmacc.simulate`.
-    """
-
-    topology: Graph
-    workload: pd.DataFrame
-    scheme: str | Scheme
-    engine: str = "auto"
-    seed: int = 0
-    until: Quantity | None = None
-    probes: Sequence[Probe] = ()
-    faults: Sequence[Loss] = ()
-
-    def run(self) -> Result:
-        """Simulate it."""
-        return simulate(
-            self.topology, self.workload, self.scheme, engine=self.engine, seed=self.seed, until=self.until,
-            probes=self.probes, faults=self.faults, progress=False,
-        )  # fmt: skip
 
 
 @runtime_checkable

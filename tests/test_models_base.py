@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 
 import rdmacc
 from rdmacc import models
-from rdmacc.compare import Comparable, Scenario, compare
+from rdmacc.compare import Comparable, compare
 from rdmacc.errors import ConfigError
 from rdmacc.models import explore as exploring
 from rdmacc.models.base import Model
@@ -35,6 +35,7 @@ from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface
 from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation, plot_sensitivity, sensitivity
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
+from rdmacc.scenario import Scenario
 
 MODULES = sorted(module.name for module in pkgutil.iter_modules(models.__path__))
 MODELS = [

@@ -1,0 +1,116 @@
+"""Tidy tables of experiments: one row for each number, and for each sample of a curve.
+
+The columns are `TABLE_COLUMNS`, then one for each label of the points, then whatever a measurement adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+
+__all__ = ["TABLE_COLUMNS", "assemble", "check_table", "curve", "scalar", "scalars", "tidy", "wide"]
+
+TABLE_COLUMNS = ("point", "quantity", "time_ps", "value", "unit")
+"""Of a tidy table: `time_ps` is missing for a number, and given for each sample of a curve."""
+
+_TYPES: dict[str, Any] = {"point": object, "quantity": object, "time_ps": "Int64", "value": np.float64, "unit": object}
+
+
+def tidy(
+    point: str,
+    numbers: Mapping[str, tuple[float, str]],
+    curves: Mapping[str, tuple[pd.Series, str]] | None = None,
+) -> pd.DataFrame:
+    """Return the rows of one point: numbers as (value, unit), curves as (samples by `time_ps`, unit)."""
+    rows = [(point, name, pd.NA, float(value), unit) for name, (value, unit) in numbers.items()]
+    frames = [pd.DataFrame(rows, columns=list(TABLE_COLUMNS)).astype(_TYPES)]
+    for name, (series, unit) in (curves or {}).items():
+        frame = pd.DataFrame({"time_ps": series.index, "value": series.to_numpy(np.float64)})
+        frame = frame.assign(point=point, quantity=name, unit=unit)
+        frames.append(frame[list(TABLE_COLUMNS)].astype(_TYPES))
+    return pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
+
+
+def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
+    """Return the rows of one point with the columns' own types.
+
+    Raises
+    ------
+    ConfigError
+        If a column is missing, or the rows are of another point.
+    """
+    if not isinstance(table, pd.DataFrame) or not set(TABLE_COLUMNS) <= set(table.columns):
+        raise ConfigError("table", getattr(table, "columns", table), f"a DataFrame with {', '.join(TABLE_COLUMNS)}")
+    if not (table["point"] == point).all():
+        raise ConfigError("table", table["point"].unique().tolist(), f"rows of the point {point!r} alone")
+    others = [name for name in table if name not in TABLE_COLUMNS]
+    return table[[*TABLE_COLUMNS, *others]].astype(_TYPES).reset_index(drop=True)
+
+
+def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return one table of the tables of points, by point name, with a column for each label.
+
+    Raises
+    ------
+    ConfigError
+        If a label has the name of another column.
+    """
+    names = list(dict.fromkeys(label for point in tables for label in labels.get(point, {})))
+    own = list(dict.fromkeys(name for table in tables.values() for name in table))
+    for name in names:
+        if name in own or name in TABLE_COLUMNS:
+            raise ConfigError("label", name, "a name that no column of the table has")
+    columns = [*TABLE_COLUMNS, *names, *(name for name in own if name not in TABLE_COLUMNS)]
+    frames = [table.assign(**labels.get(point, {})) for point, table in tables.items() if len(table)]
+    if not frames:
+        return tidy("", {}).reindex(columns=columns)
+    return pd.concat(frames, ignore_index=True).reindex(columns=columns)
+
+
+def scalars(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and what comes after."""
+    return table[table["time_ps"].isna()].drop(columns="time_ps").reset_index(drop=True)
+
+
+def wide(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of a table with one row for each point: its labels, and a column for each quantity.
+
+    >>> rows = assemble({"a": tidy("a", {"rate": (2, "bps"), "n": (1, "")})}, {"a": {"k": 4}})
+    >>> wide(rows).to_dict("index")
+    {'a': {'k': 4, 'rate': 2.0, 'n': 1.0}}
+    """
+    numbers = scalars(table)
+    known = [name for name in numbers if name not in TABLE_COLUMNS]
+    values = numbers.pivot(index="point", columns="quantity", values="value")
+    values = values.loc[numbers["point"].unique(), numbers["quantity"].unique()]
+    labels = numbers.drop_duplicates("point").set_index("point")[known]
+    return labels.join(values.rename_axis(columns=None))
+
+
+def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
+    """Return one number of a table.
+
+    Raises
+    ------
+    ConfigError
+        If the table does not have it.
+    """
+    rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].isna()]
+    if len(rows) != 1:
+        raise ConfigError("quantity", (point, quantity), "a number that the table has once")
+    return float(rows["value"].iloc[0])
+
+
+def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
+    """Return one curve of a table: values by `time_ps`."""
+    rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].notna()]
+    return pd.Series(
+        rows["value"].to_numpy(np.float64),
+        index=pd.Index(rows["time_ps"].to_numpy(np.int64), name="time_ps"),
+        name=quantity,
+    )
