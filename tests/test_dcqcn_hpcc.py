@@ -15,7 +15,7 @@ import rdmacc
 from rdmacc import probes
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.records import NEVER
-from rdmacc.state import QueuePair
+from rdmacc.state import UNLIMITED, QueuePair
 from rdmacc.units import ns, us
 from tests.support import WIRE, check_finished, packet_with, samples, transmission
 
@@ -165,7 +165,7 @@ def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "2MB")
     watch = [
         probes.field("flow", 1, "DcqcnHpcc.is_notified"),
-        probes.rate(1),
+        probes.field("flow", 1, "DcqcnHpcc.current_bps"),
         probes.field("flow", 1, "DcqcnHpcc.alpha"),
     ]
     graph = rdmacc.star(3, rate="25Gbps")
@@ -173,7 +173,7 @@ def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     assert result.counters.cnps == 0
     assert result.counters.marked_arrivals > 0
     notified = next(at for at, value in samples(result, "DcqcnHpcc.is_notified 1") if value == 1)
-    cut_at, rate = next((at, value) for at, value in samples(result, "rate 1") if value < 25e9)
+    cut_at, rate = next((at, value) for at, value in samples(result, "DcqcnHpcc.current_bps 1") if value < 25e9)
     assert cut_at == notified + us(4) + ns(1)
     alpha = [value for at, value in samples(result, "DcqcnHpcc.alpha 1") if at <= cut_at][-1]
     assert rate == 25e9 * (1 - alpha / 2)
@@ -196,3 +196,26 @@ def test_sixteen_to_one_shares_the_link(engine):
     busy = 16 * 250 * transmission(WIRE, 25e9)
     assert result.flows["fct_ps"].max() < 1.3 * busy
     assert result.counters.pfc_violations == 0
+
+
+def test_a_window_in_proportion_to_the_rate():
+    """HAS_WIN and VAR_WIN: the base RTT's worth at the current rate; without them none."""
+    params, qp, sender = make(has_window=True, window_bytes="52kB")
+    assert sender.window_bytes == 52_000
+    notify(params, sender, 0)
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
+    assert sender.window_bytes == 26_000
+    assert make()[2].window_bytes == UNLIMITED
+
+
+def test_a_new_rate_holds_from_the_next_packet(engine):
+    """The packet after a cut leaves at the old rate's time; the gap behind it is twice as long."""
+    scheme = rdmacc.preset("hpcc-ns3")["dcqcn"].replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
+    watch = [probes.field("flow", 0, "highest_psn"), probes.field("flow", 0, "DcqcnHpcc.current_bps")]
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, until="20us", probes=watch)
+    cut_at = next(at for at, rate in samples(result, "DcqcnHpcc.current_bps 0") if rate < 100e9)
+    after = [at for at, _ in samples(result, "highest_psn 0") if at > cut_at]
+    alpha = (1 - 1 / 256) ** 4 + 1 / 256 * sum((1 - 1 / 256) ** n for n in range(3))
+    assert after[0] - cut_at < transmission(WIRE, 100e9)
+    assert after[1] - after[0] == pytest.approx(transmission(WIRE, 100e9) / (1 - alpha / 2), rel=0.01)

@@ -27,11 +27,13 @@ class Hpcc(IntStamp):
 
     eta: float = param(0.95, "target utilisation", symbol="eta", source="section 5.1", low=0.01, high=1.0)
     max_stage: int = param(
-        5, "additive steps in a row; 0: none without a multiplicative one", symbol="maxStage", source="section 5.1", low=0
+        5,
+        "additive steps in a row; 0: none without a multiplicative one",
+        symbol="maxStage",
+        source="section 5.1",
+        low=0,
     )
-    additive_bytes: int = param(
-        "80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1"
-    )
+    additive_bytes: int = param("80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1")
     additive_bps: float = param("0bps", "additive step of the rate; 0: the window's, over T", unit="bps", symbol="R_AI")
     reference_bps: float = param(
         0.0, "`additive_bps` holds at this line rate and scales with it; 0: the same at all", unit="bps"
@@ -64,7 +66,7 @@ class Hpcc(IntStamp):
 
     @staticmethod
     def on_open(params, qp, sender):
-        sender.rtt_ps = params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
+        sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
         scale = qp.line_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
         sender.step_bps = params.additive_bps * scale
         if params.additive_bps == 0.0:

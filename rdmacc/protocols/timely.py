@@ -47,7 +47,9 @@ class Timely(Component):
     is_patched: bool = param(False, "weigh increase and decrease by the gradient", source="ECN or Delay, section 4")
     has_window: bool = param(False, "limit the bytes in flight to rate times RTT", source="Dart, VI-A")
     start_fraction: float = param(1.0, "rate at the start, over line rate", low=1e-6, high=1.0)
-    min_rate_bps: float = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
+    min_fraction: float = param(
+        0.01, "lowest rate, over line rate", source="ns3-rdma, branch timely; the paper is silent", low=1e-6, high=1.0
+    )
 
     class Sender(Record):
         """Rate and what is known of the RTT."""
@@ -107,7 +109,7 @@ class Timely(Component):
             sender.next_update_ps = now + rtt_ps
         if sender.last_rtt_ps > 0:
             update(params, sender, rtt_ps)
-            sender.current_bps = min(max(sender.current_bps, params.min_rate_bps), qp.line_bps)
+            sender.current_bps = min(max(sender.current_bps, params.min_fraction * qp.line_bps), qp.line_bps)
         sender.last_rtt_ps = rtt_ps
         if params.has_window:
             sender.window_bytes = window(sender, rtt_ps)

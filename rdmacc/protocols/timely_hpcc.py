@@ -27,9 +27,7 @@ class TimelyHpcc(Component):
     t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
     t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1)
     min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="rdma-hw.cc", low=1)
-    ewma: float = param(
-        0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0
-    )
+    ewma: float = param(0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0)
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="rdma-hw.cc", low=0.0, high=1.0)
     additive_bps: float = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")
     hyper_bps: float = param("50Mbps", "hyper increase at 10 Gb/s", unit="bps", source="run.py")
