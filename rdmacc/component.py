@@ -146,12 +146,9 @@ class Component:
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
-    classes : frozenset of int
-        Priority classes that the handlers give packets or messages, so that PFC keeps room for them.
     """
 
     pairwise: ClassVar[bool] = False
-    classes: ClassVar[frozenset[int]] = frozenset()
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -182,6 +179,11 @@ class Component:
             bounds += [f"at most {high}"] if high is not None else []
             raise ConfigError(name, value, " and ".join(bounds))
         return value
+
+    @property
+    def classes(self) -> frozenset[int]:
+        """Priority classes that the handlers give packets or messages, so that PFC keeps room; override if they do."""
+        return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
         """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does."""

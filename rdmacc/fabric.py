@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
+from rdmacc.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of
 from rdmacc.topology import Graph, validate
 
 __all__ = ["HOST_NIC", "IN_NETWORK", "LAST_HOP", "LINK_CLASSES", "Fabric"]
@@ -27,9 +28,6 @@ LAST_HOP = 1
 IN_NETWORK = 2
 LINK_CLASSES = ("host_nic", "last_hop", "in_network")
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
-Int8s: TypeAlias = npt.NDArray[np.int8]
-Int32s: TypeAlias = npt.NDArray[np.int32]
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Choice: TypeAlias = Callable[[int, tuple[int, ...]], int]
@@ -72,6 +70,8 @@ class Fabric:
     """Time of one byte, ``8e12 / rate``; shape P, ps."""
     port_class: Int8s
     """HOST_NIC (leaves a host), LAST_HOP (switch to host) or IN_NETWORK (switch to switch); shape P."""
+    port_climbs: Int8s
+    """1 if the link leads up, to a node farther from hosts (of two as far: to the higher number), else 0; shape P."""
     attachments: Int32s
     """Node number of each attachment; shape A."""
     attach: Int32s
@@ -102,13 +102,13 @@ class Fabric:
         nodes = [node for _, node in graph.nodes(data=True)]
         is_host = np.array([node["kind"] == "host" for node in nodes], dtype=np.bool_)
         buffers = [0 if node["kind"] == "host" else int(node["buffer_bytes"]) for node in nodes]
-        ports = _ports(graph, index)
+        ports = ports_of(graph, index)
         node, peer = ports["port_node"], ports["port_peer"]
         first = np.zeros(len(names) + 1, dtype=np.int32)
         np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
         port_class = np.where(is_host[node], HOST_NIC, np.where(is_host[peer], LAST_HOP, IN_NETWORK))
-        attachments, attach, last_port = _attach(is_host, first, peer, ports["port_reverse"])
-        route_first, route_count, route_ports = _route(is_host, first, node, peer, attachments)
+        attachments, attach, last_port = attach_of(is_host, first, peer, ports["port_reverse"])
+        route_first, route_count, route_ports = routes_of(is_host, first, node, peer, attachments)
         return cls(
             name=str(graph.graph.get("name", "")),
             names=names,
@@ -118,6 +118,7 @@ class Fabric:
             buffer_bytes=np.array(buffers, dtype=np.int64),
             node_first_port=first,
             port_class=port_class.astype(np.int8),
+            port_climbs=climbs_of(is_host, first, node, peer),
             attachments=attachments,
             attach=attach,
             last_port=last_port,
@@ -133,7 +134,7 @@ class Fabric:
         gone = np.array(sorted(down), dtype=np.int64)
         peer = self.port_peer.copy()
         peer[gone] = self.port_node[gone]  # leads nowhere
-        first, count, routes = _route(self.is_host, self.node_first_port, self.port_node, peer, self.attachments)
+        first, count, routes = routes_of(self.is_host, self.node_first_port, self.port_node, peer, self.attachments)
         last_port = np.where(np.isin(self.last_port, gone), -1, self.last_port).astype(np.int32)
         return replace(
             self, route_first=first, route_count=count, route_ports=routes, last_port=last_port, down_ports=down
@@ -338,83 +339,3 @@ class Fabric:
         if not good.all():
             worst = int(np.argmin(good))
             self.check_path(int(src[worst]), int(dst[worst]))
-
-
-def _ports(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
-    """Return the arrays of the ports, sorted by node and peer."""
-    links = [
-        (index[one], index[other], float(link["rate_bps"]), int(link["delay_ps"]))
-        for one, other, link in graph.edges(data=True)
-    ]
-    ends = np.array([link[:2] for link in links], dtype=np.int32).reshape(-1, 2)
-    node, peer = np.concatenate([ends, ends[:, ::-1]]).T
-    order = np.lexsort((peer, node))
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order))
-    rate = np.tile(np.array([link[2] for link in links], dtype=np.float64), 2)[order]
-    delay = np.tile(np.array([link[3] for link in links], dtype=np.int64), 2)[order]
-    return {
-        "port_node": np.ascontiguousarray(node[order]),
-        "port_peer": np.ascontiguousarray(peer[order]),
-        "port_reverse": np.roll(place, len(links))[order],
-        "port_rate_bps": rate,
-        "port_delay_ps": delay,
-        "port_byte_ps": 8e12 / rate,
-    }
-
-
-def _attach(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> tuple[Int32s, Int32s, Int32s]:
-    """Return `attachments`, `attach` and `last_port`."""
-    hosts = np.flatnonzero(is_host)
-    nic = first[hosts]
-    hangs = (np.diff(first)[hosts] == 1) & ~is_host[peer[nic]]
-    where = np.where(hangs, peer[nic], hosts)
-    attachments, columns = np.unique(where, return_inverse=True)
-    attach = np.full(len(is_host), -1, dtype=np.int32)
-    attach[hosts] = columns
-    last_port = np.full(len(is_host), -1, dtype=np.int32)
-    last_port[hosts[hangs]] = reverse[nic[hangs]]
-    return attachments.astype(np.int32), attach, last_port
-
-
-def _hops(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> Int32s:
-    """Return the hops from each node to each attachment, -1 if none; shape A x N."""
-    hops = np.full((len(attachments), len(is_host)), -1, dtype=np.int32)
-    hops[np.arange(len(attachments)), attachments] = 0
-    linked = np.flatnonzero(np.diff(first))
-    level = 0
-    frontier = hops == 0
-    while linked.size and frontier.any():
-        level += 1
-        near = np.logical_or.reduceat(frontier[:, peer], first[linked], axis=1)
-        new = np.zeros_like(frontier)
-        new[:, linked] = near & (hops[:, linked] < 0)
-        hops[new] = level
-        frontier = new & ~is_host
-    return hops
-
-
-def _route(
-    is_host: Bools, first: Int32s, node: Int32s, peer: Int32s, attachments: Int32s
-) -> tuple[Int32s, Int32s, Int32s]:
-    """Return `route_first`, `route_count` and `route_ports`."""
-    hops = _hops(is_host, first, peer, attachments)
-    forwards = ~is_host[peer] | (peer == attachments[:, None])
-    nearer = (hops[:, node] > 0) & (hops[:, peer] == hops[:, node] - 1) & forwards
-    shape = (len(is_host), len(attachments))
-    route_first, route_count = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
-    lists: list[Int32s] = []
-    stored = 0
-    for v in range(len(is_host)):
-        low, high = first[v], first[v + 1]
-        packed = np.packbits(nearer[:, low:high], axis=1)
-        seen: dict[bytes, tuple[int, int]] = {}
-        for a in np.flatnonzero(packed.any(axis=1)):
-            key = packed[a].tobytes()
-            if key not in seen:
-                ports = (low + np.flatnonzero(nearer[a, low:high])).astype(np.int32)
-                lists.append(ports)
-                seen[key] = (stored, len(ports))
-                stored += len(ports)
-            route_first[v, a], route_count[v, a] = seen[key]
-    return route_first, route_count, np.concatenate(lists) if lists else np.zeros(1, dtype=np.int32)

@@ -34,6 +34,8 @@ class Result:
     ----------
     flows : DataFrame
         One row for each message.
+    transfers : DataFrame
+        What the protocols keep of each message.
     probes : DataFrame
         One row for each sample.
     counters : Series
@@ -98,6 +100,23 @@ class Result:
         frame.insert(9, "slowdown", slowdown)
         frame.insert(10, "goodput_bps", self._goodputs_bps())
         return frame
+
+    @cached_property
+    def transfers(self) -> pd.DataFrame:
+        """What the protocols keep of each message: `flow`, and the fields of their `Transfer` records.
+
+        A field that two components have goes by ``Component.field``. Deadlines and arrays are left out.
+        """
+        columns = self.outcome.transfers
+        names = [name for _, name in columns]
+        parts = self.plan.scheme.components
+        return pd.DataFrame(
+            {"flow": self.plan.workload.index}
+            | {
+                name if names.count(name) == 1 else f"{type(parts[number]).__name__}.{name}": values
+                for (number, name), values in columns.items()
+            }
+        )
 
     @cached_property
     def probes(self) -> pd.DataFrame:

@@ -154,6 +154,7 @@ class Port(Record):
 
     number = Int32()
     link_class = Byte(doc="HOST_NIC, LAST_HOP or IN_NETWORK")
+    climbs = Byte(doc="1 if its link leads up, away from the hosts; see Fabric.port_climbs")
     queue_bytes = Int(doc="data bytes waiting; at a NIC: one full packet for each queue pair that is ready")
     peak_queue_bytes = Int()
     rate_bps = Float()

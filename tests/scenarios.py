@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import networkx as nx
 import numpy as np
@@ -13,6 +13,7 @@ from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
+from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.scheme import SCHEMES, Scheme
 from rdmacc.state import (
@@ -67,6 +68,12 @@ def draw(number: int) -> Scenario:
     hosts = rdmacc.topology.hosts(topology)
     workload = _workload(rng, hosts)
     scheme = _scheme(rng)
+    pattern = rng.spawn(1)[0]  # a stream of its own: the draws below stay as they are
+    if pattern.random() < 0.25:
+        workload = _pattern(pattern, hosts)
+    if any(len(part.classes) > 1 for part in scheme.components):  # each lane needs headroom
+        for switch in rdmacc.topology.switches(topology):
+            topology.nodes[switch]["buffer_bytes"] += 2_500_000
     faults = _faults(rng, topology, len(workload))
     # What drops, trims or reorders packets keeps go-back-N going back: such runs are cut short.
     lossy = bool(faults) or not isinstance(scheme.buffer, rdmacc.Pfc)
@@ -277,8 +284,28 @@ def _workload(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
     return rdmacc.messages(rows)
 
 
+def _pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
+    """Draw a collective, closed loops or random arrivals, in which most messages wait for others."""
+    some, size, seed = (
+        hosts[: int(rng.integers(2, len(hosts) + 1))],
+        int(rng.choice([5_000, 40_000])),
+        int(rng.integers(9)),
+    )
+    patterns = [
+        lambda: rdmacc.ring_all_reduce(some, size),
+        lambda: rdmacc.tree_all_reduce(some, size, chunks=2),
+        lambda: rdmacc.all_to_all(some, size, is_shifted=bool(seed % 2)),
+        lambda: rdmacc.partition_aggregate(hosts[0], hosts[1:], 500, size, rounds=2, seed=seed),
+        lambda: rdmacc.request_response(some, hosts, 500, size, rounds=3, jitter="1us", seed=seed),
+        lambda: rdmacc.permutation(hosts, size, seed),
+        lambda: rdmacc.incast(hosts[1:], hosts[0], size, rounds=2, period="5us", jitter="1us", seed=seed),
+    ]
+    return patterns[int(rng.integers(len(patterns)))]()
+
+
 def _scheme(rng: np.random.Generator) -> Scheme:
     scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
+    scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))  # the runs are short
     if rng.random() < 0.4:
         alpha, limit = float(rng.choice([0.1, 1.0])), int(rng.choice([0, 5_000, 50_000]))
         scheme = replace(scheme, buffer=rdmacc.DropTail(alpha=alpha, limit_bytes=limit))
@@ -305,18 +332,30 @@ def _scheme(rng: np.random.Generator) -> Scheme:
             credit_fraction=float(rng.choice([0.0, 0.05])), trimmed_priority=int(rng.choice([CREDITS, CONTROL])),
         )  # fmt: skip
         scheme = replace(scheme, queueing=queueing)
+    elif rng.spawn(1)[0].random() < 0.3:
+        scheme = replace(scheme, queueing=Queueing(lanes=int(rng.spawn(1)[0].choice([2, 5, 7]))))
     if rng.random() < 0.3:
         scheme = replace(scheme, switch=(*scheme.switch, Deflector(threshold_bytes=int(rng.choice([0, 5_000])))))
     if rng.random() < 0.3:
         scheme = replace(scheme, control=(*scheme.control, Picker()))
-    changes = {
-        "payload_bytes": int(rng.choice([256, 1000, 4096])),
+    least_interval = "5us" if isinstance(scheme.recovery, CheckEpsn) else "0us"
+    recovery = {
         "ack_every_packets": int(rng.choice([1, 1, 4])),
         "timeout_ps": str(rng.choice(["50us", "400us", "1ms"])),
-        "nak_interval_ps": str(rng.choice(["0us", "20us", "500us"])),
+        "nak_interval_ps": str(rng.choice([least_interval, "20us", "500us"])),
+        "nak_per_packet": bool(rng.random() < 0.8),
+        "bdp_cap_packets": int(rng.choice([1, 20, 1024])),
+        "rto_low_ps": str(rng.choice(["20us", "100us"])),
+        "rto_high_ps": str(rng.choice(["50us", "320us"])),
+        "few_packets": int(rng.choice([0, 3])),
         "retry_limit": int(rng.choice([2, 7])),
-        "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
     }
+    recovery["min_timeout_ps"] = recovery["timeout_ps"]
+    known = {field.name for field in fields(scheme.recovery)}
+    changes = {
+        "payload_bytes": int(rng.choice([256, 1000, 4096])),
+        "ack_priority": int(rng.choice([CONTROL, CONTROL, DATA_CLASS])),
+    } | {name: value for name, value in recovery.items() if name in known}
     # A stream of its own: these draws leave all others as they were.
     return _with_features(scheme.replace(**changes), rng.spawn(1)[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 
 import networkx as nx
@@ -10,10 +11,10 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import Component, param, topology
 from rdmacc.fabric import Fabric
-from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.protocols.go_back_n import GoBackN, bytes_before
 from rdmacc.protocols.line_rate import LineRate
-from rdmacc.records import Int, Int32, Record
-from rdmacc.state import DROP, Packet
+from rdmacc.records import NEVER, Int, Int32, Record
+from rdmacc.state import DROP, Message, Packet, QueuePair
 from rdmacc.switch.buffer import headroom_bytes
 
 WIRE = 1048
@@ -121,6 +122,99 @@ def dropping(first_psn, last_psn=None, times=1, **changes):
     last = first_psn if last_psn is None else last_psn
     dropper = DropOnce(first_psn=first_psn, last_psn=last, times=times)
     return rdmacc.Scheme(name="dropping", recovery=GoBackN(**changes), control=(LineRate(),), switch=(dropper,))
+
+
+def make_message(packets=10, last=1000):
+    """Return a message of packets of 1000 bytes, the last one of `last`."""
+    message = Message()
+    message.packets, message.payload_bytes = packets, 1000
+    message.granted_psn = packets
+    message.size_bytes = (packets - 1) * 1000 + last
+    return message
+
+
+def call(function, **records):
+    """Call a handler with those of the records that it asks for, as an engine does."""
+    function(**{name: records[name] for name in inspect.signature(function).parameters})
+
+
+class Receiver:
+    """A receiver as an engine drives it: one message, the handlers of its recovery, the replies it gave."""
+
+    def __init__(self, packets=10, recovery=GoBackN, **changes):
+        self.params, self.message, self.transfer = recovery(**changes), make_message(packets), recovery.Transfer()
+
+    def _reply(self):
+        return packet_with(*filter(None, [self.params.record("Header")]))
+
+    def take(self, psn, now=0):
+        """Hand over a data packet; return (accepted, kind of the reply, its psn)."""
+        packet, self.reply = self._reply(), self._reply()
+        packet.psn = psn
+        call(
+            self.params.on_data, params=self.params, message=self.message, transfer=self.transfer, packet=packet,
+            reply=self.reply, now=now,
+        )  # fmt: skip
+        return bool(packet.accepted), self.reply.kind, self.reply.psn
+
+    def check(self, now):
+        """Let the timer of Check-EPSN fire; return (kind of the reply, its psn)."""
+        reply = self._reply()
+        self.transfer.check_timer_ps = NEVER
+        call(
+            self.params.on_check_timer, params=self.params, message=self.message, transfer=self.transfer, reply=reply,
+            now=now,
+        )  # fmt: skip
+        return reply.kind, reply.psn
+
+
+class Sender:
+    """A sender as an engine drives it."""
+
+    def __init__(self, packets=10, last=1000, recovery=GoBackN, **changes):
+        self.params, self.message, self.transfer = recovery(**changes), make_message(packets, last), recovery.Transfer()
+        self.qp = QueuePair()
+        if hasattr(recovery, "on_start"):
+            self._call("on_start")
+
+    def _call(self, name, **others):
+        records = {"params": self.params, "qp": self.qp, "message": self.message, "transfer": self.transfer}
+        call(getattr(self.params, name), **records, **others)
+
+    @property
+    def can_send(self):
+        """True if the message has a packet that it may send."""
+        return self.message.next_psn < self.message.granted_psn
+
+    def send(self, now=0):
+        """Send the next packet, with the engine's bookkeeping; return its number."""
+        message = self.message
+        packet = Packet()
+        psn = packet.psn = message.next_psn
+        message.next_psn += 1
+        message.retransmissions += psn < message.highest_psn
+        message.highest_psn = max(message.highest_psn, psn + 1)
+        self.qp.inflight_bytes += bytes_before(message, psn + 1) - bytes_before(message, psn)
+        self._call("on_send", packet=packet, now=now)
+        return psn
+
+    def reply(self, kind, psn, now=0, sack=0):
+        """Hand over an ACK or a NAK."""
+        packet = packet_with(*filter(None, [self.params.record("Header")]))
+        packet.kind, packet.psn = kind, psn
+        if sack:
+            packet.sack_psn = sack
+        self._call("on_ack", packet=packet, now=now)
+
+    def expire(self, now=0):
+        """The retransmission timer fires: the engine cancels the deadline, then calls the handler."""
+        self.transfer.retransmit_timer_ps = NEVER
+        self._call("on_retransmit_timer", now=now)
+
+    @property
+    def window(self):
+        """The oldest packet that is not acknowledged, the next one to send."""
+        return self.message.una_psn, self.message.next_psn
 
 
 def packet_with(*headers):

@@ -200,7 +200,7 @@ def test_sixteen_to_one_shares_the_link(engine):
 
 def test_a_window_in_proportion_to_the_rate():
     """HAS_WIN and VAR_WIN: the base RTT's worth at the current rate; without them none."""
-    params, qp, sender = make(has_window=True, window_bytes="52kB")
+    params, qp, sender = make(has_window=True, base_rtt_ps="4160ns")
     assert sender.window_bytes == 52_000
     notify(params, sender, 0)
     DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))

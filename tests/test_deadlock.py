@@ -231,7 +231,7 @@ def circle_state(fabric, held, ingress):
     for i in range(5):
         from_port = fabric.port(f"s{i}", f"s{(i - 1) % 5}")
         state.ingress[from_port, DATA_CLASS] = ingress
-        state.held[fabric.port(f"s{i}", f"s{(i + 1) % 5}"), DATA_CLASS] = {from_port: held}
+        state.held[fabric.port(f"s{i}", f"s{(i + 1) % 5}"), DATA_CLASS] = {(from_port, DATA_CLASS): held}
     return state
 
 

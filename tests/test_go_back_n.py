@@ -16,75 +16,25 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import DropTail, Loss, probes
-from rdmacc.protocols.go_back_n import GoBackN, acknowledge, bytes_before, rewind
+from rdmacc.protocols.go_back_n import acknowledge, bytes_before, rewind
 from rdmacc.records import NEVER
-from rdmacc.state import ACK, NAK, NONE, Message, Packet, QueuePair
+from rdmacc.state import ACK, NAK, NONE, QueuePair
 from rdmacc.units import ms, us
 from tests.support import (
     ACK_WIRE,
     WIRE,
+    Receiver,
+    Sender,
     chain,
     check_conservation,
     check_finished,
     dropping,
     line_rate,
+    make_message,
     samples,
     spokes,
     transmission,
 )  # fmt: skip
-
-
-def make_message(packets=10, last=1000):
-    message = Message()
-    message.packets, message.payload_bytes = packets, 1000
-    message.size_bytes = (packets - 1) * 1000 + last
-    return message
-
-
-class Receiver:
-    """A receiver as an engine drives it: one message, its handler, the replies it gave."""
-
-    def __init__(self, packets=10, **changes):
-        self.params, self.message, self.transfer = GoBackN(**changes), make_message(packets), GoBackN.Transfer()
-
-    def take(self, psn, now=0):
-        """Hand over a data packet; return (accepted, kind of the reply, its psn)."""
-        packet, reply = Packet(), Packet()
-        packet.psn = psn
-        GoBackN.on_data(self.params, self.message, self.transfer, packet, reply, now)
-        return bool(packet.accepted), reply.kind, reply.psn
-
-
-class Sender:
-    """A sender as an engine drives it."""
-
-    def __init__(self, packets=10, last=1000, **changes):
-        self.params, self.message, self.transfer = GoBackN(**changes), make_message(packets, last), GoBackN.Transfer()
-        self.qp = QueuePair()
-
-    def send(self, now=0):
-        """Send the next packet, with the engine's bookkeeping; return its number."""
-        psn = self.message.next_psn
-        self.message.next_psn += 1
-        self.message.highest_psn = max(self.message.highest_psn, psn + 1)
-        self.qp.inflight_bytes += bytes_before(self.message, psn + 1) - bytes_before(self.message, psn)
-        GoBackN.on_send(self.params, self.transfer, now)
-        return psn
-
-    def reply(self, kind, psn, now=0):
-        packet = Packet()
-        packet.kind, packet.psn = kind, psn
-        GoBackN.on_ack(self.params, self.qp, self.message, self.transfer, packet, now)
-
-    def expire(self, now=0):
-        """The retransmission timer fires: the engine cancels the deadline, then calls the handler."""
-        self.transfer.retransmit_timer_ps = NEVER
-        GoBackN.on_retransmit_timer(self.params, self.qp, self.message, self.transfer, now)
-
-    @property
-    def window(self):
-        return self.message.una_psn, self.message.next_psn
-
 
 # The receiver
 

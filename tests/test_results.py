@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import probes
+from rdmacc import Component, probes
 from rdmacc.errors import ConfigError
+from rdmacc.records import Deadline, Float, Int32, Record
 from rdmacc.results import Result
 from rdmacc.summary import Summary, percentile
 from rdmacc.tables import html_table, text_table
@@ -141,3 +144,32 @@ def test_summary_is_immutable(incast):
     with pytest.raises(AttributeError):
         incast.summary().flows = 5
     assert isinstance(incast.summary(), Summary)
+
+
+def test_transfers_have_what_protocols_keep_of_each_message(engine):
+    """Also by two components of the same field; deadlines are left out."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Counter(Component):
+        class Transfer(Record):
+            retries = Int32()
+            share = Float(0.5)
+            tick_timer_ps = Deadline()
+
+        @staticmethod
+        def on_data(transfer):
+            transfer.retries += 1
+
+        @staticmethod
+        def on_tick_timer(transfer):
+            transfer.retries = 0
+
+    scheme = rdmacc.Scheme(control=(Counter(),))
+    work = rdmacc.messages([("h1", "h0", 3000), ("h2", "h0", 1000)])
+    result = rdmacc.simulate(rdmacc.star(3, **STAR), work, scheme, engine=engine, progress=False)
+    transfers = result.transfers
+    assert transfers["flow"].equals(result.flows["flow"])
+    assert transfers["Counter.retries"].tolist() == [3, 1]
+    assert transfers["GoBackN.retries"].tolist() == [0, 0]
+    assert transfers["share"].tolist() == [0.5, 0.5]
+    assert not [name for name in transfers if "timer" in name or name == "retries"]

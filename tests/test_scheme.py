@@ -32,7 +32,7 @@ def test_schemes_are_values(name):
     assert one == two
     assert hash(one) == hash(two)
     assert pickle.loads(pickle.dumps(one)) == one
-    for field in ("payload_bytes=1000", "buffer=", "recovery="):
+    for field in ("payload_bytes=", "buffer=", "recovery="):
         assert field in repr(one)
 
 

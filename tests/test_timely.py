@@ -149,7 +149,7 @@ def test_the_simulator_moves_the_rate_once_a_round_trip():
 
 
 def test_a_window_in_proportion_to_the_rate():
-    params, qp, sender = make(TimelyHpcc, has_window=True, window_bytes="50kB")
+    params, qp, sender = make(TimelyHpcc, has_window=True, base_rtt_ps="40us")
     assert sender.window_bytes == 50_000
     sender.last_rtt_ps = us(100)
     update_hpcc(params, qp, sender, us(100 + 5 / 0.875))

@@ -31,8 +31,8 @@ def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
         stays: dict[Queue, int] = defaultdict(int)  # bytes of an ingress queue that cannot leave
         for (out_port, cls), by_ingress in state.held.items():
             if (int(fabric.port_reverse[out_port]), cls) in stuck:
-                for in_port, held in by_ingress.items():
-                    stays[in_port, cls] += held
+                for queue, held in by_ingress.items():
+                    stays[queue] += held
         used: dict[int, int] = defaultdict(int)  # of each switch's shared pool
         for (in_port, _), held in stays.items():
             used[int(fabric.port_node[in_port])] += max(0, held - policy.reserve_bytes)
@@ -53,13 +53,13 @@ def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
 def _cycle(plan: Plan, state: PfcState, stuck: set[Queue]) -> list[str]:
     """Name one cycle: a paused port waits for each port that holds what came from it."""
     fabric = plan.fabric
-    waits: nx.DiGraph[int] = nx.DiGraph()
+    waits: nx.DiGraph[Queue] = nx.DiGraph()
     for (out_port, cls), by_ingress in state.held.items():
         if (int(fabric.port_reverse[out_port]), cls) in stuck:
-            for in_port in by_ingress:
-                if (in_port, cls) in stuck:
-                    waits.add_edge(int(fabric.port_reverse[in_port]), out_port)
+            for in_port, in_class in by_ingress:
+                if (in_port, in_class) in stuck:
+                    waits.add_edge((int(fabric.port_reverse[in_port]), in_class), (out_port, cls))
     try:
-        return [fabric.port_name(edge[0]) for edge in nx.find_cycle(waits)]
+        return [fabric.port_name(edge[0][0]) for edge in nx.find_cycle(waits)]
     except nx.NetworkXNoCycle:
         return []

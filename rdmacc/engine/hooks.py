@@ -14,7 +14,7 @@ from rdmacc.component import HOOKS, Component
 from rdmacc.records import Field, Record
 from rdmacc.scheme import Scheme
 
-__all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of"]
+__all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of", "transfer_fields"]
 
 _LIMITS = ("rate_bps", "window_bytes")
 
@@ -69,6 +69,16 @@ def records_of(scheme: Scheme, kind: str) -> list[tuple[int, type[Record]]]:
     """Return (component number, record) for the components that have a record of that kind."""
     records = ((number, part.record(kind)) for number, part in enumerate(scheme.components))
     return [(number, record) for number, record in records if record is not None]
+
+
+def transfer_fields(scheme: Scheme) -> list[tuple[int, Field]]:
+    """Return (component number, field) for the numbers that a scheme keeps of each message."""
+    return [
+        (number, field)
+        for number, record in records_of(scheme, "Transfer")
+        for field in record.fields
+        if not field.is_deadline and not field.length
+    ]
 
 
 def limits_of(scheme: Scheme) -> dict[str, list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,9 @@ class Outcome:
         For each probe.
     now_ps : int
         Simulated time.
+    transfers : dict of arrays
+        One entry for each message number: the components' `Transfer` records, by (component number, field name);
+        deadlines and arrays are left out.
     trace : structured array or None
         What happened to every packet (`rdmacc.trace.ROW`), if it was asked for.
     """
@@ -55,6 +58,7 @@ class Outcome:
     totals: dict[str, int]
     samples: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
     now_ps: int
+    transfers: dict[tuple[int, str], npt.NDArray[Any]]
     trace: npt.NDArray[np.void] | None = None
 
 
@@ -67,12 +71,12 @@ class PfcState:
     ingress : dict (port, class) -> (ingress bytes, headroom bytes)
         Ingress queues whose neighbour is paused and has nothing under way to them; `port` is the switch's own
         port to it.
-    held : dict (out port, class) -> {in port: bytes}
+    held : dict (out port, class) -> {(in port, class in which it came): bytes}
         Data bytes queued at switches, by the port that they came in through.
     """
 
     ingress: dict[tuple[int, int], tuple[int, int]]
-    held: dict[tuple[int, int], dict[int, int]]
+    held: dict[tuple[int, int], dict[tuple[int, int], int]]
 
 
 class Engine(Protocol):

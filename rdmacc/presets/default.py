@@ -5,17 +5,26 @@ Presets (one module each) set the parameters as other papers and simulators have
 
 from __future__ import annotations
 
+from functools import partial
+
+from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.dctcp import Dctcp
+from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.hpcc import Hpcc
+from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
+from rdmacc.protocols.new_reno import NewReno
 from rdmacc.protocols.pri_q import PriQ
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.scheme import Scheme, register
 from rdmacc.state import DATA_CLASS
+from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.red import EcnStep, Red
+from rdmacc.units import us
 
 __all__: list[str] = []
 
@@ -47,6 +56,27 @@ register("hpcc", lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_AC
 
 # DCTCP, rate-based DCTCP
 
+register(
+    "dctcp",
+    lambda: Scheme(
+        name="dctcp",
+        recovery=NewReno(),
+        control=(Dctcp(),),
+        switch=(EcnStep(reference_bps=10e9),),
+        buffer=DropTail(),
+        start_delay_ps=us(300),
+        payload_bytes=1460,
+        header_bytes=58,  # Ethernet, IP and TCP without options
+    ),
+)
+
+HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
+
+register(
+    "dctcp-hpcc",
+    lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
+)
+
 # InfiniBand congestion control
 
 # RCP
@@ -69,4 +99,8 @@ register(
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 
-# Improved Go-Back-N
+# Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
+
+for _name in IGBN_2019:
+    register(_name, partial(IGBN_2019.__getitem__, _name))
+register("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))

@@ -1,7 +1,14 @@
-"""Go-back-N: the reliable connection of RoCEv2.
+"""Go-back-N: the reliable connection of RoCEv2, and what its improvements share with it.
 
 Sources: InfiniBand architecture specification, volume 1, chapter 9; the receiver of the ns-3 RDMA simulators; the
-Improved Go-Back-N paper (Wang et al. 2019), section II-A and Table I.
+Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A and Table I.
+
+Each timeout is counted under one of the paper's reasons (III-A, figure 4). An observer who knows both sides decides,
+in this order: the receiver has everything, so the last ACK was lost; nothing beyond the missing packet has come, so it
+and all that followed were lost, the last packet among them; fewer NAKs for it were taken than sent, so one was lost;
+it was asked for and still did not come, so it was lost twice. What has not arrived by then counts as lost: a timeout
+shorter than a round trip is given a reason all the same. Where the literal NAK interval kept the receiver from asking
+at all, none of the four applies.
 """
 
 from __future__ import annotations
@@ -9,10 +16,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
 from rdmacc.records import NEVER, Deadline, Int, Int32, Record
 from rdmacc.state import ACK, NAK
 
-__all__ = ["GoBackN"]
+__all__ = ["TIMEOUT_REASONS", "GoBackN", "local_ack_timeout_ps"]
+
+TIMEOUT_REASONS = {
+    "timeouts_last_packet": "the last packet was lost",
+    "timeouts_last_ack": "the last ACK was lost",
+    "timeouts_nak": "a NAK was lost",
+    "timeouts_twice": "the same packet was lost twice",
+    "timeouts_unasked": "the NAK interval kept the receiver silent",
+}
+"""Fields of `GoBackN.Transfer` that count timeouts, with their reasons: the paper's four in its order, and one more."""
+
+
+def local_ack_timeout_ps(exponent: int) -> int:
+    """Return the timeout that a queue pair's 5-bit attribute stands for: 4.096 us 2^n, in ps.
+
+    Raises
+    ------
+    ConfigError
+        If the exponent is not from 1 to 31; InfiniBand's 0 stands for no timeout at all.
+    """
+    if isinstance(exponent, bool) or not isinstance(exponent, int) or not 1 <= exponent <= 31:
+        raise ConfigError("exponent", exponent, "a whole number from 1 to 31")
+    return 4_096_000 << exponent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +55,11 @@ class GoBackN(Component):
         source="HPCC simulator; 256 in IGBN, II-A",
         low=1,
     )
-    nak_interval_ps: int = param(
-        "500us", "least time between NAKs for the same packet", unit="ps", source="IGBN, Table I"
+    nak_interval_ps: int = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
+    nak_per_packet: bool = param(
+        True,
+        "the interval is between NAKs for the same packet; False: between any two, to the letter of IGBN, II-A",
+        source="the public ns-3 receiver: to the letter, no variant exceeds 4% at 1% loss",
     )
     timeout_ps: int = param("100ms", "without a reply for so long, go back", unit="ps", source="IGBN, Table I", low=1)
     retry_limit: int = param(
@@ -34,12 +67,21 @@ class GoBackN(Component):
     )
 
     class Transfer(Record):
-        """Loss recovery of one message: the sender's timer, the receiver's memory of its last NAK."""
+        """Loss recovery of one message: the sender's timer, the receiver's memory of its last NAK, the observer's."""
 
         retransmit_timer_ps = Deadline("sender: go back when it fires")
         retries = Int32(doc="sender: timeouts since the last progress")
-        nak_until_ps = Int(-1, doc="receiver: no second NAK for the same packet before this time")
+        nak_until_ps = Int(-1, doc="receiver: end of the NAK interval")
         nak_psn = Int32(-1, doc="receiver: packet that the last NAK asked for")
+        gap_psn = Int32(-1, doc="observer: packet missing at the receiver that the next three are about")
+        gap_packets = Int32(doc="observer: arrivals beyond it")
+        naks_sent = Int32(doc="observer: NAKs for it")
+        naks_taken = Int32(doc="observer: NAKs that have reached the sender since it is missing")
+        timeouts_last_packet = Int32(doc="observer: timeouts because the last packet was lost")
+        timeouts_last_ack = Int32(doc="observer: because the last ACK was lost")
+        timeouts_nak = Int32(doc="observer: because a NAK was lost")
+        timeouts_twice = Int32(doc="observer: because a packet was lost twice")
+        timeouts_unasked = Int32(doc="observer: because the NAK interval kept the receiver silent")
 
     @staticmethod
     def on_send(params, transfer, now):
@@ -52,19 +94,14 @@ class GoBackN(Component):
             acknowledge(qp, message, packet.psn)
             transfer.retries = 0
         if packet.kind == NAK:
+            transfer.naks_taken += 1
             rewind(qp, message)
-        if message.una_psn < message.next_psn:  # every reply restarts the timer (M-G5)
-            transfer.retransmit_timer_ps = now + params.timeout_ps
-        else:
-            transfer.retransmit_timer_ps = NEVER
+        restart_timer(params, message, transfer, now)
 
     @staticmethod
     def on_retransmit_timer(params, qp, message, transfer, now):
         if message.una_psn < message.packets:
-            message.timeouts += 1
-            transfer.retries += 1
-            if transfer.retries > params.retry_limit:
-                message.failed = 1
+            count_timeout(params, message, transfer)
             rewind(qp, message)
 
     @staticmethod
@@ -77,14 +114,17 @@ class GoBackN(Component):
             if asks_ack:
                 reply.kind = ACK
         elif packet.psn > expected:
-            # Suppression is per expected packet, as in the public ns-3 receiver (M-G2).
-            if expected != transfer.nak_psn or now >= transfer.nak_until_ps:
-                reply.kind = NAK
-                transfer.nak_psn = expected
-                transfer.nak_until_ps = now + params.nak_interval_ps
+            note_gap(transfer, expected)
+            transfer.gap_packets += 1
+            # Per expected packet by default, as in the public ns-3 receiver (M-G2).
+            if now >= transfer.nak_until_ps or (params.nak_per_packet and expected != transfer.nak_psn):
+                ask(params, transfer, reply, expected, now)
         elif asks_ack:
             reply.kind = ACK  # a duplicate: the ACK may have been lost
         reply.psn = message.received_packets
+
+
+# Sender
 
 
 def bytes_before(message, psn):
@@ -107,3 +147,57 @@ def rewind(qp, message):
     """Make the oldest packet that is not acknowledged the next one to send."""
     qp.inflight_bytes -= bytes_before(message, message.next_psn) - bytes_before(message, message.una_psn)
     message.next_psn = message.una_psn
+
+
+def restart_timer(params, message, transfer, now):
+    """Restart the timer at every reply, while something is outstanding (M-G5)."""
+    if message.una_psn < message.next_psn:
+        transfer.retransmit_timer_ps = now + params.timeout_ps
+    else:
+        transfer.retransmit_timer_ps = NEVER
+
+
+def count_timeout(params, message, transfer):
+    """Count a timeout, under its reason; give the message up after too many in a row."""
+    message.timeouts += 1
+    note_reason(message, transfer)
+    transfer.retries += 1
+    if transfer.retries > params.retry_limit:
+        message.failed = 1
+
+
+# Receiver
+
+
+def ask(params, transfer, reply, psn, now):
+    """Reply with a NAK for a packet."""
+    reply.kind = NAK
+    transfer.nak_psn = psn
+    transfer.nak_until_ps = now + params.nak_interval_ps
+    transfer.naks_sent += 1
+
+
+# Observer
+
+
+def note_gap(transfer, psn):
+    """Begin to count for a packet that is seen to be missing."""
+    if transfer.gap_psn != psn:
+        transfer.gap_psn = psn
+        transfer.gap_packets = 0
+        transfer.naks_sent = 0
+        transfer.naks_taken = 0
+
+
+def note_reason(message, transfer):
+    """Count a timeout under what made it happen, in the order that the module's documentation gives (M-G8)."""
+    if message.received_packets == message.packets:
+        transfer.timeouts_last_ack += 1
+    elif transfer.gap_psn != message.received_packets or transfer.gap_packets == 0:
+        transfer.timeouts_last_packet += 1
+    elif transfer.naks_sent > transfer.naks_taken:
+        transfer.timeouts_nak += 1
+    elif transfer.naks_sent > 0:
+        transfer.timeouts_twice += 1
+    else:
+        transfer.timeouts_unasked += 1

@@ -39,7 +39,9 @@ class TimelyHpcc(Component):
     has_window: bool = param(
         False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
     )
-    window_bytes: int = param("0B", "window at line rate; 0: line rate times base RTT", unit="bytes")
+    base_rtt_ps: int = param(
+        "0s", "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+    )
 
     class Sender(Record):
         """Rate and what is known of the RTT."""

@@ -1,4 +1,4 @@
-"""Windows of rate-based protocols: what a rate sends in one round trip."""
+"""Windows of rate-based protocols: what a rate sends in a base RTT."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ __all__ = ["window_at"]
 
 
 def window_at(params, qp, rate_bps):
-    """Return the window at a rate: `params.window_bytes` (0: line rate times base RTT) in proportion to the rate.
+    """Return the window at a rate, for `params.base_rtt_ps` (0: the queue pair's own base RTT).
 
     Without `params.has_window` there is none. At least one byte, which lets one packet go.
     """
     if not params.has_window:
         return UNLIMITED
-    full = float(params.window_bytes)
-    if params.window_bytes == 0:
-        full = qp.line_bps * qp.base_rtt_ps / 8e12
-    return max(1, int(full * (rate_bps / qp.line_bps)))
+    rtt_ps = params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
+    return max(1, int(rate_bps * rtt_ps / 8e12))

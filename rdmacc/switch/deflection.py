@@ -16,34 +16,31 @@ Assumptions where the paper is silent or ambiguous:
 - A message of one packet needs a free entry too, and gives it back at once.
 - Entries of messages whose packets were lost stay until the last packet is sent again (entries are never overwritten).
 
-Deadlocks (IV-B): packets with tokens left are in the lane of their message's class, those without in the escape lane,
-never deflected and routed up*/down*: in a Clos every shortest path is, from whatever switch it starts. Long messages
-start in the escape lane. Lanes change one way only, at one switch for all packets of a message, so they stay in order.
-Lanes have separate PFC accounts; to have them share links evenly, as InfiniBand's lanes do, use
-``Queueing(wrr_ratio=1, wrr_first=DATA_CLASS, wrr_second=ESCAPE)``, else the escape lane goes second.
-
-Limits of the two lanes. The paper's argument is Duato's: a blocked packet can always move to the escape lane. Here a
-packet changes lanes only with its last token, so packets with tokens left can block each other in a circle; and PFC
-accounts a packet at the switch where it changes lanes to the new lane, not to the one that it came by. Where pauses are
-rare neither shows; with buffers so small that most links are paused, runs do deadlock, and say so.
+Deadlocks (IV-B). The paper uses virtual lanes that packets change one way only, the last of which is an escape. Its
+argument is Duato's: a blocked packet can always move to the escape lane. Packets that wait in a FIFO that PFC stops
+cannot, so two lanes, the second for packets without tokens, do deadlock when buffers are small. Here a packet
+moves to the next lane wherever it goes up after it has gone down (a valley, see `Fabric.port_climbs`). Within a lane
+every path goes up and then down, so no lane waits for itself in a circle, nor for an earlier one: there is no
+deadlock. PFC counts a packet in the lane in which it came, whose pause is what keeps more from coming. In a Clos
+every shortest path goes up and then down, from whatever switch it starts, so a deflection costs one lane at most:
+`tokens` + 1 are enough. Where failed links make shortest paths with valleys, the last lane takes what is left over,
+and a deadlock is possible and reported. All packets of a message take the same way, so they change lanes at the same
+switch and stay in order. Use ``Queueing(lanes=tokens + 1)`` to have the lanes take turns, else the first goes first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rdmacc.component import Component, param
 from rdmacc.records import Byte, Ints, Record
-from rdmacc.state import DATA_CLASS, DEFLECT, IN_NETWORK
+from rdmacc.state import DATA_CLASS, DEFLECT, IN_NETWORK, NUM_CLASSES
 
-__all__ = ["ENTRIES", "ESCAPE", "FlowDeflection"]
+__all__ = ["ENTRIES", "FlowDeflection"]
 
 ENTRIES = 8
 """Entries of a switch's deflection table (IV-A)."""
-
-ESCAPE = DATA_CLASS + 1
-"""Class of the escape lane."""
 
 _FREE = -1
 _KEY_TOKENS = 128
@@ -53,15 +50,15 @@ _KEY_TOKENS = 128
 class FlowDeflection(Component):
     """Deflect short messages around crowded ports, in order."""
 
-    classes: ClassVar[frozenset[int]] = frozenset({ESCAPE})
-
     threshold_bytes: int = param("15kB", "deflect above this queue", unit="bytes", source="Dart, VI-A", low=0)
-    tokens: int = param(4, "deflections of a short message", source="Dart, IV-B", low=0, high=127)
+    tokens: int = param(
+        4, "deflections of a short message", source="Dart, IV-B", low=0, high=NUM_CLASSES - DATA_CLASS - 1
+    )
     short_bytes: int = param(
         "100kB", "longer messages get no tokens", unit="bytes", source="assumed: Dart names short flows only", low=0
     )
     deflect_last_hop: bool = param(False, "also where the congested port leads to the destination")
-    escape_lanes: bool = param(True, "packets without tokens have a class of their own", source="Dart, IV-B")
+    escape_lanes: bool = param(True, "a packet that goes up after it went down changes lanes", source="Dart, IV-B")
 
     class Chip(Record):
         """A switch's deflection table."""
@@ -73,11 +70,19 @@ class FlowDeflection(Component):
         """What a packet carries."""
 
         tokens = Byte(doc="deflections left")
+        descends = Byte(doc="1 once it has gone down in its lane")
 
-    @staticmethod
-    def on_start(params, message):
-        if params.escape_lanes and (message.size_bytes > params.short_bytes or params.tokens == 0):
-            message.priority = ESCAPE
+    @property
+    def classes(self) -> frozenset[int]:
+        """The lanes."""
+        return frozenset(range(DATA_CLASS, DATA_CLASS + self.tokens + 1)) if self.escape_lanes else frozenset()
+
+    def handlers(self) -> dict[str, Callable[..., None]]:
+        """Return the handlers; without lanes nothing happens when a packet joins a queue."""
+        found = super().handlers()
+        if not self.escape_lanes:
+            del found["on_enqueue"]
+        return found
 
     @staticmethod
     def on_send(params, message, packet):
@@ -92,7 +97,7 @@ class FlowDeflection(Component):
             packet.route = chip.ports[entry]
             if packet.psn == message.packets - 1:
                 chip.keys[entry] = _FREE
-            take_token(params, packet)
+            packet.tokens -= 1
         elif packet.psn == 0 and port.queue_bytes > params.threshold_bytes and find(chip, _FREE) >= 0:
             if port.link_class == IN_NETWORK or params.deflect_last_hop:
                 packet.verdict = DEFLECT
@@ -103,7 +108,16 @@ class FlowDeflection(Component):
             entry = find(chip, _FREE)
             chip.keys[entry] = message.number * _KEY_TOKENS + packet.tokens
             chip.ports[entry] = port.number
-        take_token(params, packet)
+        packet.tokens -= 1
+
+    @staticmethod
+    def on_enqueue(params, port, packet):
+        if not port.climbs:
+            packet.descends = 1
+        elif packet.descends:
+            packet.descends = 0
+            if packet.priority < DATA_CLASS + params.tokens:
+                packet.priority += 1
 
 
 def find(chip, key):
@@ -112,10 +126,3 @@ def find(chip, key):
         if chip.keys[i] == key:
             return i
     return -1
-
-
-def take_token(params, packet):
-    """Pay for a deflection; without tokens left, change to the escape lane."""
-    packet.tokens -= 1
-    if packet.tokens == 0 and params.escape_lanes:
-        packet.priority = ESCAPE

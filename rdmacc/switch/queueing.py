@@ -1,7 +1,8 @@
 """How a port chooses among its classes, and what it does to control packets: strict priority by default.
 
-Two classes may share the link by weighted round robin above the strict order (NDP's headers and data), the class of
-credits may be rate-limited with a small buffer (ExpressPass), and packets may be trimmed to their header (NDP).
+Two classes may share the link by weighted round robin above the strict order (NDP's headers and data), data classes
+may take turns as virtual lanes (Dart), the class of credits may be rate-limited with a small buffer (ExpressPass), and
+packets may be trimmed to their header (NDP).
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ class Queueing(Component):
     wrr_ratio: int = param(0, "packets of the first class for each of the second while both wait; 0: strict", low=0)
     wrr_first: int = param(CONTROL, "the class served more", low=CREDITS, high=NUM_CLASSES - 1)
     wrr_second: int = param(DATA_CLASS, "the class served less", low=CREDITS, high=NUM_CLASSES - 1)
+    lanes: int = param(
+        0,
+        "virtual lanes: so many data classes take turns, packet by packet; 0: strict",
+        low=0,
+        high=NUM_CLASSES - DATA_CLASS,
+    )
     trimmed_bytes: int = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
     control_limit_bytes: int = param("0B", "largest queue of class CONTROL at a port; 0: no limit", unit="bytes")

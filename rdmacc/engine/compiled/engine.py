@@ -34,7 +34,7 @@ from rdmacc.engine.compiled.layout import (
 )  # fmt: skip
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.hooks import calls_of, records_of
+from rdmacc.engine.hooks import calls_of, records_of, transfer_fields
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.reference.events import RANKS
 from rdmacc.fabric import Fabric
@@ -148,6 +148,7 @@ class CompiledEngine:
         queueing = scheme.queueing
         self._set(
             wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
+            lanes=queueing.lanes,
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
@@ -178,6 +179,7 @@ class CompiledEngine:
         ports = self._rows("port", count, PORT)
         ports["number"] = np.arange(count)
         ports["link_class"] = fabric.port_class
+        ports["climbs"] = fabric.port_climbs
         ports["rate_bps"], ports["byte_ps"] = fabric.port_rate_bps, fabric.port_byte_ps
         ports["delay_ps"] = fabric.port_delay_ps
         ports["node"], ports["peer"], ports["reverse"] = fabric.port_node, fabric.port_peer, fabric.port_reverse
@@ -454,6 +456,19 @@ class CompiledEngine:
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
         return pfc_state_of(self)
+
+    def transfers(self) -> dict[tuple[int, str], npt.NDArray[Any]]:
+        """Return the numbers that the scheme's components keep of each message."""
+        rows, stride, count = self._memory["message"], self.layout.row_bytes["message"], self.plan.n_messages
+        columns = {}
+        for component, field in transfer_fields(self.plan.scheme):
+            record = self.plan.scheme.components[component].record("Transfer")
+            assert record is not None
+            fields = record_dtype(record).fields
+            assert fields is not None
+            offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
+            columns[component, field.name] = np.ndarray(count, field.code, rows, offset, (stride,)).copy()
+        return columns
 
     def packets(self) -> Any:
         """Return the packets' rows, headers included."""

@@ -14,6 +14,7 @@ from rdmacc import state
 from rdmacc.engine.hooks import records_of
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.scheme import Scheme
+from rdmacc.state import NUM_CLASSES
 
 __all__ = [
     "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",
@@ -27,7 +28,7 @@ CACHE_LINE = 64
 
 class _Packet(Record):
     next = Int32(-1, "the packet behind it in a queue, on a link or in the free list")
-    in_port = Int32(-1, "the switch's own port to the neighbour that it came from")
+    ingress = Int32(-1, "row of the ingress account that it is charged to: port it came by, class it came in")
     arrival_ps = Int()
 
 
@@ -71,6 +72,7 @@ class _Port(Record):
 class _PortCold(Record):
     is_shape_pending = Byte()
     wrr_count = Int32()
+    last_lane = Int32(NUM_CLASSES)
     credit_tokens = Float()
     credit_updated_ps = Int()
     paused_since_ps = Int()
@@ -210,6 +212,7 @@ class KernelGlobals(Record):
     wrr_ratio = Int()
     wrr_first = Int()
     wrr_second = Int()
+    lanes = Int()
     trimmed_wire_bytes = Int()
     trimmed_priority = Int()
     has_limits = Int()

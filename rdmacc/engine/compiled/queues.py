@@ -11,7 +11,7 @@ from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
     WAKE,
-    ingress_of,
+    ingress_at,
     new_packet,
     note,
     packet_at,
@@ -20,7 +20,7 @@ from rdmacc.engine.compiled.rows import (
     switch_at,
 )
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, RESUME
+from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 from rdmacc.switch.buffer import PFC_FRAME_BYTES
 from rdmacc.trace import SENT
 
@@ -111,6 +111,11 @@ def next_class(g, port, now):
             port.wrr_count = 0
             return g.wrr_second
         port.wrr_count += 1
+    if DATA_CLASS <= cls < DATA_CLASS + g.lanes:
+        waiting = sendable & ((1 << (DATA_CLASS + g.lanes)) - 1)
+        later = waiting & (-2 << port.last_lane)
+        cls = lowest(later if later else waiting)
+        port.last_lane = cls
     return cls
 
 
@@ -161,15 +166,15 @@ def release(g, node, number, now):
     wire = packet.wire_bytes
     switch.used_bytes -= wire
     if g.is_lossless:
-        cls, reserve = packet.priority, g.buffer_reserve_bytes
-        account = ingress_of(g, packet.in_port, cls)
+        reserve = g.buffer_reserve_bytes
+        account = ingress_at(g, packet.ingress)
         from_headroom = min(account.headroom_used, wire)
         before = account.used_bytes
         from_shared = min(wire - from_headroom, max(0, before - reserve))
         account.headroom_used -= from_headroom
         account.used_bytes = before - (wire - from_headroom)
         switch.shared_used -= from_shared
-        in_port = port_at(g, packet.in_port)
+        in_port, cls = port_at(g, packet.ingress // NUM_CLASSES), packet.ingress % NUM_CLASSES
         if in_port.pause_sent & (1 << cls) and account.headroom_used == 0:
             taken = max(0, account.used_bytes - reserve)
             threshold = g.alpha * (switch.shared_bytes - switch.shared_used)

@@ -37,6 +37,7 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
             for i in range(len(engine.plan.watches))
         ],
         now_ps=engine.now,
+        transfers=engine.transfers(),
         trace=trace.copy() if engine.plan.has_trace else None,
     )
 
@@ -56,8 +57,8 @@ def pfc_state_of(engine: CompiledEngine) -> PfcState:
                     state.ingress[port, cls] = int(account["used_bytes"]), int(account["headroom_used"])
             if not ports["is_nic"][port]:
                 for number in _chain(packets, int(queues["head"][port, cls])):
-                    in_port = int(packets["in_port"][number])
-                    state.held[port, cls][in_port] += int(packets["wire_bytes"][number])
+                    ingress = divmod(int(packets["ingress"][number]), NUM_CLASSES)
+                    state.held[port, cls][ingress] += int(packets["wire_bytes"][number])
     return state
 
 

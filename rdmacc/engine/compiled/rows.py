@@ -26,7 +26,7 @@ __all__ = [
     "discard",
     "globals_at",
     "host_at",
-    "ingress_of",
+    "ingress_at",
     "load_entry",
     "message_at",
     "message_row",
@@ -139,9 +139,9 @@ def queue_of(g, port, cls):
 
 
 @jit
-def ingress_of(g, port, cls):
-    """Return the PFC account of what came in through a port in a class."""
-    return _ingress(g.ingresses + (port * _NUM_CLASSES + cls) * _INGRESS_BYTES)
+def ingress_at(g, number):
+    """Return a PFC account: of what came in through port `number // NUM_CLASSES` in class `number % NUM_CLASSES`."""
+    return _ingress(g.ingresses + number * _INGRESS_BYTES)
 
 
 @jit

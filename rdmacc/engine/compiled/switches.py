@@ -10,7 +10,7 @@ from rdmacc.engine.compiled.ports import enqueue, pause_or_resume
 from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.rows import (
     discard,
-    ingress_of,
+    ingress_at,
     load_entry,
     message_row,
     note,
@@ -20,7 +20,19 @@ from rdmacc.engine.compiled.rows import (
     queue_of,
     switch_at,
 )
-from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, IN_NETWORK, PAUSE, REQUEST, TRIM, TRIM_TAIL
+from rdmacc.state import (
+    ACCEPT,
+    DATA,
+    DATA_CLASS,
+    DEFLECT,
+    DROP,
+    IN_NETWORK,
+    NUM_CLASSES,
+    PAUSE,
+    REQUEST,
+    TRIM,
+    TRIM_TAIL,
+)
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.trace import TRIMMED
 
@@ -33,7 +45,7 @@ ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
 def switch_receive(g, number, node, in_port_number, now):
     """Queue a packet at its next hop, or obey a PFC frame."""
     packet = packet_at(g, number)
-    kind = packet.kind
+    kind, ingress = packet.kind, in_port_number * NUM_CLASSES + packet.priority
     if kind >= PAUSE:
         pause_or_resume(g, port_at(g, in_port_number), number, now)
         return
@@ -64,7 +76,7 @@ def switch_receive(g, number, node, in_port_number, now):
             elif packet.verdict == TRIM_TAIL:
                 trim_tail(g, number, node, port, now)
     if packet.priority >= DATA_CLASS:
-        packet.in_port = in_port_number
+        packet.ingress = ingress
         if not admit(g, packet, node, port, now):
             discard(g, number, hop, now)
             return
@@ -195,7 +207,7 @@ def trim_tail(g, number, node, port, now):
 
 @jit
 def admit(g, packet, node, port, now):
-    """Account a data packet to the buffer; return whether it fits."""
+    """Account a data packet to the buffer, to the class in which it came; return whether it fits."""
     switch = switch_at(g, node)
     wire = packet.wire_bytes
     if not g.is_lossless:
@@ -205,9 +217,8 @@ def admit(g, packet, node, port, now):
             port.dropped_packets += 1
             return False
     else:
-        cls = packet.priority
-        in_port = port_at(g, packet.in_port)
-        account = ingress_of(g, packet.in_port, cls)
+        in_port, cls = port_at(g, packet.ingress // NUM_CLASSES), packet.ingress % NUM_CLASSES
+        account = ingress_at(g, packet.ingress)
         reserve = g.buffer_reserve_bytes
         after = account.used_bytes + wire
         from_shared = min(wire, max(0, after - reserve))

@@ -75,7 +75,7 @@ class Network:
         self.queueing = scheme.queueing
         credit_limit = scheme.queueing.credit_limit_bytes if scheme.queueing.credit_fraction else 0
         self.limits = [0, credit_limit, scheme.queueing.control_limit_bytes]  # by class: MAC, CREDITS, CONTROL
-        self.is_strict = not (scheme.queueing.wrr_ratio or scheme.queueing.credit_fraction)
+        self.is_strict = not (scheme.queueing.wrr_ratio or scheme.queueing.lanes or scheme.queueing.credit_fraction)
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
         self.start_delay_ps = scheme.start_delay_ps
@@ -121,7 +121,9 @@ class Network:
             for field in record.fields
         }
         self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
-        self._packet_class = type("Packet", (Packet,), {"__slots__": (*header_fields, "arrival_ps", "in_port")})
+        self._packet_class = type(
+            "Packet", (Packet,), {"__slots__": (*header_fields, "arrival_ps", "in_port", "in_class")}
+        )
         self._pool: list[Any] = []
         self._spare: Any = None
         self.live_packets = 0

@@ -92,6 +92,7 @@ class Switch:
                 return
             if net.keeps_paths:
                 self._next_hops[key] = port
+        in_class = packet.priority
         if net.on_route is not None and packet.kind == DATA:
             port = self.reroute(packet, in_port, port, now)
         if packet.priority >= DATA_CLASS:
@@ -109,7 +110,7 @@ class Switch:
                 elif packet.verdict == TRIM_TAIL:
                     self.trim_tail(packet, port, now)
         if packet.priority >= DATA_CLASS:
-            packet.in_port = in_port
+            packet.in_port, packet.in_class = in_port, in_class
             if not self.admit(packet, in_port, port, now):
                 net.discard(packet, port, now)
                 return
@@ -191,7 +192,10 @@ class Switch:
         port.enqueue(tail, now)
 
     def admit(self, packet: Any, in_port: Port, port: Port, now: int) -> bool:
-        """Account a data packet to the buffer; return whether it fits (Choudhury and Hahne's threshold)."""
+        """Account a data packet to the buffer; return whether it fits (Choudhury and Hahne's threshold).
+
+        PFC counts it in the class in which it came, whatever its class here: only that one's pause keeps more away.
+        """
         wire = packet.wire_bytes
         if not self.is_lossless:
             queued = port.queue_bytes + wire
@@ -200,7 +204,7 @@ class Switch:
                 port.dropped_packets += 1
                 return False
         else:
-            cls = packet.priority
+            cls = packet.in_class
             reserve = self.reserve_bytes
             after = in_port.ingress_bytes[cls] + wire
             from_shared = min(wire, max(0, after - reserve))
@@ -229,7 +233,7 @@ class Switch:
         wire = packet.wire_bytes
         self.used_bytes -= wire
         if self.is_lossless:
-            in_port, cls, reserve = packet.in_port, packet.priority, self.reserve_bytes
+            in_port, cls, reserve = packet.in_port, packet.in_class, self.reserve_bytes
             from_headroom = min(in_port.headroom_used[cls], wire)
             before = in_port.ingress_bytes[cls]
             from_shared = min(wire - from_headroom, max(0, before - reserve))

@@ -47,6 +47,7 @@ class Port(state.Port):
         "is_down",
         "is_shape_pending",
         "is_wake_pending",
+        "last_lane",
         "loss_control",
         "loss_count",
         "loss_data",
@@ -67,6 +68,7 @@ class Port(state.Port):
         self._net = net
         self.number = number
         self.link_class = int(fabric.port_class[number])
+        self.climbs = int(fabric.port_climbs[number])
         self.rate_bps = float(fabric.port_rate_bps[number])
         self.byte_ps = float(fabric.port_byte_ps[number])
         self.delay_ps = int(fabric.port_delay_ps[number])
@@ -95,6 +97,7 @@ class Port(state.Port):
         self.credit_updated_ps = 0
         self.is_shape_pending = False
         self.wrr_count = 0
+        self.last_lane = NUM_CLASSES
         self.is_down = False
         self.node: Any = None
         self.receive: Any = None
@@ -139,6 +142,10 @@ class Port(state.Port):
                 self.wrr_count = 0
                 return queueing.wrr_second
             self.wrr_count += 1
+        if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
+            waiting = sendable & (1 << DATA_CLASS + queueing.lanes) - 1
+            later = waiting & -2 << self.last_lane
+            cls = self.last_lane = LOWEST[later or waiting]
         return cls
 
     def credit_ready_ps(self, now: int) -> int:

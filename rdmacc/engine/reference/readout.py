@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.engine.hooks import transfer_fields
 from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES
 
@@ -53,6 +54,10 @@ def outcome_of(net: Network) -> Outcome:
             for pairs in net.samples
         ],
         now_ps=net.now,
+        transfers={
+            (part, field.name): _column((getattr(m, f"transfer{part}") for m in net.messages), field.name, field.code)
+            for part, field in transfer_fields(net.plan.scheme)
+        },
         trace=None if net.trace is None else net.trace.rows(),
     )
 
@@ -68,9 +73,9 @@ def pfc_state_of(net: Network) -> PfcState:
                     state.ingress[port.number, cls] = port.ingress_bytes[cls], port.headroom_used[cls]
             if not fabric.is_host[fabric.port_node[port.number]]:
                 for packet in port.queues[cls]:
-                    state.held[port.number, cls][packet.in_port.number] += packet.wire_bytes
+                    state.held[port.number, cls][packet.in_port.number, packet.in_class] += packet.wire_bytes
     return state
 
 
-def _column(things: Iterable[Any], name: str) -> npt.NDArray[np.int64]:
-    return np.array([getattr(thing, name) for thing in things], dtype=np.int64)
+def _column(things: Iterable[Any], name: str, code: str = "i8") -> npt.NDArray[Any]:
+    return np.array([getattr(thing, name) for thing in things], dtype=code)

@@ -1,0 +1,56 @@
+"""Go-back-N with Check-EPSN (CE): the receiver asks again by a timer, not only when a packet comes.
+
+Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import param
+from rdmacc.protocols.go_back_n import GoBackN, ask, note_gap
+from rdmacc.records import NEVER, Deadline
+from rdmacc.units import us
+
+__all__ = ["CheckEpsn"]
+
+_receive = GoBackN.on_data
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckEpsn(GoBackN):
+    """Go-back-N whose receiver checks, once it has seen the last packet, whether it still expects an earlier one.
+
+    When the last packet comes and another is expected, a timer runs for what is left of the NAK interval; when it is
+    over, the receiver asks for the packet that it expects then, and the timer starts again. Assumed, where the paper
+    leaves it open (M-G7): each packet that is expected when it comes restarts the timer, so that it runs out only if
+    the receiver has waited a whole interval; the timer ends with the message.
+    """
+
+    nak_interval_ps: int = param(
+        "500us", "least time between NAKs, and the timer's period", unit="ps", source="IGBN, Table I", low=us(1)
+    )
+
+    class Transfer(GoBackN.Transfer):
+        """As go-back-N, and the receiver's timer."""
+
+        check_timer_ps = Deadline("receiver: ask again when it fires")
+
+    @staticmethod
+    def on_data(params, message, transfer, packet, reply, now):
+        _receive(params, message, transfer, packet, reply, now)
+        if message.received_packets == message.packets:
+            transfer.check_timer_ps = NEVER
+        elif packet.psn == message.packets - 1:
+            transfer.check_timer_ps = transfer.nak_until_ps  # what is left of the interval; a NAK just sent began it
+        elif packet.accepted and transfer.check_timer_ps < NEVER:
+            transfer.check_timer_ps = now + params.nak_interval_ps
+
+    @staticmethod
+    def on_check_timer(params, message, transfer, reply, now):
+        expected = message.received_packets
+        if expected < message.packets:
+            note_gap(transfer, expected)
+            ask(params, transfer, reply, expected, now)
+            reply.psn = expected
+            transfer.check_timer_ps = now + params.nak_interval_ps

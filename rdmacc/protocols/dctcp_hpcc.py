@@ -1,0 +1,99 @@
+"""DCTCP as RDMA simulators have it: rate-based, with the marked fraction of the HPCC simulator.
+
+Source: the HPCC simulator's rdma-hw.cc (congestion control mode 8) and its `dctcp` configuration in run.py; the
+baseline called DCTCP in HPCC's and RCC's evaluations. It differs from DCTCP: it starts at line rate with a window of
+one bandwidth-delay product that shrinks with the rate, has no slow start, adds a constant rate each round trip, and
+the first mark of a flow halves its rate, as alpha is 1 then.
+
+The windows of many flows must add up to more than the threshold and a bandwidth-delay product before anything is
+marked: two flows through a short network are held by their windows alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.records import Byte, Float, Int, Int32, Record
+
+__all__ = ["DctcpHpcc"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DctcpHpcc(Component):
+    """Cut the rate by alpha / 2 once a round trip with marks, add a constant in each without."""
+
+    g: float = param(0.0625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
+    additive_bps: float = param(
+        "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", unit="bps", source="run.py"
+    )
+    min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
+    base_rtt_ps: int = param(
+        "0s",
+        "the window at line rate lasts so long, the same for all queue pairs; 0: each its own base RTT",
+        unit="ps",
+        symbol="T",
+        source="run.py, GLOBAL_T",
+    )
+
+    class Sender(Record):
+        """Rate and estimate of a queue pair."""
+
+        rate_bps = Float(doc="R")
+        window_bytes = Int(doc="R T")
+        rtt_ps = Float(doc="T")
+        alpha = Float(1.0, doc="estimate of the marked fraction")
+
+    class Transfer(Record):
+        """Round trips of a message, counted by packet numbers."""
+
+        marked_acks = Int32(doc="marked ACKs since the last update of alpha")
+        batch_packets = Int32(doc="packets that the round trip is taken to have")
+        update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
+        reduced = Byte(doc="1 from a cut until an ACK above `open_after_psn`")
+        open_after_psn = Int32()
+
+    class Header(Record):
+        """In ACKs and NAKs."""
+
+        ecn_echo = Byte(doc="the acknowledged packet was marked")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
+        set_rate(sender, qp.line_bps)
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.ecn_echo = packet.ce
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, transfer, packet):
+        transfer.marked_acks += packet.ecn_echo
+        is_new_round = packet.psn > transfer.update_after_psn
+        if is_new_round:
+            base = packet.psn
+            if transfer.update_after_psn == 0:
+                base = 0  # the first round counts what was sent so far, and keeps its marks
+            else:
+                fraction = min(1.0, transfer.marked_acks / transfer.batch_packets)
+                sender.alpha = (1.0 - params.g) * sender.alpha + params.g * fraction
+                transfer.marked_acks = 0
+            unacknowledged = bytes_before(message, message.next_psn) - bytes_before(message, base)
+            transfer.batch_packets = unacknowledged // message.payload_bytes + 1
+            transfer.update_after_psn = message.next_psn
+        if packet.psn > transfer.open_after_psn:
+            transfer.reduced = 0
+        if packet.ecn_echo and not transfer.reduced:
+            set_rate(sender, max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0)))
+            transfer.reduced = 1
+            transfer.open_after_psn = message.next_psn
+        elif is_new_round and not transfer.reduced:
+            set_rate(sender, min(qp.line_bps, sender.rate_bps + params.additive_bps))
+
+
+def set_rate(sender, rate_bps):
+    """Set the rate, and the window that it fills in a base RTT."""
+    sender.rate_bps = rate_bps
+    sender.window_bytes = max(1, int(rate_bps * sender.rtt_ps / 8e12))

@@ -1,0 +1,78 @@
+"""Go-back-0: whatever is lost, the whole message is sent again.
+
+Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A; the public ns-3 RDMA simulators with
+`L2_BACK_TO_ZERO`, whose receiver goes back with the sender.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.protocols.go_back_n import (
+    GoBackN,
+    acknowledge,
+    ask,
+    bytes_before,
+    count_timeout,
+    note_gap,
+    restart_timer,
+)
+from rdmacc.state import ACK, NAK
+
+__all__ = ["GoBack0"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoBack0(GoBackN):
+    """As go-back-N, but a gap or a timeout sends both sides back to packet 0.
+
+    The receiver keeps nothing when it asks again; packet 0 of a message that it holds in part begins the message
+    anew, so that a sender that went back by its timer is understood.
+    """
+
+    @staticmethod
+    def on_ack(params, qp, message, transfer, packet, now):
+        # An ACK from before going back says nothing of this pass, unless it says that all is done.
+        if message.una_psn < packet.psn <= message.next_psn or packet.psn == message.packets:
+            acknowledge(qp, message, packet.psn)
+            transfer.retries = 0
+        if packet.kind == NAK:
+            transfer.naks_taken += 1
+            start_over(qp, message)
+        restart_timer(params, message, transfer, now)
+
+    @staticmethod
+    def on_retransmit_timer(params, qp, message, transfer, now):
+        if message.una_psn < message.packets:
+            count_timeout(params, message, transfer)
+            start_over(qp, message)
+
+    @staticmethod
+    def on_data(params, message, transfer, packet, reply, now):
+        if packet.psn == 0 and message.received_packets < message.packets:
+            message.received_packets = 0
+        expected = message.received_packets
+        asks_ack = packet.psn == message.packets - 1 or (packet.psn + 1) % params.ack_every_packets == 0
+        if packet.psn == expected:
+            packet.accepted = 1
+            message.received_packets = expected + 1
+            if asks_ack:
+                reply.kind = ACK
+        elif packet.psn > expected:
+            if expected > 0:  # a gap that is new: after it only packet 0 is of use
+                transfer.nak_psn = transfer.gap_psn = -1
+                message.received_packets = 0
+            note_gap(transfer, 0)
+            transfer.gap_packets += 1
+            if now >= transfer.nak_until_ps or (params.nak_per_packet and transfer.nak_psn != 0):
+                ask(params, transfer, reply, 0, now)
+        elif asks_ack:
+            reply.kind = ACK
+        reply.psn = message.received_packets
+
+
+def start_over(qp, message):
+    """Make packet 0 the next one to send, with nothing acknowledged."""
+    qp.inflight_bytes -= bytes_before(message, message.next_psn) - bytes_before(message, message.una_psn)
+    message.next_psn = 0
+    message.una_psn = 0

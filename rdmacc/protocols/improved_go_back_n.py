@@ -1,0 +1,30 @@
+"""Improved Go-Back-N: Send-Twice at the sender and Check-EPSN at the receiver.
+
+Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.protocols.check_epsn import CheckEpsn
+from rdmacc.protocols.send_twice import SendTwice
+from rdmacc.records import Byte
+
+__all__ = ["ImprovedGoBackN"]
+
+_send = SendTwice.on_send
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImprovedGoBackN(CheckEpsn):
+    """Both changes: what they leave to the timer is the loss of both copies of the last packet, or of both its ACKs."""
+
+    class Transfer(CheckEpsn.Transfer):
+        """As both."""
+
+        is_second = Byte(doc="sender: 1 between the two copies of the last packet")
+
+    @staticmethod
+    def on_send(params, qp, message, transfer, packet, now):
+        _send(params, qp, message, transfer, packet, now)

@@ -1,0 +1,188 @@
+"""IRN: selective repeat for an RDMA NIC, without PFC.
+
+Source: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018; the modules of the authors' hardware model
+(receiveData, txFree, receiveAck, timeout).
+
+A bitmap on either side holds what is beyond the oldest packet missing: at the receiver what has come, at the sender
+what is known to have come. Packets out of order are kept; each is answered by a NAK with the next packet expected and
+its own number. The sender has no more than `bdp_cap_packets` between the oldest packet that is not acknowledged and
+the newest sent. A packet that was sent again and lost again is repaired by the timeout alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.records import NEVER, Byte, Deadline, Int32, Ints, Record
+from rdmacc.state import ACK, NAK
+
+__all__ = ["Irn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Irn(Component):
+    """Selective repeat: NAKs that tell what came, a cap of packets under way, a short timeout and a long one."""
+
+    bdp_cap_packets: int = param(
+        120,
+        "packets between the oldest not acknowledged and the newest",
+        symbol="BDP cap",
+        source="SIGCOMM 2018: 120 KB at 40 Gb/s",
+        low=1,
+        high=BITS,
+    )
+    rto_low_ps: int = param("100us", "timeout with few packets under way", unit="ps", symbol="RTO_low", low=1)
+    rto_high_ps: int = param("320us", "timeout with more", unit="ps", symbol="RTO_high", low=1)
+    few_packets: int = param(3, "so many are few", symbol="N", source="SIGCOMM 2018", low=0)
+    retry_limit: int = param(
+        7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
+    )
+
+    class Transfer(Record):
+        """Loss recovery of one message."""
+
+        retransmit_timer_ps = Deadline("sender: take what is not acknowledged as lost when it fires")
+        is_low = Byte(doc="sender: 1 if the timer was set by RTO_low")
+        retries = Int32(doc="sender: timeouts since the last progress")
+        new_psn = Int32(doc="sender: next packet to send for the first time")
+        in_recovery = Byte(doc="sender: 1 until all that was sent when a loss was found is acknowledged")
+        recover_psn = Int32(doc="sender: recovery ends when the packets below this are acknowledged")
+        resend_psn = Int32(doc="sender: the packets below this have been sent again in this recovery")
+        lost_below_psn = Int32(doc="sender: packets below this that are not acknowledged are lost")
+        sacked = Ints(WORDS, doc="sender: packets that have come out of order")
+        expected_psn = Int32(doc="receiver: oldest packet that has not come")
+        held = Ints(WORDS, doc="receiver: packets that have come out of order")
+
+    class Header(Record):
+        """In NAKs."""
+
+        sack_psn = Int32(doc="the packet that came out of order")
+
+    @staticmethod
+    def on_start(params, message):
+        message.granted_psn = min(message.packets, params.bdp_cap_packets)
+
+    @staticmethod
+    def on_send(params, qp, message, transfer, packet, now):
+        if packet.psn == transfer.new_psn:
+            transfer.new_psn += 1
+        else:
+            transfer.resend_psn = packet.psn + 1
+        message.next_psn = transfer.new_psn
+        choose_next(qp, message, transfer)
+        if transfer.retransmit_timer_ps == NEVER:
+            restart_timer(params, message, transfer, now)
+
+    @staticmethod
+    def on_ack(params, qp, message, transfer, packet, now):
+        withdraw_choice(qp, message, transfer)
+        if message.una_psn < packet.psn <= transfer.new_psn:
+            for psn in range(message.una_psn, packet.psn):
+                clear_bit(transfer.sacked, psn)
+            qp.inflight_bytes -= bytes_before(message, packet.psn) - bytes_before(message, message.una_psn)
+            message.una_psn = packet.psn
+            message.granted_psn = min(message.packets, packet.psn + params.bdp_cap_packets)
+            transfer.retries = 0
+            restart_timer(params, message, transfer, now)
+            if packet.psn >= transfer.recover_psn:
+                transfer.in_recovery = 0
+        if packet.kind == NAK and message.una_psn < packet.sack_psn < transfer.new_psn:
+            set_bit(transfer.sacked, packet.sack_psn)
+            if not transfer.in_recovery:
+                begin_recovery(message, transfer)
+            transfer.lost_below_psn = max(transfer.lost_below_psn, packet.sack_psn)
+        choose_next(qp, message, transfer)
+
+    @staticmethod
+    def on_retransmit_timer(params, qp, message, transfer, now):
+        under_way = transfer.new_psn - message.una_psn
+        if transfer.is_low and under_way > params.few_packets:
+            transfer.is_low = 0
+            transfer.retransmit_timer_ps = now + max(0, params.rto_high_ps - params.rto_low_ps)
+        elif under_way > 0:
+            message.timeouts += 1
+            transfer.retries += 1
+            withdraw_choice(qp, message, transfer)
+            if transfer.retries > params.retry_limit:
+                message.failed = 1
+                forget(qp, message, transfer)
+            else:
+                begin_recovery(message, transfer)
+                transfer.lost_below_psn = transfer.new_psn
+                choose_next(qp, message, transfer)
+                restart_timer(params, message, transfer, now)
+
+    @staticmethod
+    def on_data(message, transfer, packet, reply):
+        psn = packet.psn
+        reply.kind = ACK
+        if psn >= transfer.expected_psn and not has_bit(transfer.held, psn):
+            packet.accepted = 1
+            message.received_packets += 1
+            if psn == transfer.expected_psn:
+                transfer.expected_psn += 1
+                while has_bit(transfer.held, transfer.expected_psn):
+                    clear_bit(transfer.held, transfer.expected_psn)
+                    transfer.expected_psn += 1
+            else:
+                set_bit(transfer.held, psn)
+                reply.kind = NAK
+                reply.sack_psn = psn
+        reply.psn = transfer.expected_psn
+
+
+# Sender. What is chosen to be sent again counts as lost, not as in flight, until it is sent.
+
+
+def packet_bytes(message, psn):
+    """Return the payload of a packet."""
+    return bytes_before(message, psn + 1) - bytes_before(message, psn)
+
+
+def withdraw_choice(qp, message, transfer):
+    """Make the next new packet the next one to send."""
+    if message.next_psn < transfer.new_psn:
+        qp.inflight_bytes += packet_bytes(message, message.next_psn)
+        message.next_psn = transfer.new_psn
+
+
+def choose_next(qp, message, transfer):
+    """In recovery, make the first packet that is lost and was not sent again yet the next one to send."""
+    if transfer.in_recovery:
+        psn = max(transfer.resend_psn, message.una_psn)
+        while psn < transfer.lost_below_psn and has_bit(transfer.sacked, psn):
+            psn += 1
+        transfer.resend_psn = psn
+        if psn < transfer.lost_below_psn:
+            qp.inflight_bytes -= packet_bytes(message, psn)
+            message.next_psn = psn
+
+
+def forget(qp, message, transfer):
+    """Take nothing as under way any more: the message has failed."""
+    qp.inflight_bytes -= bytes_before(message, transfer.new_psn) - bytes_before(message, message.una_psn)
+    transfer.new_psn = message.una_psn
+    message.next_psn = message.una_psn
+
+
+def begin_recovery(message, transfer):
+    """Begin to send again, from the oldest packet that is not acknowledged on."""
+    transfer.in_recovery = 1
+    transfer.recover_psn = transfer.new_psn
+    transfer.resend_psn = message.una_psn
+    transfer.lost_below_psn = message.una_psn
+
+
+def restart_timer(params, message, transfer, now):
+    """Set the timer by how much is under way; stop it if nothing is."""
+    under_way = transfer.new_psn - message.una_psn
+    transfer.is_low = under_way <= params.few_packets
+    if under_way == 0:
+        transfer.retransmit_timer_ps = NEVER
+    elif transfer.is_low:
+        transfer.retransmit_timer_ps = now + params.rto_low_ps
+    else:
+        transfer.retransmit_timer_ps = now + params.rto_high_ps

@@ -1,0 +1,43 @@
+"""Go-back-N with Send-Twice (ST): the last packet of a message is sent twice.
+
+Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.protocols.go_back_n import GoBackN, bytes_before
+from rdmacc.records import NEVER, Byte
+
+__all__ = ["SendTwice"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SendTwice(GoBackN):
+    """Go-back-N that sends the last packet twice, back to back, whenever it comes to it (M-G6).
+
+    The second copy finds its ACK lost, or the first copy: either needs both copies' luck to fail to become a timeout.
+    """
+
+    class Transfer(GoBackN.Transfer):
+        """As go-back-N, and which copy of the last packet is next."""
+
+        is_second = Byte(doc="sender: 1 between the two copies of the last packet")
+
+    @staticmethod
+    def on_send(params, qp, message, transfer, packet, now):
+        if transfer.retransmit_timer_ps == NEVER:
+            transfer.retransmit_timer_ps = now + params.timeout_ps
+        repeat_last(qp, message, transfer, packet)
+
+
+def repeat_last(qp, message, transfer, packet):
+    """After the first copy of the last packet make it the next one once more."""
+    last = message.packets - 1
+    if packet.psn == last and not transfer.is_second:
+        transfer.is_second = 1
+        qp.inflight_bytes -= bytes_before(message, message.packets) - bytes_before(message, last)
+        message.next_psn = last
+    else:
+        transfer.is_second = 0

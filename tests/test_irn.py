@@ -1,0 +1,284 @@
+"""IRN: both bitmaps and the recovery by handlers alone, and the facts of its sheet in the simulator.
+
+Theory (Mittal et al., SIGCOMM 2018): a single loss costs one retransmission and, while there is more to send, no time;
+the last packet costs RTO_low; a cap of 120 KB over a round trip of 24 us is 40 Gb/s, over 48 us half of it; random loss
+p leaves 1 - p, but for retransmissions that are lost too and wait for RTO_high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import Component, Loss
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Script
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.protocols.irn import Irn, has_bit
+from rdmacc.records import NEVER, Int, Record
+from rdmacc.state import ACK, NAK
+from rdmacc.units import us
+from tests.support import ACK_WIRE, WIRE, Receiver, Sender, check_conservation, check_finished, transmission
+
+# The receiver
+
+
+def test_packets_out_of_order_are_kept_and_reported():
+    receiver = Receiver(6, Irn)
+    assert receiver.take(0) == (True, ACK, 1)
+    for psn in (2, 4):
+        assert receiver.take(psn) == (True, NAK, 1)
+        assert receiver.reply.sack_psn == psn
+    assert receiver.message.received_packets == 3
+    assert receiver.take(1) == (True, ACK, 3)  # over what it held
+    assert receiver.take(3) == (True, ACK, 5)
+    assert receiver.take(5) == (True, ACK, 6)
+
+
+def test_duplicates_are_acknowledged():
+    receiver = Receiver(6, Irn)
+    receiver.take(0)
+    receiver.take(3)
+    assert receiver.take(0) == (False, ACK, 1)
+    assert receiver.take(3) == (False, ACK, 1)
+    assert receiver.message.received_packets == 2
+
+
+@given(st.permutations(range(40)), st.lists(st.integers(0, 39), max_size=20))
+def test_any_order_is_put_together(order, again):
+    receiver, seen = Receiver(40, Irn), set()
+    for psn in [*again, *order]:
+        accepted, _, expected = receiver.take(psn)
+        assert accepted == (psn not in seen)
+        seen.add(psn)
+        assert receiver.message.received_packets == len(seen)
+        assert expected == next(n for n in range(41) if n not in seen)
+    assert not any(receiver.transfer.held)
+
+
+def test_the_bitmap_is_a_ring():
+    """A window of 1024 packets slides over more than its length."""
+    receiver = Receiver(3000, Irn)
+    for first in range(0, 2000, 1000):
+        for psn in range(first + 1, first + 1000):
+            receiver.take(psn)
+        assert receiver.take(first)[2] == first + 1000
+    assert not any(receiver.transfer.held)
+
+
+# The sender
+
+
+def test_no_more_than_the_cap_is_under_way():
+    sender = Sender(10, recovery=Irn, bdp_cap_packets=4)
+    assert [sender.send() for _ in range(4)] == [0, 1, 2, 3]
+    assert not sender.can_send
+    sender.reply(ACK, 2)
+    assert [sender.send() for _ in range(2)] == [4, 5]
+    assert not sender.can_send
+    sender.reply(NAK, 2, sack=4)  # what is known to have come is still between the oldest and the newest
+    assert [sender.send() for _ in range(2)] == [2, 3]
+    assert not sender.can_send
+
+
+def test_only_what_is_missing_is_sent_again():
+    sender = Sender(20, recovery=Irn)
+    for _ in range(8):
+        sender.send()
+    sender.reply(NAK, 1, sack=2)
+    assert sender.send() == 1
+    sender.reply(NAK, 1, sack=5)
+    assert [sender.send() for _ in range(3)] == [3, 4, 8]
+    sender.reply(NAK, 1, sack=6)
+    assert sender.send() == 9
+    assert sender.message.retransmissions == 3
+    assert sender.qp.inflight_bytes == 9000
+    assert [psn for psn in range(1, 8) if has_bit(sender.transfer.sacked, psn)] == [2, 5, 6]
+
+
+def test_recovery_ends_when_what_was_sent_before_it_is_acknowledged():
+    sender = Sender(20, recovery=Irn)
+    for _ in range(4):
+        sender.send()
+    sender.reply(NAK, 0, sack=2)
+    assert sender.send() == 0
+    sender.reply(ACK, 3)
+    assert sender.transfer.in_recovery == 1
+    sender.send()
+    sender.reply(ACK, 4)
+    assert sender.transfer.in_recovery == 0
+    sender.send()
+    sender.reply(NAK, 4, sack=5)  # another loss, another recovery
+    assert sender.send() == 4
+
+
+def test_a_repeated_packet_is_repeated_again_by_the_timer_alone():
+    sender = Sender(20, recovery=Irn)
+    for _ in range(6):
+        sender.send()
+    sender.reply(NAK, 0, sack=1)
+    assert sender.send() == 0
+    for psn in (2, 3, 4):
+        sender.reply(NAK, 0, sack=psn)
+    assert sender.message.next_psn == 6
+    sender.expire()  # the short one, set when packet 0 was alone
+    sender.expire()
+    assert [sender.send() for _ in range(3)] == [0, 5, 6]  # all that is not known to have come
+    assert sender.message.timeouts == 1
+
+
+def test_the_short_timeout_is_for_few_packets():
+    sender = Sender(20, recovery=Irn)
+    sender.send(us(1))
+    assert sender.transfer.retransmit_timer_ps == us(101)
+    for _ in range(3):
+        sender.send(us(2))
+    sender.expire(us(101))  # meanwhile there are more: wait for the long one
+    assert (sender.transfer.retransmit_timer_ps, sender.message.timeouts) == (us(321), 0)
+    sender.reply(ACK, 3, us(150))
+    assert sender.transfer.retransmit_timer_ps == us(250)
+    sender.reply(ACK, 4, us(151))
+    assert sender.transfer.retransmit_timer_ps == NEVER
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_a_message_fails_after_so_many_timeouts(limit):
+    sender = Sender(3, recovery=Irn, retry_limit=limit)
+    for _ in range(limit + 1):
+        assert not sender.message.failed
+        sender.send()
+        sender.expire()
+    assert sender.message.failed
+    assert sender.qp.inflight_bytes == 0
+
+
+@pytest.mark.parametrize("cap", [0, 1025])
+def test_the_cap_fits_the_bitmap(cap):
+    with pytest.raises(ConfigError, match="bdp_cap_packets"):
+        Irn(bdp_cap_packets=cap)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.just(("send", 0, 0)),
+            st.tuples(st.just("ack"), st.integers(0, 12), st.just(0)),
+            st.tuples(st.just("nak"), st.integers(0, 12), st.integers(1, 12)),
+            st.just(("expire", 0, 0)),
+        ),
+        max_size=80,
+    )
+)
+def test_bytes_in_flight_are_what_is_neither_acknowledged_nor_chosen_again(steps):
+    sender = Sender(12, 300, Irn, bdp_cap_packets=5)
+    message, transfer = sender.message, sender.transfer
+    for now, (what, psn, sack) in enumerate(steps):
+        if what == "send" and sender.can_send:
+            assert not has_bit(transfer.sacked, sender.send(now))
+        elif what == "expire" and transfer.retransmit_timer_ps < NEVER:
+            sender.expire(now)
+        elif what in ("ack", "nak"):
+            psn = min(psn, message.highest_psn)
+            sender.reply(ACK if what == "ack" else NAK, psn, now, min(sack, message.highest_psn))
+        if message.failed:
+            return
+        assert message.una_psn <= message.next_psn <= transfer.new_psn == message.highest_psn
+        assert transfer.new_psn - message.una_psn <= 5
+        in_flight = bytes_before(message, transfer.new_psn) - bytes_before(message, message.una_psn)
+        if message.next_psn < transfer.new_psn:
+            in_flight -= bytes_before(message, message.next_psn + 1) - bytes_before(message, message.next_psn)
+        assert sender.qp.inflight_bytes == in_flight
+
+
+# In the simulator: one switch, 40 Gb/s
+
+RATE, DELAY = 40e9, us(1)
+T, T_ACK = transmission(WIRE, RATE), transmission(ACK_WIRE, RATE)
+ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
+
+
+def simulate(engine, packets, faults=(), delay=DELAY, seed=0, **changes):
+    work = rdmacc.messages([("h0", "h1", packets * 1000)])
+    scheme = rdmacc.scheme("irn", **changes)
+    return rdmacc.simulate(
+        rdmacc.star(2, rate=RATE, delay=delay), work, scheme, engine=engine, faults=list(faults), seed=seed
+    )
+
+
+def test_one_loss_costs_one_retransmission(engine):
+    """Fact 1: and one packet's time, since there is more to send meanwhile."""
+    result = simulate(engine, 200, [Script(message=0, psn=50)])
+    check_finished(result)
+    assert result.flows["retransmissions"][0] == 1
+    assert result.flows["fct_ps"][0] == result.flows["ideal_fct_ps"][0] + T
+    assert result.counters.naks == 2 * (DELAY * 2 + T + T_ACK) // T + 1  # a round trip of packets out of order
+
+
+def test_the_last_packet_costs_the_short_timeout(engine):
+    """Fact 2."""
+    result = simulate(engine, 20, [Script(message=0, psn=19)])
+    last_ack = 18 * T + ONE_WAY + BACK
+    assert result.flows["fct_ps"][0] == last_ack + us(100) + ONE_WAY
+    assert (result.flows["timeouts"][0], result.flows["retransmissions"][0]) == (1, 1)
+
+
+@pytest.mark.parametrize(("rtt_us", "gbps"), [(24, 40), (48, 20)])
+def test_the_cap_limits_the_rate(engine, rtt_us, gbps):
+    """Fact 3: 120 packets in a round trip; by hand for packets with their headers."""
+    delay = (us(rtt_us) - 2 * T - 2 * T_ACK) // 4
+    packets = 4000
+    result = simulate(engine, packets, delay=delay)
+    rate = (packets - 120) * WIRE * 8e12 / (result.flows["fct_ps"][0] - us(rtt_us))
+    assert rate == pytest.approx(min(RATE, 120 * WIRE * 8e12 / us(rtt_us)), rel=0.02)
+    assert rate == pytest.approx(gbps * 1e9, rel=0.06)  # the fact, without headers
+
+
+@pytest.mark.parametrize("loss", [1e-3, 1e-2])
+def test_random_loss_costs_what_is_lost_and_the_timeouts(engine, loss):
+    """Fact 4."""
+    packets = 20_000
+    result = simulate(engine, packets, [Loss(data=loss, links=(("h0", "s0"),))], seed=3)
+    check_conservation(result)
+    flow = result.flows.iloc[0]
+    assert flow["status"] == "finished"
+    lost = int(result.counters.lost_packets)
+    assert abs(lost - packets * loss) < 4 * (packets * loss) ** 0.5
+    if loss == 1e-3:
+        assert flow["timeouts"] == 0
+        assert flow["ideal_fct_ps"] / flow["fct_ps"] == pytest.approx(1 - loss, abs=0.002)
+    else:
+        waiting = flow["fct_ps"] - flow["ideal_fct_ps"] - lost * T
+        assert waiting / us(320) == pytest.approx(flow["timeouts"], rel=0.3)
+        assert flow["timeouts"] == pytest.approx(lost * loss, abs=4 * (lost * loss) ** 0.5)
+
+
+def test_every_message_arrives_whatever_is_lost(engine):
+    work = rdmacc.incast([f"h{i}" for i in range(1, 5)], "h0", "200kB")
+    faults = [Loss(data=0.01, control=0.01)]
+    result = rdmacc.simulate(rdmacc.star(5, buffer="100kB"), work, "irn", engine=engine, seed=1, faults=faults)
+    check_finished(result)
+    assert result.counters.dropped_packets > 0
+    assert result.counters.accepted_bytes == 800_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windowed(Component):
+    """A window of eight packets."""
+
+    class Sender(Record):
+        """The window."""
+
+        window_bytes = Int(8000)
+
+
+def test_a_full_window_does_not_hold_retransmissions_back(engine):
+    """What is taken as lost does not count against a window of congestion control."""
+    scheme = rdmacc.Scheme(name="windowed", recovery=Irn(), control=(Windowed(),))
+    work = rdmacc.messages([("h0", "h1", "60kB")])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, faults=[Script(message=0, psn=20)])
+    check_finished(result)
+    assert (result.counters.timeouts, result.counters.retransmissions) == (0, 1)

@@ -1,0 +1,372 @@
+"""The family of go-back-N: handlers by themselves, and the papers' worked examples in the simulator, to the picosecond.
+
+Paper: Improved Go-Back-N (IGBN), sections II-A and III, figures 4 and 5. The scenarios lose chosen packets of a
+message of twelve between two hosts and a switch of 40 Gb/s; what happens next follows by hand.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc import Loss
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Script
+from rdmacc.models.go_back_n import GoBackNGoodput
+from rdmacc.protocols.check_epsn import CheckEpsn
+from rdmacc.protocols.go_back_0 import GoBack0
+from rdmacc.protocols.go_back_n import TIMEOUT_REASONS, GoBackN, bytes_before, local_ack_timeout_ps
+from rdmacc.protocols.improved_go_back_n import ImprovedGoBackN
+from rdmacc.protocols.send_twice import SendTwice
+from rdmacc.records import NEVER
+from rdmacc.state import ACK, NAK, NONE
+from rdmacc.units import ms, us
+from tests.support import Receiver, Sender, check_finished, transmission
+
+FAMILY = {
+    "go-back-0": GoBack0,
+    "go-back-n": GoBackN,
+    "send-twice": SendTwice,
+    "check-epsn": CheckEpsn,
+    "improved-go-back-n": ImprovedGoBackN,
+}
+
+# Handlers: go-back-0
+
+
+def test_go_back_0_starts_over_on_both_sides():
+    receiver, sender = Receiver(8, GoBack0), Sender(8, recovery=GoBack0)
+    for psn in range(3):
+        assert receiver.take(sender.send()) == (True, ACK, psn + 1)
+        sender.reply(ACK, psn + 1)
+    sender.send()  # packet 3 is lost
+    assert receiver.take(sender.send()) == (False, NAK, 0)
+    assert receiver.message.received_packets == 0
+    sender.reply(NAK, 0)
+    assert (sender.window, sender.qp.inflight_bytes) == ((0, 0), 0)
+    assert [receiver.take(sender.send())[2] for _ in range(8)] == list(range(1, 9))
+
+
+def test_go_back_0_asks_once_for_each_gap():
+    receiver = Receiver(8, GoBack0)
+    receiver.take(0)
+    assert [receiver.take(psn)[1] for psn in (2, 3, 4)] == [NAK, NONE, NONE]
+    assert [receiver.take(psn)[1] for psn in (0, 1, 3, 4)] == [ACK, ACK, NAK, NONE]  # another gap: at once
+    assert receiver.take(5, us(500))[1] == NAK  # packet 0 was lost again: not before the interval is over
+
+
+def test_go_back_0_ignores_acks_from_before():
+    sender = Sender(8, recovery=GoBack0)
+    for _ in range(6):
+        sender.send()
+    sender.expire()
+    assert sender.window == (0, 0)
+    sender.reply(ACK, 4)  # of the first pass: the receiver may have started over since
+    assert sender.window == (0, 0)
+    sender.reply(ACK, 8)
+    assert sender.window == (8, 8)
+
+
+def test_go_back_0_restarted_by_the_timer_is_taken_from_the_start():
+    receiver = Receiver(4, GoBack0)
+    assert [receiver.take(psn)[0] for psn in (0, 1, 2, 0, 1, 2, 3)] == [True] * 7
+    assert receiver.take(0) == (False, ACK, 4)  # complete: a duplicate
+
+
+# Handlers: Send-Twice
+
+
+@pytest.mark.parametrize("recovery", [SendTwice, ImprovedGoBackN])
+def test_the_last_packet_is_sent_twice(recovery):
+    sender = Sender(4, last=10, recovery=recovery)
+    assert [sender.send() for _ in range(5)] == [0, 1, 2, 3, 3]
+    assert (sender.window, sender.qp.inflight_bytes) == ((0, 4), 3010)
+    assert not sender.can_send
+
+
+@pytest.mark.parametrize("recovery", [SendTwice, ImprovedGoBackN])
+def test_and_again_in_each_pass(recovery):
+    sender = Sender(4, recovery=recovery)
+    for _ in range(5):
+        sender.send()
+    sender.reply(NAK, 2)
+    assert [sender.send() for _ in range(3)] == [2, 3, 3]
+    sender.reply(NAK, 2)
+    sender.send()
+    sender.send()  # the first copy of the last packet is out, then the sender goes back
+    sender.reply(NAK, 2)
+    assert [sender.send() for _ in range(3)] == [2, 3, 3]
+    sender.reply(ACK, 4)
+    assert sender.qp.inflight_bytes == 0
+
+
+# Handlers: Check-EPSN
+
+
+@pytest.mark.parametrize("recovery", [CheckEpsn, ImprovedGoBackN])
+def test_the_last_packet_arms_the_timer_for_the_rest_of_the_interval(recovery):
+    receiver = Receiver(6, recovery)
+    receiver.take(0)
+    assert receiver.take(2, us(100))[1] == NAK
+    assert receiver.transfer.check_timer_ps == NEVER
+    assert receiver.take(5, us(130))[1] == NONE
+    assert receiver.transfer.check_timer_ps == us(600)  # 470 us are left of 500
+    assert receiver.check(us(600)) == (NAK, 1)
+    assert receiver.transfer.check_timer_ps == us(1100)  # it starts again
+    assert receiver.take(2, us(700))[1] == NONE  # and holds NAKs back
+
+
+def test_if_the_last_packet_is_the_first_out_of_order_the_interval_begins_with_it():
+    receiver = Receiver(6, CheckEpsn)
+    assert receiver.take(5, us(100))[1] == NAK
+    assert receiver.transfer.check_timer_ps == us(600)
+
+
+def test_expected_packets_restart_the_timer_and_completion_ends_it():
+    receiver = Receiver(6, CheckEpsn)
+    receiver.take(0)
+    receiver.take(5, us(100))
+    receiver.take(1, us(300))
+    assert receiver.transfer.check_timer_ps == us(800)
+    receiver.take(2, us(310))
+    assert receiver.check(us(810)) == (NAK, 3)  # it asks for what is expected then
+    for psn in (3, 4, 5):
+        receiver.take(psn, us(900))
+    assert receiver.transfer.check_timer_ps == NEVER
+    assert receiver.check(us(2000)) == (NONE, 0)
+
+
+def test_check_epsn_needs_an_interval():
+    with pytest.raises(ConfigError, match="nak_interval_ps"):
+        CheckEpsn(nak_interval_ps="0us")
+
+
+# Handlers: the family
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@given(
+    steps=st.lists(
+        st.one_of(
+            st.just(("send", 0)),
+            st.tuples(st.sampled_from(["ack", "nak"]), st.integers(0, 6)),
+            st.just(("expire", 0)),
+        ),
+        max_size=40,
+    )
+)
+def test_bytes_in_flight_are_those_between_una_and_next(name, steps):
+    sender = Sender(6, 300, FAMILY[name])
+    message = sender.message
+    for now, (what, psn) in enumerate(steps):
+        if what == "send" and sender.can_send:
+            sender.send(now)
+        elif what == "expire" and sender.transfer.retransmit_timer_ps < NEVER:
+            sender.expire(now)
+        elif what in ("ack", "nak"):
+            sender.reply(ACK if what == "ack" else NAK, min(psn, message.highest_psn), now)
+        assert 0 <= message.una_psn <= message.next_psn <= message.packets
+        in_flight = bytes_before(message, message.next_psn) - bytes_before(message, message.una_psn)
+        assert sender.qp.inflight_bytes == in_flight
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@given(arrivals=st.lists(st.integers(0, 5), max_size=40))
+def test_a_complete_message_is_delivered_once(name, arrivals):
+    """Whatever arrives in whatever order: the receiver holds a prefix, and keeps all of it once it has all."""
+    receiver = Receiver(6, FAMILY[name])
+    was_complete = False
+    for now, psn in enumerate(arrivals):
+        accepted, kind, cumulative = receiver.take(psn, now)
+        held = receiver.message.received_packets
+        assert 0 <= held <= 6
+        assert not (was_complete and (accepted or held < 6))
+        assert kind == NONE or cumulative == held
+        was_complete = held == 6
+
+
+def test_the_literal_interval_is_between_any_two_naks():
+    receiver = Receiver(8, nak_per_packet=False)
+    assert receiver.take(1, us(1))[1] == NAK
+    receiver.take(0, us(2))
+    receiver.take(1, us(2))
+    assert receiver.take(3, us(3))[1] == NONE  # another packet, but too early
+    assert receiver.take(4, us(501))[1] == NAK
+
+
+@pytest.mark.parametrize(("exponent", "microseconds"), [(1, 8.192), (7, 524.288), (14, 67_108.864)])
+def test_infiniband_timeouts(exponent, microseconds):
+    """Fact 3: 4.096 us 2^n."""
+    assert local_ack_timeout_ps(exponent) == us(microseconds)
+
+
+@pytest.mark.parametrize("exponent", [0, 32, 7.0, True])
+def test_infiniband_timeouts_have_five_bits(exponent):
+    with pytest.raises(ConfigError, match="exponent"):
+        local_ack_timeout_ps(exponent)
+
+
+# In the simulator
+
+PACKETS = 12
+LAST = PACKETS - 1
+RATE, DELAY = 40e9, us(1)
+T, T_ACK = transmission(1072, RATE), transmission(64, RATE)
+ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
+CLEAN = LAST * T + ONE_WAY
+"""When the last packet is delivered without a loss."""
+TIMEOUT, INTERVAL = ms(100), us(500)
+
+CASES = {
+    "timeouts_last_packet": [Script(message=0, psn=LAST)],
+    "timeouts_last_ack": [Script(message=0, psn=PACKETS, kind="ack")],
+    "timeouts_nak": [Script(message=0, psn=3), Script(message=0, psn=3, kind="nak")],
+    "timeouts_twice": [Script(message=0, psn=3, nth=1), Script(message=0, psn=3, nth=2)],
+}
+"""Figure 4 (a) to (d)."""
+
+
+def simulate(engine, name, faults, **changes):
+    work = rdmacc.messages([("h0", "h1", PACKETS * 1024)])
+    scheme = rdmacc.scheme(name, **changes)
+    return rdmacc.simulate(rdmacc.topology.igbn_pair(), work, scheme, engine=engine, faults=faults)
+
+
+def reasons(result):
+    """Return the timeouts of message 0, by reason, without those that did not happen."""
+    row = result.transfers.iloc[0]
+    assert sum(row[name] for name in TIMEOUT_REASONS) == result.flows["timeouts"][0]
+    return {name: int(row[name]) for name in TIMEOUT_REASONS if row[name]}
+
+
+@pytest.mark.parametrize("reason", CASES)
+def test_figure_4_ends_by_the_timer_alone(engine, reason):
+    result = simulate(engine, "go-back-n", CASES[reason])
+    check_finished(result)
+    assert reasons(result) == {reason: 1}
+    assert result.flows["acked_ps"][0] > TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("name", "cured"),
+    [
+        ("send-twice", {"timeouts_last_packet", "timeouts_last_ack"}),
+        ("check-epsn", {"timeouts_nak", "timeouts_twice"}),
+        ("improved-go-back-n", set(CASES)),
+    ],
+)
+@pytest.mark.parametrize("reason", CASES)
+def test_what_each_change_cures(engine, name, cured, reason):
+    result = simulate(engine, name, CASES[reason])
+    check_finished(result)
+    if reason in cured:
+        assert reasons(result) == {}
+        assert result.flows["acked_ps"][0] < 2 * INTERVAL
+    else:
+        assert reasons(result) == {reason: 1}
+
+
+def test_a_lost_last_packet_costs_nothing_when_sent_twice(engine):
+    result = simulate(engine, "send-twice", CASES["timeouts_last_packet"])
+    assert result.flows["fct_ps"][0] == CLEAN + T
+    result = simulate(engine, "send-twice", CASES["timeouts_last_ack"])
+    assert result.flows["acked_ps"][0] == CLEAN + T + BACK
+
+
+@pytest.mark.parametrize("reason", ["timeouts_nak", "timeouts_twice"])
+def test_check_epsn_asks_when_the_interval_is_over(engine, reason):
+    """Figure 5: the first packet beyond the gap is NAKed at once, the next NAK goes out an interval later."""
+    result = simulate(engine, "check-epsn", CASES[reason])
+    first_nak = 4 * T + ONE_WAY
+    assert result.counters.naks == 2
+    assert result.flows["fct_ps"][0] == first_nak + INTERVAL + BACK + (LAST - 3) * T + ONE_WAY
+
+
+def test_a_lost_nak_of_the_timer_is_followed_by_another(engine):
+    """It starts again each time: three NAKs lost cost three intervals."""
+    lost = [Script(message=0, psn=3)] + [Script(message=0, psn=3, nth=n, kind="nak") for n in (1, 2, 3)]
+    result = simulate(engine, "check-epsn", lost)
+    assert (result.counters.naks, result.counters.timeouts) == (4, 0)
+    assert result.flows["fct_ps"][0] == 4 * T + ONE_WAY + 3 * INTERVAL + BACK + (LAST - 3) * T + ONE_WAY
+
+
+def test_the_expected_packet_only_restarts_the_timer(engine):
+    """Figure 5, lower half: packet 3 comes back within the interval, and packet 5 of the second pass is lost."""
+    lost = [Script(message=0, psn=3), Script(message=0, psn=5, nth=2), Script(message=0, psn=5, kind="nak")]
+    result = simulate(engine, "check-epsn", lost)
+    assert (result.counters.naks, result.counters.timeouts) == (3, 0)
+    assert result.flows["fct_ps"][0] < 2 * INTERVAL
+
+
+def test_the_literal_interval_leaves_the_receiver_silent(engine):
+    """A second gap within the interval is not reported at all; the timer fires for none of the paper's reasons."""
+    lost = [Script(message=0, psn=3), Script(message=0, psn=5, nth=2)]
+    result = simulate(engine, "go-back-n", lost, nak_per_packet=False)
+    assert result.counters.naks == 1
+    assert reasons(result) == {"timeouts_unasked": 1}
+    assert reasons(simulate(engine, "go-back-n", lost)) == {}
+    assert reasons(simulate(engine, "check-epsn", lost, nak_per_packet=False)) == {}
+
+
+def test_go_back_0_sends_everything_again(engine):
+    lost = 7
+    result = simulate(engine, "go-back-0", [Script(message=0, psn=lost)])
+    nak_back = (lost + 1) * T + ONE_WAY + BACK
+    assert result.flows["fct_ps"][0] == max(nak_back, PACKETS * T) + LAST * T + ONE_WAY
+    assert result.flows["retransmissions"][0] == PACKETS
+    assert result.counters.accepted_bytes == (lost + PACKETS) * 1024  # what it took before, it does not keep
+
+
+@pytest.mark.parametrize("reason", CASES)
+def test_go_back_0_has_the_same_reasons(engine, reason):
+    """Its NAKs are for packet 0, and that is the packet that must be lost twice."""
+    cases = CASES | {
+        "timeouts_nak": [Script(message=0, psn=3), Script(message=0, psn=0, kind="nak")],
+        "timeouts_twice": [Script(message=0, psn=3), Script(message=0, psn=0, nth=2)],
+    }
+    result = simulate(engine, "go-back-0", cases[reason])
+    assert (result.flows["status"] == "finished").all()
+    assert reasons(result) == {reason: 1}
+
+
+# Many messages under random loss
+
+
+def run_messages(engine, name, loss, count, size, seed=1, **changes):
+    """Return the goodput of messages one after another, over that without a loss, and the result."""
+    work = rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
+    faults = [Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0")))]
+    scheme = rdmacc.scheme(name, **changes)
+    result = rdmacc.simulate(
+        rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=seed, faults=faults, progress=False
+    )
+    alone = int(result.flows["ideal_fct_ps"][0]) + BACK
+    end = int((result.flows["start_ps"] + result.flows["acked_ps"]).max())
+    return count * alone / end, result
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_every_message_arrives_whatever_is_lost(engine, name):
+    _, result = run_messages(engine, name, 0.02, 20, "64KiB", timeout_ps="1ms")
+    assert (result.flows["status"] == "finished").all()
+    assert result.counters.retransmissions > 0
+    counted = result.transfers[list(TIMEOUT_REASONS)].sum(axis=1)
+    assert (counted == result.flows["timeouts"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [("go-back-n", "GBN"), ("send-twice", "ST"), ("check-epsn", "CE"), ("improved-go-back-n", "IGBN")],
+)
+@pytest.mark.parametrize(("loss", "timeout"), [(1e-3, "500us"), (1e-2, "10ms")])
+def test_the_closed_form_of_goodput(name, variant, loss, timeout):
+    """M-G10 beside 150 messages, on the compiled engine alone: SimPy would need minutes.
+
+    Only where there are many timeouts, or where they are short: a handful of long ones would decide such a run.
+    """
+    goodput, _ = run_messages("compiled", name, loss, 150, "4MiB", timeout_ps=timeout)
+    table = GoBackNGoodput(timeout_ps=timeout).evaluate([loss])
+    expected = float(table[table["variant"] == variant]["goodput"].iloc[0])
+    assert goodput == pytest.approx(expected, abs=0.05)
