@@ -14,17 +14,22 @@ from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.hpcc import Hpcc
+from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
 from rdmacc.protocols.pri_q import PriQ
+from rdmacc.protocols.rcp import Rcp
+from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.scheme import Scheme, register
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
+from rdmacc.switch.fecn import Fecn
+from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.red import EcnStep, Red
-from rdmacc.units import us
+from rdmacc.units import ms, us
 
 __all__: list[str] = []
 
@@ -79,9 +84,18 @@ register(
 
 # InfiniBand congestion control
 
+register("infiniband-cc", lambda: Scheme(name="infiniband-cc", control=(InfinibandCc(),), switch=(Fecn(),)))
+
 # RCP
 
+register("rcp", lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)))
+
 # Swift
+
+SWIFT_RECOVERY = NewReno(min_timeout_ps=ms(1))
+"""Without the paper's selective acknowledgments; the timeout is htsim's first one."""
+
+register("swift", lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()))
 
 # Dart
 
