@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.ranks import RANK_CLASSES, RANK_SHIFT
+from rdmacc.ranks import NUMBER_BITS, ORDER_MASK, RANK_CLASSES, RANK_SHIFT
 from rdmacc.state import NUM_CLASSES, PAUSE
 from rdmacc.trace import DROPPED, ROW
 
@@ -13,6 +13,7 @@ __all__ = [
     "DELIVER",
     "EGRESS_TIMER",
     "ENDPOINT_TIMER",
+    "NUMBER_MASK",
     "PACE",
     "PROBE",
     "RANK_MASK",
@@ -31,7 +32,9 @@ __all__ = [
     "message_at",
     "message_row",
     "new_packet",
+    "next_order",
     "note",
+    "ordered",
     "packet_at",
     "packet_row",
     "port_at",
@@ -42,6 +45,7 @@ __all__ = [
     "sample_at",
     "switch_at",
     "watch_at",
+    "whole_ps",
 ]
 
 (
@@ -58,6 +62,7 @@ __all__ = [
     PROBE,
 ) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
 RANK_MASK = (1 << RANK_SHIFT) - 1
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 globals_at = record_at(layout.GLOBALS)
 _packet = record_at(layout.PACKET)
@@ -212,6 +217,28 @@ def discard(g, number, port, now):
         note(g, DROPPED, port, number, now)
     g.dropped_bytes += packet_at(g, number).payload_bytes
     recycle(g, number)
+
+
+@jit
+def whole_ps(g, time_ps):
+    """As `rdmacc.units.whole_ps`."""
+    if g.tick_ps:
+        return int(time_ps / g.tick_ps) * g.tick_ps
+    return int(time_ps + 0.5)
+
+
+@jit
+def next_order(g):
+    """Count transmissions and pacing times, if simultaneous ones go by their order."""
+    if g.tick_ps:
+        g.order = (g.order + 1) & ORDER_MASK
+    return g.order
+
+
+@jit
+def ordered(order, number):
+    """Return an event's place in its class."""
+    return (order << NUMBER_BITS) + number
 
 
 @jit
