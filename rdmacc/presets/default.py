@@ -13,12 +13,16 @@ from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
+from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
+from rdmacc.protocols.pri_q import PriQ
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.swift import Swift
+from rdmacc.protocols.timely import Timely
+from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.scheme import Scheme, register
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
@@ -40,9 +44,20 @@ HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="
 register("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)))
 register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)))
 
+register("dcqcn-pri-q", lambda: Scheme(name="dcqcn-pri-q", control=(PriQ(), Dcqcn()), switch=(Red(),)))
+
 # TIMELY
 
+register("timely", lambda: Scheme(name="timely", control=(Timely(),)))
+register("timely-patched", lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)))
+register("timely-hpcc", lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)))
+
 # HPCC
+
+INT_ACK_BYTES = 88
+"""An ACK of HPCC: 14 of link, 20 of IP, 12 of its own, 42 of records."""
+
+register("hpcc", lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS))
 
 # DCTCP, rate-based DCTCP
 
