@@ -71,7 +71,7 @@ def run_page(page, engine, monkeypatch):
     path = f"<{page.name}>"
     names = {"__name__": path}
     for block in code_of(page):
-        exec(compile(block, path, "exec"), names)
+        exec(compile(block, path, "exec", dont_inherit=True), names)
     return names
 
 
@@ -88,7 +88,7 @@ def test_a_scheme_in_under_40_lines(engine, monkeypatch):
         result = run_page(page, engine, monkeypatch)["result"]
         assert {row["parameter"] for row in rdmacc.scheme_table("queue-hint")} >= {"target_bytes", "gain", "step_bps"}
     finally:
-        SCHEMES.pop("queue-hint")
+        SCHEMES.pop("queue-hint", None)
     check_finished(result)
     ends = result.flows["fct_ps"] + result.flows["start_ps"]
     assert ends.max() < 1.05 * (20_000 * WIRE * 8e12 / 100e9)
