@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
+import sys
 import textwrap
 from functools import partial
 from pathlib import Path
@@ -65,27 +67,27 @@ def test_the_index_lists_every_page_and_only_schemes_that_exist():
     assert all(name in SCHEMES for page in PAGES for name in schemes_of(page))
 
 
-def run_page(page, engine, monkeypatch):
-    """Run all code of a page with an engine; return its names."""
+def run_page(page, engine, monkeypatch, folder):
+    """Run all code of a page with an engine, as a module; return it."""
     monkeypatch.setattr(rdmacc, "simulate", partial(rdmacc.simulate, engine=engine))
-    path = f"<{page.name}>"
-    names = {"__name__": path}
-    for block in code_of(page):
-        exec(compile(block, path, "exec", dont_inherit=True), names)
-    return names
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (folder / f"page_{page.stem}.py").write_text("\n".join(code_of(page)))
+    monkeypatch.delitem(sys.modules, f"page_{page.stem}", raising=False)
+    return importlib.import_module(f"page_{page.stem}")
 
 
-def test_the_probes_of_the_index(engine, monkeypatch):
-    names = run_page(DOCS / "schemes" / "README.md", engine, monkeypatch)
-    assert names["result"].probes["probe"].nunique() == 3
+def test_the_probes_of_the_index(engine, monkeypatch, tmp_path):
+    page = run_page(DOCS / "schemes" / "README.md", engine, monkeypatch, tmp_path)
+    assert page.result.probes["probe"].nunique() == 3
 
 
-def test_a_scheme_in_under_40_lines(engine, monkeypatch):
+def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
     """Two flows share the link, the queue stays about its target, and both engines agree."""
     page = DOCS / "write_your_own.md"
     assert len([line for line in code_of(page)[0].splitlines() if line]) < 40
     try:
-        result = run_page(page, engine, monkeypatch)["result"]
+        result = run_page(page, engine, monkeypatch, tmp_path).result
         assert {row["parameter"] for row in rdmacc.scheme_table("queue-hint")} >= {"target_bytes", "gain", "step_bps"}
     finally:
         SCHEMES.pop("queue-hint", None)
