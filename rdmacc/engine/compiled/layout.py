@@ -221,7 +221,7 @@ class KernelGlobals(Record):
     credit_limit_bytes = Int()
     credit_fraction = Float()
     tick_ps = Int()
-    order = Int(doc="with a tick: transmissions and pacing times so far")
+    order = Int(doc="with a tick: transmissions so far")
     credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()

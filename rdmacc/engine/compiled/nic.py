@@ -11,8 +11,8 @@ from rdmacc.engine.compiled.rows import (
     host_at,
     message_at,
     new_packet,
-    next_order,
     ordered,
+    pace_order,
     packet_at,
     port_at,
     qp_at,
@@ -47,7 +47,19 @@ def next_start_ps(g, qp, now):
         return now
     if qp.rate_bps <= 0.0:
         return NEVER
-    return qp.last_start_ps + whole_ps(g, qp.last_wire_bytes * 8e12 / qp.rate_bps)
+    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps, g.tick_ps)
+
+
+@jit
+def arm_pacing(g, port, qp, start, now):
+    """See to it that there is an event when the next packet may leave."""
+    is_later = g.tick_ps and port.busy_until_ps > now and start > qp.pace_timer_armed  # it was not set before
+    if start < qp.pace_timer_armed or is_later:
+        qp.pace_timer_armed = start
+        order = 0
+        if g.tick_ps:
+            order = pace_order((start - max(now, port.busy_until_ps)) // g.tick_ps, port.order)
+        heap_push(g, start, PACE + ordered(order, qp.number))
 
 
 @jit
@@ -61,6 +73,8 @@ def join_line(g, qp, now):
     if start >= NEVER:
         qp.state = IDLE
         qp.pace_timer_ps = NEVER
+        if g.tick_ps and next_start_ps(g, qp, now) > max(now, port.busy_until_ps):
+            arm_pacing(g, port, qp, next_start_ps(g, qp, now), now)  # its place does not wait for the window
         return False
     if start <= now or start <= port.busy_until_ps:
         qp.state = READY
@@ -80,9 +94,7 @@ def join_line(g, qp, now):
         return True
     qp.state = PACING
     qp.pace_timer_ps = start
-    if start < qp.pace_timer_armed:
-        qp.pace_timer_armed = start
-        heap_push(g, start, PACE + ordered(next_order(g), qp.number))
+    arm_pacing(g, port, qp, start, now)
     return False
 
 

@@ -75,7 +75,7 @@ def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
     wire = packet.wire_bytes
-    end = now + whole_ps(g, wire * port.byte_ps)
+    end = now + whole_ps(wire * port.byte_ps, g.tick_ps)
     port.busy_until_ps = end
     port.tx_bytes += wire
     if packet.kind == DATA:

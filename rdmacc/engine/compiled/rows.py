@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from rdmacc import ranks, units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.ranks import NUMBER_BITS, ORDER_MASK, RANK_CLASSES, RANK_SHIFT
+from rdmacc.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
 from rdmacc.state import NUM_CLASSES, PAUSE
 from rdmacc.trace import DROPPED, ROW
 
@@ -35,6 +36,7 @@ __all__ = [
     "next_order",
     "note",
     "ordered",
+    "pace_order",
     "packet_at",
     "packet_row",
     "port_at",
@@ -61,6 +63,9 @@ __all__ = [
     EGRESS_TIMER,
     PROBE,
 ) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
+pace_order = jit(ranks.pace_order)
+whole_ps = jit(units.whole_ps)
+
 RANK_MASK = (1 << RANK_SHIFT) - 1
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
@@ -220,18 +225,10 @@ def discard(g, number, port, now):
 
 
 @jit
-def whole_ps(g, time_ps):
-    """As `rdmacc.units.whole_ps`."""
-    if g.tick_ps:
-        return int(time_ps / g.tick_ps) * g.tick_ps
-    return int(time_ps + 0.5)
-
-
-@jit
 def next_order(g):
-    """Count transmissions and pacing times, if simultaneous ones go by their order."""
+    """Count transmissions, if simultaneous ones go by their order."""
     if g.tick_ps:
-        g.order = (g.order + 1) & ORDER_MASK
+        g.order = (g.order + 1) & 0x7FFFFFFF
     return g.order
 
 

@@ -20,7 +20,6 @@ from rdmacc.engine.reference.ports import NicPort, SwitchPort
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.fabric import Fabric
 from rdmacc.plan import Plan
-from rdmacc.ranks import ORDER_MASK
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,
@@ -80,7 +79,7 @@ class Network:
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
         self.start_delay_ps, self.tick_ps = scheme.start_delay_ps, scheme.tick_ps
-        self.order = 0  # with a tick: transmissions and pacing times so far
+        self.order = 0  # with a tick: transmissions so far
         self.has_clocks = plan.has_clocks
         self.trace = Trace() if plan.has_trace else None
         self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
@@ -272,9 +271,9 @@ class Network:
         return packet
 
     def next_order(self) -> int:
-        """Count transmissions and pacing times, if simultaneous ones go by their order."""
+        """Count transmissions, if simultaneous ones go by their order."""
         if self.tick_ps:
-            self.order = (self.order + 1) & ORDER_MASK
+            self.order = (self.order + 1) & 0x7FFFFFFF
         return self.order
 
     def recycle(self, packet: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rdmacc import state
 from rdmacc.chance import uniform
 from rdmacc.engine.reference.events import RANKS, Wake, push
-from rdmacc.ranks import NUMBER_BITS
+from rdmacc.ranks import NUMBER_BITS, pace_order
 from rdmacc.records import NEVER
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY
 from rdmacc.trace import ARRIVED, SENT
@@ -405,6 +405,8 @@ class NicPort(Port):
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
+            if self._net.tick_ps and qp.next_start_ps(now) > max(now, self.busy_until_ps):
+                self.arm_pacing(qp, qp.next_start_ps(now), now)  # its place in the order does not wait for the window
         elif start_ps <= now or start_ps <= self.busy_until_ps:
             qp.state = READY
             qp.pace_timer_ps = NEVER
@@ -419,7 +421,15 @@ class NicPort(Port):
         else:
             qp.state = PACING
             qp.pace_timer_ps = start_ps
-            if start_ps < qp.pace_timer_armed:
-                qp.pace_timer_armed = start_ps
-                order = self._net.next_order()
-                push(self._net.env, start_ps, RANKS["pace"] + (order << NUMBER_BITS) + qp.number, qp.pace)
+            self.arm_pacing(qp, start_ps, now)
+
+    def arm_pacing(self, qp: Any, start_ps: int, now: int) -> None:
+        """See to it that there is an event when the next packet may leave."""
+        tick_ps = self._net.tick_ps
+        is_later = tick_ps and self.busy_until_ps > now and start_ps > qp.pace_timer_armed  # it was not set before
+        if start_ps < qp.pace_timer_armed or is_later:
+            qp.pace_timer_armed = start_ps
+            order = 0
+            if tick_ps:
+                order = pace_order((start_ps - max(now, self.busy_until_ps)) // tick_ps, self.order)
+            push(self._net.env, start_ps, RANKS["pace"] + (order << NUMBER_BITS) + qp.number, qp.pace)
