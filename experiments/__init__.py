@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart
+from rdmacc.experiments import dart, validation
 from rdmacc.experiments.base import (
     EXPERIMENTS,
     SCALES,
@@ -39,4 +39,5 @@ __all__ = [
     "register",
     "select",
     "summary_path",
+    "validation",
 ]

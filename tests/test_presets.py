@@ -76,3 +76,12 @@ def test_times_of_the_hpcc_simulator_are_whole_nanoseconds(engine):
     assert result.flows["acked_ps"].tolist() == [ns(3 * 83 + 2 * 4 + 4 * 1000)]
     assert base_rtt_ps(rdmacc.star(2)) == ns(4 * 1000 + 2 * 80)
     assert base_rtt_ps(rdmacc.dumbbell(2, 2, delay="1us")) == ns(6 * 1000 + 3 * 80)
+
+
+@pytest.mark.parametrize(("tick", "first"), [("1ns", "h2"), ("0s", "h1")])
+def test_with_a_tick_simultaneous_arrivals_go_by_who_sent_first(engine, tick, first):
+    """Two packets reach the switch in the same instant; h2's transmission was the first to begin."""
+    work = rdmacc.messages([("h2", "h0", 1000), ("h1", "h0", 1000)])
+    scheme = rdmacc.scheme("line-rate", tick_ps=tick)
+    flows = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine).flows
+    assert flows.loc[flows["fct_ps"].idxmin(), "src"] == first
