@@ -12,7 +12,9 @@ from rdmacc.switch.red import EcnStep
 
 __all__ = ["DART_2020"]
 
-DART_2020 = define(Preset("dart-2020", "Dart, IEEE/ACM ToN 2020", rate="10Gbps"))
+_ALL = {"payload_bytes": ("1460B", "VI-A: TIMELY's segments; assumed: everybody's")}
+
+DART_2020 = define(Preset("dart-2020", "Dart, IEEE/ACM ToN 2020", rate="10Gbps", values=_ALL))
 
 _STEP = {
     "EcnStep.kmin_bytes": ("22.5kB", "VI-A: 10% of 225 KB"),
@@ -31,7 +33,14 @@ _DCQCN = {
     "Dcqcn.reference_bps": ("40Gbps", "assumed: the increases scale with the link"),
     "Dcqcn.min_rate_bps": ("10Mbps", "assumed"),
 }
+_IOFD = {
+    "FlowDeflection.threshold_bytes": ("15kB", "VI-A"),
+    "FlowDeflection.tokens": (4, "VI-A"),
+    "FlowDeflection.short_bytes": ("8kB", "VI-A: short flows have 2, 4 or 8 KB"),
+}
 
 DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN)
 DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
 DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)
+DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD)
+DART_2020.add("dart", "dart", _STEP | _DCQCN | _IOFD)
