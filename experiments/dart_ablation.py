@@ -1,12 +1,14 @@
 """Dart, figure 14 and the sensitivity study of VI-C: what each technique does, and what each parameter.
 
-The set-up is in `dart_clos`; the mix is the typical one. Assumed besides: for a study of sizes all short flows have one
-size; thresholds, sizes, degrees and tokens change one at a time. Beside the paper's: `deflect_last_hop`, since the paper
-says that flows which collide at the receiver should not be deflected (I), yet has IOFD alone take 79% off the tail.
+The set-up is in `dart_clos`; the mix is the typical one. Assumed besides: for a study of sizes all short flows have
+one size; thresholds, sizes, degrees and tokens change one at a time. Beside the paper's: `deflect_last_hop`, since the
+paper says that flows which collide at the receiver should not be deflected (I), yet has IOFD alone take 79% off the
+tail.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -104,7 +106,7 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def _dart(load: float, least: float) -> object:
+def _dart(load: float, least: float) -> Callable[[pd.DataFrame], Verdict]:
     return lambda rows: Verdict(f"{less(rows, 'dart', load):.0%}", less(rows, "dart", load) >= least)
 
 
@@ -191,7 +193,8 @@ def _tokens(rows: pd.DataFrame) -> Verdict:
 
 def _no_deadlock(rows: pd.DataFrame) -> Verdict:
     measured = (
-        f"{len(rows)} runs ended, {int(rows['deflections'].sum()):,} deflections, {int(rows['pauses'].sum()):,} pauses, "
+        f"{len(rows)} runs ended, {int(rows['deflections'].sum()):,} deflections, "
+        f"{int(rows['pauses'].sum()):,} pauses, "
         f"{int(rows['refused'].sum())} packets out of order, {int(rows['unfinished'].sum())} messages unfinished"
     )
     return Verdict(measured, not rows["refused"].any() and not rows["unfinished"].any())

@@ -139,6 +139,7 @@ class ClosFigure(Experiment):
         goodput = flows["size_bytes"][~is_short & counts] * 8e12 / latency_ps[~is_short & counts]
         short = met[is_short.to_numpy()]
         marked, arrived = short["marked_arrivals"].sum(), short["arrived_packets"].sum()
+        nic = 1 - any(getattr(part, "at_nic", False) for part in result.plan.scheme.components)  # links that it misses
         in_order = flows["retransmissions"].to_numpy() == 0
         marks = ports["marked_packets"]
         numbers = {
@@ -149,12 +150,12 @@ class ClosFigure(Experiment):
             "long flows": (len(goodput), ""),
             "unfinished": ((flows["status"] != "finished").sum(), ""),
             "marked": (marked / arrived, ""),
-            "path": (short["hops_passed"].sum() / arrived, "links"),
+            "path": (short["hops_passed"].sum() / arrived + nic, "links"),
             "data hops": (ports["tx_data_packets"].sum(), ""),
             "marks at last hop": (marks[ports["link_class"] == "last_hop"].sum() / max(1, marks.sum()), ""),
             "deflections": (ports["deflected_packets"].sum(), ""),
-            "longest path": (short["most_hops"].max(), "links"),
-            "longest path of long flows": (met["most_hops"][~is_short.to_numpy()].max(), "links"),
+            "longest path": (short["most_hops"].max() + nic, "links"),
+            "longest path of long flows": (met["most_hops"][~is_short.to_numpy()].max() + nic, "links"),
             "refused": (met["refused_packets"][in_order].sum(), ""),
             "pauses": (ports["pauses"].sum(), ""),
             "dropped": (ports["dropped_packets"].sum() + ports["violations"].sum(), ""),

@@ -40,6 +40,18 @@ _IOFD = {
 }
 
 DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add(
+    "dctcp",
+    "dctcp",
+    {
+        "initial_window": (10, "VI-A: 10 segments"),
+        "start_delay_ps": ("300us", "VI-A: operating system's overhead for each transfer"),
+        "NewReno.min_timeout_ps": ("10ms", "VI-A"),
+        "EcnStep.kmin_bytes": ("22.5kB", "VI-A: 10% of 225 KB"),
+        "EcnStep.reference_bps": ("10Gbps", "VI-A: links of 10 Gb/s"),
+        "DropTail.limit_bytes": ("225kB", "VI-A, assumed: for each port"),
+    },
+)
 DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
 DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)
 DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD)
