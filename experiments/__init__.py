@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart
+from rdmacc.experiments import dart, igbn
 from rdmacc.experiments.base import (
     EXPERIMENTS,
     SCALES,
@@ -33,6 +33,7 @@ __all__ = [
     "Verdict",
     "dart",
     "experiment",
+    "igbn",
     "register",
     "select",
 ]

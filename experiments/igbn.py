@@ -1,0 +1,14 @@
+"""Improved Go-Back-N's experiments, by name. What each is stands in its module; what they share, in `igbn_setup`."""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import register
+from rdmacc.experiments.igbn_collapse import Figure2, Figure3
+from rdmacc.experiments.igbn_comparison import Figure6
+from rdmacc.experiments.igbn_examples import Figure4, Figure5
+from rdmacc.experiments.igbn_timeouts import Figure7
+
+__all__ = ["Figure2", "Figure3", "Figure4", "Figure5", "Figure6", "Figure7"]
+
+for _figure in (Figure2(), Figure3(), Figure4(), Figure5(), Figure6(), Figure7()):
+    register(_figure)
