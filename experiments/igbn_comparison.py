@@ -239,8 +239,9 @@ class Figure6(LossSweep):
             published="about 10% better",
             band="2-20% relative",
             verdict=_tenth,
-            expected={"quick": None, "paper": True},
-            reason=_FEW,
+            expected={"quick": None, "paper": False},
+            reason="the timer, restarted by every reply, goes back as soon as CE would ask. With a timer that starts with "
+            "the last packet, as the public ns-3 sender has it, the gain is there (igbn-f6c-2a)",
         ),
         Claim(
             id="igbn-f6-a",
@@ -269,6 +270,6 @@ class Figure6(LossSweep):
                 ax.set_ylabel("")
             figure.suptitle(f"IGBN, figure 6: {self.title}", x=0.01, ha="left", fontsize=12)
             explain(
-                figure, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
+                figure, table, [(TITLES[name], COLOURS[colour], marker) for name, (colour, marker) in LOOKS.items()]
             )  # fmt: skip
         return figure

@@ -28,7 +28,8 @@ _Z95 = 1.96
 def closed_form(variant: str, timeout_ps: int, losses: Iterable[float]) -> np.ndarray:
     """Return the closed form of a variant's relative throughput, by loss rate."""
     table = GoBackNGoodput(timeout_ps=timeout_ps).evaluate(list(losses))
-    return table[table["variant"] == VARIANTS[variant]]["goodput"].to_numpy()
+    name = "GB0" if variant == "go-back-0" else VARIANTS[variant]
+    return table[table["variant"] == name]["goodput"].to_numpy()
 
 
 def draw_goodput(
@@ -63,23 +64,21 @@ def mark_published(ax: Axes, values: Iterable[tuple[float, float]], colour: str 
         )  # fmt: skip
 
 
-def explain(figure: Figure, names: Iterable[tuple[str, str, str]], *, has_published: bool = True) -> None:
+def explain(figure: Figure, table: pd.DataFrame, names: Iterable[tuple[str, str, str]]) -> None:
     """Add the key: (name, colour, marker) of each curve, and what bands, bars, lines and stars are."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    messages = table.loc[table["quantity"] == "messages", "value"].max()
     handles: list[Line2D | Patch] = [
         Line2D([], [], color=colour, marker=marker, linewidth=1.0, label=name) for name, colour, marker in names
     ]
     handles += [
         Line2D([], [], color="0.4", marker="o", linestyle="none", label="mean of all runs, 95% interval"),
-        Patch(color="0.4", alpha=0.25, label="80% of runs of 100 messages"),
+        Patch(color="0.4", alpha=0.25, label=f"80% of runs of {messages:.0f} messages"),
         Line2D([], [], color="0.4", linewidth=1.0, label="closed form"),
+        Line2D([], [], color="0.1", marker="*", markersize=10, linestyle="none", label="value in the paper's text"),
     ]
-    if has_published:
-        handles.append(
-            Line2D([], [], color="0.1", marker="*", markersize=10, linestyle="none", label="value in the paper's text")
-        )
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
 
 

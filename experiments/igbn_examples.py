@@ -97,7 +97,7 @@ def arrows_of(table: pd.DataFrame, point: str) -> list[Arrow]:
     """Return the arrows of a point's ladder."""
     rows = table[(table["point"] == point) & (table["quantity"] == "arrow")]
     rows = rows.rename(columns={"time_ps": "begin_ps", "value": "end_ps"}).astype({"end_ps": "int64", "is_lost": bool})
-    return [Arrow(**row) for row in rows[[field.name for field in fields(Arrow)]].to_dict("records")]
+    return [Arrow(*row) for row in rows[[field.name for field in fields(Arrow)]].itertuples(index=False)]
 
 
 def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:
@@ -237,6 +237,11 @@ def _checks(table: pd.DataFrame) -> Verdict:
     return Verdict(words, holds)
 
 
+def _is_apart(before: tuple[int, float] | None, here: tuple[int, float]) -> bool:
+    """Tell whether there is room for a note: packets that follow one another restart the timer each."""
+    return before is None or here[0] - before[0] > us(1)
+
+
 class Figure5(_Ladders):
     """The receiver's timer: when the last packet has come and an earlier one is expected."""
 
@@ -270,9 +275,7 @@ class Figure5(_Ladders):
         def notes(point: str) -> list[tuple[str, int, str]]:
             armed = curve(table, point, _CHECK)
             times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < _TIMEOUT]
-            first = [
-                one for before, one in zip([(-us(1), 0), *times], times, strict=False) if one[0] - before[0] > us(1)
-            ]
+            first = [one for before, one in zip([None, *times], times, strict=False) if _is_apart(before, one)]
             return [("h1", at, f"T = {(until - at) / 1e6:.1f} µs") for at, until in first]
 
         figure = _draw(table, names, notes, (15, 8.5))

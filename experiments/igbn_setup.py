@@ -11,8 +11,10 @@ paper's points look like runs of about a hundred messages, so a run has a hundre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,7 @@ from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results import Result
 from rdmacc.scenario import Scenario
+from rdmacc.scheme import Scheme
 from rdmacc.tidy import tidy
 from rdmacc.units import ms, size_bytes, us
 
@@ -47,8 +50,6 @@ TIMEOUTS = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
 LOSSES = (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 GOODPUT = "relative throughput"
 
-_MESSAGES = {"quick": 10, "paper": 100}
-_RUNS = {"quick": 2, "paper": 20}
 _RUNS_OF_CAUSES = {"quick": 2, "paper": 50}
 """Of the setting of figure 3, whose shares need more timeouts."""
 _QUICK_LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
@@ -71,22 +72,30 @@ class LossSweep(Experiment):
     """
 
     name = "igbn.sweep"
+    messages: Mapping[str, int] = MappingProxyType({"quick": 10, "paper": 100})
+    """In a run, by scale."""
+    runs: Mapping[str, int] = MappingProxyType({"quick": 2, "paper": 20})
+    """Of a setting, by scale."""
 
     def settings(self, scale: str) -> list[tuple[str, int, float]]:
         """Return (scheme, timeout, loss) of each point; a figure that needs some of them chooses."""
         losses = LOSSES if scale == "paper" else _QUICK_LOSSES
         return [(variant, timeout, loss) for timeout in TIMEOUTS for variant in VARIANTS for loss in losses]
 
+    def scheme(self, variant: str, timeout_ps: int) -> Scheme:
+        """Return what is simulated in a setting."""
+        return IGBN_2019[variant].replace(timeout_ps=timeout_ps)
+
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         points = []
-        messages = _MESSAGES[check_scale(scale)]
+        messages = self.messages[check_scale(scale)]
         for variant, timeout_ps, loss in self.settings(scale):
             is_of_causes = (variant, timeout_ps, loss) == ("go-back-n", ms(100), 1e-2)
-            runs = (_RUNS_OF_CAUSES if is_of_causes else _RUNS)[scale]
+            runs = (_RUNS_OF_CAUSES if is_of_causes else self.runs)[scale]
             scenario = Scenario(
                 topology=topology.igbn_pair,
                 workload=partial(chain_of_messages, messages),
-                scheme=IGBN_2019[variant].replace(timeout_ps=timeout_ps),
+                scheme=self.scheme(variant, timeout_ps),
                 seed=1000 * seed,
                 faults=losing(loss),
             )
@@ -117,7 +126,8 @@ class LossSweep(Experiment):
             "timeouts": (int(flows["timeouts"].sum()), ""),
             "retransmissions": (int(flows["retransmissions"].sum()), ""),
         }
-        return tidy(point.name, numbers | {name: (int(transfers[name].sum()), "") for name in TIMEOUT_REASONS})
+        reasons = {name: (int(transfers[name].sum()), "") for name in TIMEOUT_REASONS if name in transfers}
+        return tidy(point.name, numbers | reasons)
 
 
 # Reading the table

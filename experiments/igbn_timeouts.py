@@ -230,5 +230,5 @@ class Figure7(LossSweep):
                 (f"timeout {TIMEOUTS[timeout_ps].replace('us', 'µs')}", COLOURS[colour], marker)
                 for timeout_ps, (colour, marker) in _LOOKS.items()
             ]
-            explain(figure, names)
+            explain(figure, table, names)
         return figure
