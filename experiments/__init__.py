@@ -19,8 +19,10 @@ from rdmacc.experiments.base import (
     Run,
     Verdict,
     experiment,
+    load_summary,
     register,
     select,
+    summary_path,
 )
 
 __all__ = [
@@ -34,6 +36,8 @@ __all__ = [
     "dart",
     "experiment",
     "igbn",
+    "load_summary",
     "register",
     "select",
+    "summary_path",
 ]

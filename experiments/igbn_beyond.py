@@ -76,8 +76,8 @@ class OtherReadings(LossSweep):
             band="the global interval gives <= 4% at 1% for all: rejected",
             verdict=_nothing_left,
             expected={"quick": None, "paper": False},
-            reason="Improved Go-Back-N comes to 4.4%, a little over the band; the reading is rejected all the same: 60% is "
-            "published (igbn-x-1a)",
+            reason="Improved Go-Back-N comes to 4.4%, a little over the band; the reading is rejected all the same: 60% "
+            "is published (igbn-x-1a)",
         ),
         Claim(
             id="igbn-x-1a",

@@ -57,6 +57,7 @@ class Figure2(LossSweep):
     """Go-back-N with a timeout of 100 ms."""
 
     name = "igbn.fig2"
+    points_of = LossSweep
     title = "Impact of packet loss rate on throughput"
     description = "Improved Go-Back-N, figure 2: go-back-N's throughput over the loss rate"
     claims = (
@@ -78,8 +79,8 @@ class Figure2(LossSweep):
             band="median of 100-message runs 30-65%",
             verdict=_half,
             expected={"quick": None, "paper": None},
-            reason="half of the runs of 100 messages meet no timeout and have 97%, the others 46% or less: the median lies "
-            "on either side by chance. 45% is a run with one timeout (igbn-f2-2a)",
+            reason="half of the runs of 100 messages meet no timeout and have 97%, the others 46% or less: the median "
+            "lies on either side by chance. 45% is a run with one timeout (igbn-f2-2a)",
         ),
         Claim(
             id="igbn-f2-2a",
@@ -172,6 +173,7 @@ class Figure3(LossSweep):
     """The paper's four reasons at a loss rate of 1%, under go-back-N with a timeout of 100 ms."""
 
     name = "igbn.fig3"
+    points_of = LossSweep
     title = "Proportion for each reason"
     description = "Improved Go-Back-N, figure 3: what go-back-N's timeouts come from at a loss rate of 1%"
     claims = (

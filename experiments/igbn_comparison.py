@@ -134,6 +134,7 @@ class Figure6(LossSweep):
     """All variants, a panel for each timeout."""
 
     name = "igbn.fig6"
+    points_of = LossSweep
     title = "Throughput comparison"
     description = "Improved Go-Back-N, figure 6: four variants over the loss rate, for each timeout"
     claims = (
@@ -240,8 +241,8 @@ class Figure6(LossSweep):
             band="2-20% relative",
             verdict=_tenth,
             expected={"quick": None, "paper": False},
-            reason="the timer, restarted by every reply, goes back as soon as CE would ask. With a timer that starts with "
-            "the last packet, as the public ns-3 sender has it, the gain is there (igbn-f6c-2a)",
+            reason="the timer, restarted by every reply, goes back as soon as CE would ask. With a timer that starts "
+            "with the last packet, as the public ns-3 sender has it, the gain is there (igbn-f6c-2a)",
         ),
         Claim(
             id="igbn-f6-a",

@@ -102,6 +102,7 @@ class Figure7(LossSweep):
     """The runs of figure 6, a panel for each variant."""
 
     name = "igbn.fig7"
+    points_of = LossSweep
     title = "Algorithm performance under different timeout setting"
     description = "Improved Go-Back-N, figure 7: three timeouts over the loss rate, for each variant"
     claims = (
