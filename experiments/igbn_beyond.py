@@ -76,8 +76,8 @@ class OtherReadings(LossSweep):
             band="the global interval gives <= 4% at 1% for all: rejected",
             verdict=_nothing_left,
             expected={"quick": None, "paper": False},
-            reason="Improved Go-Back-N comes to 4.4%, a little over the band; the reading is rejected all the same: 60% "
-            "is published (igbn-x-1a)",
+            reason="Improved Go-Back-N comes to 4.4%, a little over the band; the reading is rejected all the same: "
+            "60% is published (igbn-x-1a)",
         ),
         Claim(
             id="igbn-x-1a",
@@ -101,7 +101,6 @@ class OtherReadings(LossSweep):
         ),
     )
     messages = MappingProxyType({"quick": 2, "paper": 20})
-    runs = MappingProxyType({"quick": 2, "paper": 20})
 
     def settings(self, scale: str) -> list[tuple[str, int, float]]:
         return [(variant, timeout, _ONE_PERCENT) for timeout in (_LONG, _SHORT) for variant in VARIANTS]
@@ -199,7 +198,6 @@ class OtherRecoveries(LossSweep):
             verdict=_selective,
         ),
     )
-    runs = MappingProxyType({"quick": 2, "paper": 5})
 
     def settings(self, scale: str) -> list[tuple[str, int, float]]:
         every = (1e-5, 1e-4, 5e-4, 1e-3, 1e-2) if scale == "quick" else (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
