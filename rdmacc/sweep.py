@@ -33,7 +33,7 @@ from rdmacc.workers import Failed, Outcome, Task, check_jobs, compute_all, defau
 if TYPE_CHECKING:
     from rdmacc.experiments.base import Experiment, Point
 
-__all__ = ["Sweep", "SweepError", "stored", "sweep"]
+__all__ = ["Sweep", "SweepError", "compile_once", "stored", "sweep"]
 
 _log = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ def sweep(
         }
         store.clean(experiment.name)
         if jobs > 1 and executor is None and engine != "simpy":
-            _compile_once(missing)
+            compile_once(missing)
         with _bar(found, missing, progress) as bar, _interruptible():
             compute_all(tasks, _Keeper(store, found, {one.name: one.cost for one in missing}, bar), jobs, executor)
     return found
@@ -270,7 +270,7 @@ class _Keeper:
         return outcome
 
 
-def _compile_once(points: Sequence[Point]) -> None:
+def compile_once(points: Sequence[Point]) -> None:
     """Compile what the points need, so that the processes find it in the cache and do not all compile."""
     if why_not_compiled():
         return

@@ -16,10 +16,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from rdmacc.engine.compiled import handlers
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
 from rdmacc.store import Store
-from rdmacc.sweep import SweepError, stored, sweep
+from rdmacc.sweep import SweepError, compile_once, stored, sweep
 from rdmacc.workers import Failed, Task, compute
 from tests.sweeps import Endless, Stopped, Tiny, Troubled
 
@@ -74,6 +75,21 @@ def test_threads_give_the_same_table(tmp_path):
         threads = run(Tiny(), tmp_path / "threads", executor=executor)
     pd.testing.assert_frame_equal(threads.table, alone.table, check_exact=True)
     assert threads.summary() == alone.summary()
+
+
+def test_what_the_processes_need_is_compiled_before_they_start(monkeypatch):
+    """The hooks of each composition, once; the real ones, so that it does fill the cache that they look into."""
+    made = []
+
+    class Seen(handlers.CompiledHooks):
+        def __init__(self, scheme, layout):
+            super().__init__(scheme, layout)
+            made.append((scheme.name, self.addresses["on_data"]))
+
+    monkeypatch.setattr(handlers, "CompiledHooks", Seen)
+    compile_once([*Tiny().points(), *Tiny().points(seed=5), *experiment("dart.fig3").points()])
+    assert [name.partition("-no-")[0] for name, _ in made] == ["line-rate", "dasr"]  # look-ahead is a parameter
+    assert all(address for _, address in made)
 
 
 def test_no_point_loses_another(tmp_path):
