@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, SCALES, experiment
 from rdmacc.experiments.igbn_beyond import OtherReadings, OtherRecoveries
@@ -21,8 +22,9 @@ from rdmacc.experiments.igbn_collapse import PUBLISHED, shares
 from rdmacc.experiments.igbn_comparison import Figure6
 from rdmacc.experiments.igbn_drawing import closed_form
 from rdmacc.experiments.igbn_examples import arrows_of
-from rdmacc.experiments.igbn_setup import GOODPUT, chain_of_messages, mean, runs_of, spread
+from rdmacc.experiments.igbn_setup import GOODPUT, alone_ps, chain_of_messages, mean, runs_of, spread
 from rdmacc.fingerprint import identify
+from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.tidy import tidy
 from rdmacc.units import ms
@@ -147,7 +149,7 @@ def test_figures_share_the_points_of_the_sweep():
 
 def test_shared_points_are_measured_alike():
     class Different(Figure6):
-        def measure(self, point, result, alone_ps=0):
+        def measure(self, point, result):
             return tidy(point.name, {"one": (1, "")})
 
     with pytest.raises(ConfigError, match=r"Different\.measure"):
@@ -166,6 +168,15 @@ def test_messages_follow_one_another():
     work = chain_of_messages(3)
     assert [tuple(after) for after in work["after"]] == [(), (0,), (1,)]
     assert (work["size_bytes"] == 4096 * 1024).all()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_relative_throughput_is_1_without_loss(engine, count):
+    result = rdmacc.simulate(
+        rdmacc.topology.igbn_pair(), chain_of_messages(count), IGBN_2019["go-back-n"], engine=engine, progress=False
+    )
+    ends = result.flows["start_ps"] + result.flows["acked_ps"]
+    assert ends.tolist() == [alone_ps(result) * (number + 1) for number in range(count)]
 
 
 def made_up(goodputs, timeouts, **reasons):
