@@ -11,6 +11,7 @@ the packets' time on the links.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,6 +19,10 @@ from typing import Any
 import networkx as nx
 
 from rdmacc import topology
+from rdmacc.presets.dart_2020 import DART_2020
+from rdmacc.scheme import Scheme
+from rdmacc.switch.deflection import FlowDeflection
+from rdmacc.switch.queueing import Queueing
 from rdmacc.units import size_bytes
 
 __all__ = [
@@ -29,6 +34,7 @@ __all__ = [
     "RECEIVER",
     "WIRE_BYTES",
     "Network",
+    "dart",
     "fat_tree",
     "other_pods",
     "ports_towards",
@@ -61,3 +67,11 @@ def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tu
     distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=hops)
     switches = [name for name in topology.switches(graph) if name in distance]
     return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]
+
+
+def dart(**deflection: Any) -> Scheme:
+    """Return Dart with parameters of its deflection changed: DASR, look-ahead, deflection, and DCQCN behind them."""
+    base, part = DART_2020["dasr"], FlowDeflection(**deflection)
+    return dataclasses.replace(
+        base, name="dart", switch=(*base.switch, part), queueing=Queueing(lanes=part.tokens + 1)
+    )
