@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from rdmacc.experiments.base import register
+from rdmacc.experiments.dart_deflection import Figure6
 from rdmacc.experiments.dart_long_flows import Figure2
 from rdmacc.experiments.dart_set import Figure4
 from rdmacc.experiments.dart_short_flows import Figure3
 from rdmacc.experiments.dart_states import Figure5
+from rdmacc.experiments.dart_table import Figure7
 
-__all__ = ["Figure2", "Figure3", "Figure4", "Figure5"]
+__all__ = ["Figure2", "Figure3", "Figure4", "Figure5", "Figure6", "Figure7"]
 
-for _figure in (Figure2(), Figure3(), Figure4(), Figure5()):
+for _figure in (Figure2(), Figure3(), Figure4(), Figure5(), Figure6(), Figure7()):
     register(_figure)

@@ -252,7 +252,7 @@ def _draw_network(ax: Axes) -> None:
         (("S2", "leaf0", "spine0", "leaf2", "spine1", "leaf1", "D2"), "blue", "--", 0.03, "S2 to D2, deflected"),
     )
     for way, colour, line, shift, label in ways:
-        places = np.array([at[node] for node in way]) + (shift, 0)
+        places = np.array([(at[node][0] + shift, at[node][1]) for node in way])
         ax.plot(*places.T, line, color=COLOURS[colour], linewidth=1.8, label=label)
     for node, (x, y) in at.items():
         is_host = node[0] in "SD"
@@ -260,5 +260,3 @@ def _draw_network(ax: Axes) -> None:
         ax.text(x, y, node, ha="center", va="center", fontsize=9, bbox=box)
     ax.annotate("congested", (0.75, 1.5), xytext=(-4, -2), textcoords="offset points", ha="right", va="top", fontsize=9)
     ax.legend(loc="lower right", fontsize=9)
-
-

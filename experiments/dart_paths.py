@@ -26,8 +26,8 @@ def visits(result: Result) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `message, psn, node, visit, arrived_ps, sent_ps, port, is_deflected`, in the order of departure; `visit`
-        counts the packet's passages through that switch from 0.
+        `message, psn, node, visit, arrived_ps, sent_ps, port, lane, is_deflected`, in the order of departure;
+        `visit` counts the packet's passages through that switch from 0, `lane` is its class there.
     """
     plan, rows = result.plan, result.outcome.trace
     assert rows is not None
@@ -41,7 +41,7 @@ def visits(result: Result) -> pd.DataFrame:
         frame[time] = events["time_ps"]
         frame["visit"] = frame.groupby([*_PACKET, "node"]).cumcount()
         frames.append(frame)
-    frames[0]["port"] = left["port"]
+    frames[0]["port"], frames[0]["lane"] = left["port"], left["priority"]
     passed = frames[0].merge(frames[1], on=_VISIT)
     places = passed[["message", "node"]].drop_duplicates()
     usual = []

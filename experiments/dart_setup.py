@@ -19,8 +19,7 @@ from typing import Any
 import networkx as nx
 
 from rdmacc import topology
-from rdmacc.presets.dart_2020 import DART_2020
-from rdmacc.scheme import Scheme
+from rdmacc.scheme import Scheme, scheme
 from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.queueing import Queueing
 from rdmacc.units import size_bytes
@@ -48,6 +47,9 @@ WIRE_BYTES = 1048
 PACKET_PS = round(WIRE_BYTES * 8e12 / LINE_BPS)
 RECEIVER = "h0"
 
+LANES = 5
+"""One for each deflection that a packet may take, and the first."""
+
 Network = Callable[[], "nx.Graph[Any]"]
 
 
@@ -69,9 +71,10 @@ def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tu
     return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]
 
 
-def dart(**deflection: Any) -> Scheme:
-    """Return Dart with parameters of its deflection changed: DASR, look-ahead, deflection, and DCQCN behind them."""
-    base, part = DART_2020["dasr"], FlowDeflection(**deflection)
-    return dataclasses.replace(
-        base, name="dart", switch=(*base.switch, part), queueing=Queueing(lanes=part.tokens + 1)
+def dart(**changes: Any) -> Scheme:
+    """Return Dart, with parameters changed: DASR, look-ahead, deflection, and DCQCN behind them."""
+    base = scheme("dasr")
+    both = dataclasses.replace(
+        base, name="dart", switch=(*base.switch, FlowDeflection()), queueing=Queueing(lanes=LANES)
     )
+    return both.replace(**changes)
