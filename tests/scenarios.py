@@ -305,6 +305,7 @@ def _pattern(rng: np.random.Generator, hosts: list[str]) -> pd.DataFrame:
 
 def _scheme(rng: np.random.Generator) -> Scheme:
     scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
+    scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))  # the runs are short
     if rng.random() < 0.4:
         alpha, limit = float(rng.choice([0.1, 1.0])), int(rng.choice([0, 5_000, 50_000]))
         scheme = replace(scheme, buffer=rdmacc.DropTail(alpha=alpha, limit_bytes=limit))
@@ -348,6 +349,7 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         "few_packets": int(rng.choice([0, 3])),
         "retry_limit": int(rng.choice([2, 7])),
     }
+    recovery["min_timeout_ps"] = recovery["timeout_ps"]
     known = {field.name for field in fields(scheme.recovery)}
     changes = {
         "payload_bytes": int(rng.choice([256, 1000, 4096])),

@@ -23,9 +23,9 @@ RAI = 615e6
 class Flow:
     """One flow's records, called as an engine calls them."""
 
-    def __init__(self, packets=1000, last_bytes=1000, line=LINE, base_rtt_ps=us(13), **changes):
-        self.params, self.qp, self.sender = DctcpHpcc(**changes), QueuePair(), DctcpHpcc.Sender()
-        self.qp.line_bps, self.qp.base_rtt_ps = line, base_rtt_ps
+    def __init__(self, packets=1000, last_bytes=1000, line=LINE, rtt=0, **changes):
+        self.params, self.qp, self.sender = DctcpHpcc(base_rtt_ps=rtt, **changes), QueuePair(), DctcpHpcc.Sender()
+        self.qp.line_bps, self.qp.base_rtt_ps = line, us(13)
         self.message, self.transfer = Message(), DctcpHpcc.Transfer()
         self.message.packets, self.message.payload_bytes = packets, 1000
         self.message.size_bytes = (packets - 1) * 1000 + last_bytes
@@ -72,7 +72,7 @@ class Rules:
 def test_starts_at_line_rate_with_a_window_of_one_bandwidth_delay_product():
     flow = Flow()
     assert (flow.sender.rate_bps, flow.sender.window_bytes, flow.sender.alpha) == (LINE, 162_500, 1.0)
-    assert Flow(window_bytes="52kB").sender.window_bytes == 52_000
+    assert Flow(rtt="4160ns").sender.window_bytes == 52_000
 
 
 def test_the_echo_is_the_mark_of_the_packet():
@@ -195,7 +195,7 @@ def test_the_first_cut_at_the_computed_time(engine):
 
 def test_the_window_holds_back_the_second_round_trip(engine):
     """A window of 10 packets: the eleventh leaves when the first is acknowledged."""
-    scheme = rdmacc.scheme("dctcp-hpcc", window_bytes="10kB")
+    scheme = rdmacc.scheme("dctcp-hpcc", base_rtt_ps="800ns")
     work = rdmacc.messages([("h0", "h1", 11_000)])
     result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine)
     check_finished(result)

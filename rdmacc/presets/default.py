@@ -11,13 +11,16 @@ from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
+from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
+from rdmacc.protocols.new_reno import NewReno
 from rdmacc.scheme import Scheme, register
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.red import EcnStep, Red
+from rdmacc.units import us
 
 __all__: list[str] = []
 
@@ -37,6 +40,20 @@ register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),),
 # HPCC
 
 # DCTCP, rate-based DCTCP
+
+register(
+    "dctcp",
+    lambda: Scheme(
+        name="dctcp",
+        recovery=NewReno(),
+        control=(Dctcp(),),
+        switch=(EcnStep(reference_bps=10e9),),
+        buffer=DropTail(),
+        start_delay_ps=us(300),
+        payload_bytes=1460,
+        header_bytes=58,  # Ethernet, IP and TCP without options
+    ),
+)
 
 HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
 

@@ -5,8 +5,8 @@ baseline called DCTCP in HPCC's and RCC's evaluations. It differs from DCTCP: it
 one bandwidth-delay product that shrinks with the rate, has no slow start, adds a constant rate each round trip, and
 the first mark of a flow halves its rate, as alpha is 1 then.
 
-The simulator's window holds for the network's largest base RTT, the one here for the queue pair's own; set
-`window_bytes` where they differ.
+The windows of many flows must add up to more than the threshold and a bandwidth-delay product before anything is
+marked: two flows through a short network are held by their windows alone.
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ class DctcpHpcc(Component):
         "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", unit="bps", source="run.py"
     )
     min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
-    window_bytes: int = param(
-        "0B", "window at line rate; 0: line rate times base RTT", unit="bytes", source="run.py, HAS_WIN and VAR_WIN"
+    base_rtt_ps: int = param(
+        "0s",
+        "the window at line rate lasts so long, the same for all queue pairs; 0: each its own base RTT",
+        unit="ps",
+        symbol="T",
+        source="run.py, GLOBAL_T",
     )
 
     class Sender(Record):
         """Rate and estimate of a queue pair."""
 
         rate_bps = Float(doc="R")
-        window_bytes = Int(doc="grows and shrinks with the rate")
-        full_window_bytes = Int(doc="window at line rate")
+        window_bytes = Int(doc="R T")
+        rtt_ps = Float(doc="T")
         alpha = Float(1.0, doc="estimate of the marked fraction")
 
     class Transfer(Record):
@@ -57,10 +61,8 @@ class DctcpHpcc(Component):
 
     @staticmethod
     def on_open(params, qp, sender):
-        sender.full_window_bytes = params.window_bytes
-        if params.window_bytes == 0:
-            sender.full_window_bytes = int(qp.line_bps * qp.base_rtt_ps / 8e12)
-        set_rate(qp, sender, qp.line_bps)
+        sender.rtt_ps = params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
+        set_rate(sender, qp.line_bps)
 
     @staticmethod
     def on_data(packet, reply):
@@ -84,14 +86,14 @@ class DctcpHpcc(Component):
         if packet.psn > transfer.open_after_psn:
             transfer.reduced = 0
         if packet.ecn_echo and not transfer.reduced:
-            set_rate(qp, sender, max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0)))
+            set_rate(sender, max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0)))
             transfer.reduced = 1
             transfer.open_after_psn = message.next_psn
         elif is_new_round and not transfer.reduced:
-            set_rate(qp, sender, min(qp.line_bps, sender.rate_bps + params.additive_bps))
+            set_rate(sender, min(qp.line_bps, sender.rate_bps + params.additive_bps))
 
 
-def set_rate(qp, sender, rate_bps):
-    """Set the rate, and the window in proportion."""
+def set_rate(sender, rate_bps):
+    """Set the rate, and the window that it fills in a base RTT."""
     sender.rate_bps = rate_bps
-    sender.window_bytes = max(1, int(sender.full_window_bytes * (rate_bps / qp.line_bps)))
+    sender.window_bytes = max(1, int(rate_bps * sender.rtt_ps / 8e12))

@@ -14,16 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Byte, Deadline, Int32, Ints, Record
 from rdmacc.state import ACK, NAK
 
 __all__ = ["Irn"]
-
-_WORD_BITS = 32
-_WORDS = 32
-_BITS = _WORDS * _WORD_BITS
-"""Room of a bitmap: the largest cap."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +32,7 @@ class Irn(Component):
         symbol="BDP cap",
         source="SIGCOMM 2018: 120 KB at 40 Gb/s",
         low=1,
-        high=_BITS,
+        high=BITS,
     )
     rto_low_ps: int = param("100us", "timeout with few packets under way", unit="ps", symbol="RTO_low", low=1)
     rto_high_ps: int = param("320us", "timeout with more", unit="ps", symbol="RTO_high", low=1)
@@ -56,9 +52,9 @@ class Irn(Component):
         recover_psn = Int32(doc="sender: recovery ends when the packets below this are acknowledged")
         resend_psn = Int32(doc="sender: the packets below this have been sent again in this recovery")
         lost_below_psn = Int32(doc="sender: packets below this that are not acknowledged are lost")
-        sacked = Ints(_WORDS, doc="sender: packets that have come out of order")
+        sacked = Ints(WORDS, doc="sender: packets that have come out of order")
         expected_psn = Int32(doc="receiver: oldest packet that has not come")
-        held = Ints(_WORDS, doc="receiver: packets that have come out of order")
+        held = Ints(WORDS, doc="receiver: packets that have come out of order")
 
     class Header(Record):
         """In NAKs."""
@@ -190,21 +186,3 @@ def restart_timer(params, message, transfer, now):
         transfer.retransmit_timer_ps = now + params.rto_low_ps
     else:
         transfer.retransmit_timer_ps = now + params.rto_high_ps
-
-
-# Bitmaps: rings of `_BITS` packets
-
-
-def has_bit(words, psn):
-    """Tell whether a packet's bit is set."""
-    return (words[psn % _BITS // _WORD_BITS] >> (psn % _WORD_BITS)) & 1 == 1
-
-
-def set_bit(words, psn):
-    """Set a packet's bit."""
-    words[psn % _BITS // _WORD_BITS] |= 1 << (psn % _WORD_BITS)
-
-
-def clear_bit(words, psn):
-    """Clear a packet's bit."""
-    words[psn % _BITS // _WORD_BITS] &= ~(1 << (psn % _WORD_BITS))

@@ -1,0 +1,112 @@
+"""DCTCP: a window that is cut in proportion to the fraction of marked packets.
+
+Sources: Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, section 3; RFC 8257; RFC 5681 for slow start and the
+reaction to losses. It goes with the loss recovery of TCP (`rdmacc.protocols.new_reno`), but any that says NAK for a
+loss and counts timeouts will do.
+
+Assumptions: alpha is 1 at the start, as in the RFC and in Linux (0 in the paper); windows count whole packets; each ACK
+echoes the mark of one packet, so that the RFC's receiver with two states is not needed; a cut or a loss stops growth
+until what was sent before it is acknowledged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.state import NAK
+
+__all__ = ["Dctcp"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dctcp(Component):
+    """Slow start, additive increase, cuts by alpha / 2 for marks and by half for losses."""
+
+    g: float = param(1 / 16, "weight of a new sample in alpha", symbol="g", source="RFC 8257, 4.2", low=0.0, high=1.0)
+    initial_window: float = param(10.0, "first window, in packets", symbol="IW", source="Dart, VI-A", low=1.0)
+    min_window: float = param(
+        2.0, "least window but after a timeout, in packets", source="RFC 5681, Linux; 1 for deep incast", low=1.0
+    )
+    initial_alpha: float = param(
+        1.0, "alpha at the start", symbol="alpha", source="RFC 8257, 3.3; 0 in the paper", low=0.0, high=1.0
+    )
+
+    class Sender(Record):
+        """Window of a queue pair."""
+
+        window_bytes = Int(doc="the window in whole packets")
+        window = Float(doc="cwnd, in packets")
+        threshold = Float(1e18, doc="ssthresh: slow start below it")
+        alpha = Float(doc="estimate of the marked fraction")
+
+    class Transfer(Record):
+        """What a message's ACKs have told."""
+
+        acked_psn = Int32()
+        acked_bytes = Int(doc="in this observation window")
+        marked_bytes = Int(doc="of them marked")
+        window_end_psn = Int32(doc="an ACK above it ends the observation window")
+        hold_psn = Int32(doc="no cut and no growth until an ACK above it")
+        timeouts = Int32(doc="timeouts taken note of")
+
+    class Header(Record):
+        """In ACKs."""
+
+        ecn_echo = Byte(doc="the acknowledged packet was marked")
+
+    @staticmethod
+    def on_open(params, sender):
+        sender.window = params.initial_window
+        sender.alpha = params.initial_alpha
+
+    @staticmethod
+    def on_start(sender, message):
+        sender.window_bytes = int(sender.window) * message.payload_bytes
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.ecn_echo = packet.ce
+
+    @staticmethod
+    def on_send(params, sender, message, transfer):
+        if message.timeouts > transfer.timeouts:  # the first packet after a timeout
+            transfer.timeouts = message.timeouts
+            sender.threshold = max(sender.window / 2.0, params.min_window)
+            sender.window = 1.0
+            transfer.hold_psn = transfer.window_end_psn = message.una_psn
+            sender.window_bytes = message.payload_bytes
+
+    @staticmethod
+    def on_ack(params, sender, message, transfer, packet):
+        if packet.kind == NAK:
+            sender.threshold = max(sender.window / 2.0, params.min_window)
+            sender.window = sender.threshold
+            transfer.hold_psn = message.highest_psn
+        if packet.psn > transfer.acked_psn:
+            acked = bytes_before(message, packet.psn) - bytes_before(message, transfer.acked_psn)
+            transfer.acked_psn = packet.psn
+            estimate(params, sender, message, transfer, packet, acked)
+            if packet.psn > transfer.hold_psn:
+                if packet.ecn_echo:
+                    sender.window = max(sender.window * (1.0 - sender.alpha / 2.0), params.min_window)
+                    sender.threshold = sender.window
+                    transfer.hold_psn = message.highest_psn
+                elif sender.window < sender.threshold:
+                    sender.window += acked / message.payload_bytes
+                else:
+                    sender.window += acked / message.payload_bytes / sender.window
+        sender.window_bytes = int(sender.window) * message.payload_bytes
+
+
+def estimate(params, sender, message, transfer, packet, acked):
+    """Count what is acknowledged; at the end of an observation window bring alpha up to date (RFC 8257, 3.3)."""
+    transfer.acked_bytes += acked
+    if packet.ecn_echo:
+        transfer.marked_bytes += acked
+    if packet.psn > transfer.window_end_psn:
+        sender.alpha = (1.0 - params.g) * sender.alpha + params.g * (transfer.marked_bytes / transfer.acked_bytes)
+        transfer.acked_bytes = transfer.marked_bytes = 0
+        transfer.window_end_psn = message.highest_psn

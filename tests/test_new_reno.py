@@ -1,0 +1,327 @@
+"""New Reno: what each ACK does to the sender, then losses in the simulator with times computed by hand.
+
+Theory: RFC 5681, 6582, 3042 and 6298. Bytes in flight are those sent and not acknowledged, less one packet for each
+duplicate ACK, which is how an inflated window reads from the other side.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rdmacc
+from rdmacc.faults import Loss, Script
+from rdmacc.protocols.bitmap import BITS
+from rdmacc.protocols.dctcp import Dctcp
+from rdmacc.protocols.line_rate import LineRate
+from rdmacc.protocols.new_reno import NewReno
+from rdmacc.records import NEVER
+from rdmacc.state import ACK, DATA, NAK, Message, QueuePair
+from rdmacc.units import ms, us
+from tests.support import ACK_WIRE, WIRE, check_conservation, check_finished, packet_with, transmission
+
+
+class Side:
+    """A sender's records, called as an engine calls them; `sent` lists the packets that went out."""
+
+    def __init__(self, packets=100, **changes):
+        self.params, self.qp, self.message = NewReno(**changes), QueuePair(), Message()
+        self.transfer = NewReno.Transfer()
+        self.message.packets, self.message.payload_bytes = packets, 1000
+        self.message.size_bytes = packets * 1000
+        self.now = 0
+        self.sent = []
+        NewReno.on_start(self.params, self.message, self.transfer)
+
+    @property
+    def in_flight(self):
+        return self.qp.inflight_bytes // 1000
+
+    def send(self, count=1):
+        for _ in range(count):
+            packet, message = packet_with(NewReno.Header), self.message
+            packet.psn, packet.payload_bytes = message.next_psn, 1000
+            self.sent.append(message.next_psn)
+            message.next_psn += 1
+            message.highest_psn = max(message.highest_psn, message.next_psn)
+            self.qp.inflight_bytes += 1000
+            NewReno.on_send(self.qp, message, self.transfer, packet, self.now)
+
+    def ack(self, psn, count=1, rtt=us(10)):
+        """Hear ACKs; return what the last one is to control."""
+        for _ in range(count):
+            packet = packet_with(NewReno.Header)
+            packet.kind, packet.psn, packet.stamp_ps = ACK, psn, self.now - rtt
+            NewReno.on_ack(self.params, self.qp, self.message, self.transfer, packet, self.now)
+        return packet.kind
+
+    def expire(self):
+        self.transfer.retransmit_timer_ps = NEVER
+        NewReno.on_retransmit_timer(self.params, self.qp, self.message, self.transfer)
+
+
+# The sender
+
+
+def test_duplicates_count_as_packets_that_have_left():
+    """Limited transmit: each of the first two lets one more packet go."""
+    side = Side()
+    side.send(10)
+    assert side.ack(3) == ACK
+    assert side.in_flight == 7
+    assert [side.ack(3), side.ack(3)] == [ACK, ACK]
+    assert side.in_flight == 5
+    side.ack(4)  # they were reordered only
+    assert side.in_flight == 6
+
+
+def test_the_third_duplicate_sends_the_packet_again_whatever_the_window():
+    side = Side()
+    side.send(10)
+    side.ack(3)
+    assert side.ack(3, 3) == NAK
+    assert (side.message.next_psn, side.in_flight) == (3, 0)
+    side.send()
+    assert side.sent[-1] == 3
+    assert side.message.next_psn == 10  # and goes on as before
+    assert side.in_flight == 4  # 10 - 3, less three duplicates
+    side.send()
+    assert side.sent[-1] == 10
+
+
+def test_one_loss_is_told_once():
+    side = Side()
+    side.send(20)
+    kinds = [side.ack(5) for _ in range(12)]
+    assert kinds.count(NAK) == 1
+    assert kinds[3] == NAK  # the first was no duplicate
+
+
+def test_a_full_ack_ends_recovery():
+    side = Side()
+    side.send(10)
+    side.ack(3, 1 + 6)
+    side.send(1 + 3)  # the lost one, and three new ones
+    side.ack(10)
+    assert not side.transfer.recovering
+    assert side.in_flight == 3
+    assert side.ack(10, 3) == NAK  # the next loss is another one
+
+
+def test_a_partial_ack_sends_the_next_hole_again():
+    """Two losses in a window: 3 and 6."""
+    side = Side()
+    side.send(10)
+    side.ack(3, 1 + 5)
+    side.send()
+    before = side.in_flight
+    side.ack(6)
+    assert side.transfer.recovering
+    side.send()
+    assert side.sent[-1] == 6
+    assert side.in_flight == before - 1  # 7 in sequence space to 4, five duplicates less three acknowledged plus one
+    side.ack(10)
+    assert not side.transfer.recovering
+    assert side.in_flight == 0
+
+
+def test_only_the_first_partial_ack_restarts_the_timer():
+    side = Side()
+    side.send(10)
+    side.now = us(10)
+    side.ack(1, 1 + 5)
+    side.send()
+    for i, expected in ((1, us(20)), (2, us(20)), (3, us(20))):
+        side.now = us(10 + 10 * i)
+        side.ack(1 + i)
+        side.send()
+        assert side.transfer.retransmit_timer_ps == expected + ms(10)
+
+
+def test_a_timeout_goes_back_and_doubles():
+    side = Side()
+    side.send(10)
+    side.ack(2)
+    assert side.transfer.retransmit_timer_ps == ms(10)
+    for k in range(1, 4):
+        side.expire()
+        assert (side.message.next_psn, side.in_flight) == (2, 0)
+        assert (side.message.timeouts, side.transfer.timeout_ps) == (k, ms(10) * 2**k)
+        side.send()
+        assert side.transfer.retransmit_timer_ps == ms(10) * 2**k
+    side.ack(3)
+    assert (side.transfer.timeout_ps, side.transfer.retries) == (ms(10), 0)
+
+
+def test_duplicates_of_packets_sent_twice_after_a_timeout_mean_nothing():
+    """RFC 6582: only ACKs above `recover` start a fast retransmit."""
+    side = Side()
+    side.send(10)
+    side.expire()
+    side.send(3)
+    assert side.ack(10, 1 + 5) == ACK
+    assert side.message.next_psn == 10
+    side.send(4)
+    side.ack(11)
+    assert side.ack(11, 3) == NAK
+
+
+def test_an_ack_may_overtake_the_retransmission():
+    side = Side()
+    side.send(10)
+    side.ack(0, 3)
+    assert side.message.next_psn == 0  # it waits for its turn
+    side.ack(10)
+    assert (side.message.next_psn, side.in_flight, side.transfer.resume_psn) == (10, 0, -1)
+    assert side.transfer.retransmit_timer_ps == NEVER
+
+
+def test_the_message_fails_after_so_many_timeouts():
+    side = Side(retry_limit=2)
+    side.send(3)
+    for failed in (0, 0, 1):
+        side.expire()
+        assert side.message.failed == failed
+    assert side.qp.inflight_bytes == 0
+
+
+def test_the_timeout_follows_the_rtt():
+    """RFC 6298: R, R / 2 first; then 1/8 and 1/4 of the difference. The least holds as long as it is larger."""
+    side = Side(min_timeout_ps="1us", max_timeout_ps="1ms")
+    side.send(10)
+    side.now = us(100)
+    side.ack(1, rtt=us(10))
+    assert side.transfer.timeout_ps == us(10) + 4 * us(5)
+    side.ack(2, rtt=us(18))
+    assert side.transfer.timeout_ps == us(11) + 4 * (us(5) + us(3) // 4)
+    side.ack(3, rtt=us(90_000))
+    assert side.transfer.timeout_ps == ms(1)
+
+
+def test_another_messages_bytes_stay_counted():
+    """Two messages of a queue pair: what waits to be sent again takes the window, and gives it back."""
+    side = Side()
+    side.qp.inflight_bytes = 5000
+    side.send(10)
+    side.ack(0, 3)
+    assert side.qp.inflight_bytes == 0
+    side.send()
+    assert side.qp.inflight_bytes == 5000 + 7000
+    side.ack(10)
+    assert side.qp.inflight_bytes == 5000
+
+
+# The receiver
+
+
+@given(order=st.permutations(range(12)), twice=st.lists(st.integers(0, 11), max_size=5), first=st.integers(0, 3000))
+def test_packets_in_any_order_are_taken_once(order, twice, first):
+    """The ACK asks for the first missing packet; the ring of bits starts anywhere."""
+    message, transfer = Message(), NewReno.Transfer()
+    transfer.expected_psn, missing = first, set(range(12))
+    for offset in [*order, *twice]:
+        packet, reply = packet_with(NewReno.Header), packet_with(NewReno.Header)
+        packet.psn, packet.kind, packet.stamp_ps = first + offset, DATA, 77
+        NewReno.on_data(message, transfer, packet, reply)
+        assert packet.accepted == (offset in missing)
+        missing.discard(offset)
+        assert reply.psn == first + min(missing, default=12)
+        assert (reply.kind, reply.stamp_ps) == (ACK, 77)
+    assert message.received_packets == 12
+    assert not any(transfer.held)
+
+
+def test_beyond_the_buffer_nothing_is_taken():
+    message, transfer = Message(), NewReno.Transfer()
+    for psn, taken in ((BITS, 0), (BITS - 1, 1), (1, 1)):
+        packet, reply = packet_with(NewReno.Header), packet_with(NewReno.Header)
+        packet.psn = psn
+        NewReno.on_data(message, transfer, packet, reply)
+        assert (packet.accepted, reply.psn) == (taken, 0)
+    assert Side(packets=5000).message.granted_psn == BITS
+
+
+# In the simulator
+
+RATE, DELAY = 100e9, us(1)
+T, T_ACK = transmission(WIRE, RATE), transmission(ACK_WIRE, RATE)
+ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
+
+
+def run(engine, packets, *, lost=(), times=1, control=LineRate(), faults=(), **changes):
+    """Send a message from h0 to h1; lose packets of it, the first copies."""
+    scheme = rdmacc.Scheme(name="new-reno", recovery=NewReno(**changes), control=control, buffer=rdmacc.DropTail())
+    faults = [Script(message=0, psn=psn, nth=nth + 1, kind="data") for psn in lost for nth in range(times)] + list(
+        faults
+    )
+    work = rdmacc.messages([("h0", "h1", packets * 1000)])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, faults=faults)
+    check_conservation(result)
+    return result
+
+
+def test_one_loss_costs_one_packet(engine):
+    """Sent again behind the third duplicate ACK: nothing else is, and the link is busy meanwhile."""
+    result = run(engine, 200, lost=[10])
+    check_finished(result)
+    assert result.flows["retransmissions"][0] == 1
+    assert result.counters.timeouts == 0
+    assert result.counters.discarded_bytes == 0
+    assert result.flows["fct_ps"][0] == result.flows["ideal_fct_ps"][0] + T
+
+
+def test_a_lost_packet_near_the_end_waits_for_three_others(engine):
+    """Packet 6 of 10: the third duplicate is the ACK of packet 9, and its copy arrives a round trip later."""
+    result = run(engine, 10, lost=[6])
+    assert result.flows["fct_ps"][0] == 9 * T + ONE_WAY + BACK + ONE_WAY
+
+
+def test_a_lost_tail_waits_for_the_timer(engine):
+    """Two packets after it are too few; the timer runs since the last ACK of new data."""
+    result = run(engine, 10, lost=[7])
+    last_progress = 6 * T + ONE_WAY + BACK
+    assert result.flows["fct_ps"][0] == last_progress + ms(10) + ONE_WAY
+    assert result.counters.timeouts == 1
+
+
+def test_many_losses_of_a_window_take_a_round_trip_each(engine):
+    """New Reno: one hole for each partial ACK."""
+    lost = [10, 12, 14, 16]
+    result = run(engine, 40, lost=lost)
+    check_finished(result)
+    assert result.flows["retransmissions"][0] == len(lost)
+    first_again = 13 * T + 2 * T + ONE_WAY + BACK  # duplicates by 11, 13 and 15; the NIC sends all of 40 by then
+    assert result.flows["fct_ps"][0] == first_again + 3 * (ONE_WAY + BACK) + ONE_WAY
+    assert result.counters.timeouts == 0
+
+
+def test_a_lost_retransmission_waits_for_the_timer(engine):
+    result = run(engine, 100, lost=[10], times=2, min_timeout_ps="1ms")
+    check_finished(result)
+    assert result.counters.timeouts == 1
+    assert result.flows["fct_ps"][0] > ms(1)
+
+
+def test_back_off_until_the_link_is_given_up(engine):
+    """Nothing arrives: 1, 2, 4, 8 ms, then the message fails."""
+    result = run(engine, 1, faults=[Loss(data=1.0)], min_timeout_ps="1ms", retry_limit=3)
+    assert result.flows["status"][0] == "failed"
+    assert result.now_ps == ms(1 + 2 + 4 + 8)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_losses_of_both_kinds(engine, seed):
+    """With windows, drops at a small buffer and losses everywhere, every byte arrives once."""
+    scheme = rdmacc.Scheme(
+        name="lossy", recovery=NewReno(min_timeout_ps="200us"), control=Dctcp(), buffer=rdmacc.DropTail(),
+        switch=rdmacc.EcnStep(), routing="spray-random",
+    )  # fmt: skip
+    work = rdmacc.incast([f"h{i}" for i in range(2, 8)], "h0", "100kB")
+    result = rdmacc.simulate(
+        rdmacc.leaf_spine(2, 2, 4, buffer="60kB"), work, scheme, engine=engine, seed=seed,
+        faults=[Loss(data=0.01, control=0.01)],
+    )  # fmt: skip
+    check_finished(result)
+    assert result.counters.accepted_bytes == 600_000
+    assert result.counters.retransmissions > 0
