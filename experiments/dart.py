@@ -9,8 +9,9 @@ from rdmacc.experiments.dart_set import Figure4
 from rdmacc.experiments.dart_short_flows import Figure3
 from rdmacc.experiments.dart_states import Figure5
 from rdmacc.experiments.dart_table import Figure7
+from rdmacc.experiments.dart_testbed import Figure8, Figure9
 
-__all__ = ["Figure2", "Figure3", "Figure4", "Figure5", "Figure6", "Figure7"]
+__all__ = ["Figure2", "Figure3", "Figure4", "Figure5", "Figure6", "Figure7", "Figure8", "Figure9"]
 
-for _figure in (Figure2(), Figure3(), Figure4(), Figure5(), Figure6(), Figure7()):
+for _figure in (Figure2(), Figure3(), Figure4(), Figure5(), Figure6(), Figure7(), Figure8(), Figure9()):
     register(_figure)
