@@ -19,8 +19,10 @@ from rdmacc.experiments.base import (
     Run,
     Verdict,
     experiment,
+    load_summary,
     register,
     select,
+    summary_path,
 )
 
 __all__ = [
@@ -33,6 +35,8 @@ __all__ = [
     "Verdict",
     "dart",
     "experiment",
+    "load_summary",
     "register",
     "select",
+    "summary_path",
 ]

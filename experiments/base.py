@@ -9,8 +9,10 @@ reported with what was measured.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,6 +20,8 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.results import Result
 from rdmacc.scenario import Scenario
+from rdmacc.scheme import Scheme, as_scheme, scheme_table
+from rdmacc.store import read_table
 from rdmacc.tidy import assemble, check_table
 
 if TYPE_CHECKING:
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Point", "Run", "Verdict", "check_scale",
-    "experiment", "register", "select",
+    "experiment", "load_summary", "register", "select", "summary_path", "with_parameters",
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
@@ -195,23 +199,59 @@ class Experiment(ABC):
         def simulated(scenario: Scenario) -> Result:
             return replace(scenario, engine=engine).run()
 
-        points = checked_points(self, scale, seed)
+        points = self.checked_points(scale, seed)
         tables = {point.name: check_table(self.execute(point, simulated), point.name) for point in points}
         return assemble(tables, {point.name: point.labels for point in points})
+
+    def checked_points(
+        self, scale: str = "quick", seed: int = 0, changes: Mapping[str, Any] | None = None
+    ) -> list[Point]:
+        """Return the points, with parameters of their schemes changed.
+
+        Raises
+        ------
+        ConfigError
+            If the scale is unknown, two points have one name, or no scheme has such a parameter.
+        """
+        points = self.points(check_scale(scale), seed)
+        twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
+        if twice:
+            raise ConfigError(f"points of {self.name}", twice[0], "names that differ")
+        return with_parameters(points, changes or {})
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each."""
         return pd.DataFrame([claim.check(table, scale) for claim in self.claims], columns=list(CHECK_COLUMNS))
 
 
-def checked_points(one: Experiment, scale: str, seed: int) -> list[Point]:
-    """Return an experiment's points; raise `ConfigError` if two have one name."""
-    points = one.points(check_scale(scale), seed)
-    names = [point.name for point in points]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ConfigError(f"points of {one.name}", twice[0], "names that differ")
-    return points
+def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
+    """Return points with parameters of their schemes changed, each where a scheme has it.
+
+    Raises
+    ------
+    ConfigError
+        If no scheme has a parameter of that name, or a value is not allowed.
+    """
+    if not changes:
+        return points
+    schemes = [as_scheme(point.scenario.scheme) for point in points if point.scenario is not None]
+    known = {name for one in schemes for name in _parameters(one)}
+    for name in changes:
+        if name not in known:
+            allowed = f"one of {', '.join(sorted(known))}" if known else "nothing: its points have no scheme"
+            raise ConfigError("parameter", name, allowed)
+    changed = []
+    for point in points:
+        if point.scenario is not None:
+            own = _parameters(as_scheme(point.scenario.scheme))
+            fitting = {name: value for name, value in changes.items() if name in own}
+            point = replace(point, scenario=point.scenario.with_parameters(fitting))
+        changed.append(point)
+    return changed
+
+
+def _parameters(scheme: Scheme) -> set[str]:
+    return {row["parameter"] for row in scheme_table(scheme)}
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
@@ -259,3 +299,20 @@ def check_scale(scale: str) -> str:
     if scale not in SCALES:
         raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
     return scale
+
+
+def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame | None:
+    """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
+
+    Its provenance: ``rdmacc.store.read_table(summary_path(name))``.
+    """
+    path = summary_path(name)
+    if not path.exists():
+        return None
+    table, provenance = read_table(path)
+    return table if (provenance["scale"], provenance["seed"]) == (scale, seed) else None
+
+
+def summary_path(name: str) -> Path:
+    """Return where the table of an experiment is that rdmacc comes with, or would be."""
+    return Path(__file__).parent / "data" / f"{name}.parquet"

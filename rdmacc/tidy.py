@@ -13,7 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["TABLE_COLUMNS", "assemble", "check_table", "curve", "scalar", "scalars", "tidy", "wide"]
+__all__ = ["TABLE_COLUMNS", "assemble", "check_table", "curve", "scalar", "scalars", "tidy", "typed", "wide"]
 
 TABLE_COLUMNS = ("point", "quantity", "time_ps", "value", "unit")
 """Of a tidy table: `time_ps` is missing for a number, and given for each sample of a curve."""
@@ -48,6 +48,11 @@ def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
         raise ConfigError("table", getattr(table, "columns", table), f"a DataFrame with {', '.join(TABLE_COLUMNS)}")
     if not (table["point"] == point).all():
         raise ConfigError("table", table["point"].unique().tolist(), f"rows of the point {point!r} alone")
+    return typed(table)
+
+
+def typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns' own types and order, numbered from 0."""
     others = [name for name in table if name not in TABLE_COLUMNS]
     return table[[*TABLE_COLUMNS, *others]].astype(_TYPES).reset_index(drop=True)
 

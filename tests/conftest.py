@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,14 @@ settings.register_profile(
 )
 settings.register_profile("nightly", max_examples=1000, deadline=None, suppress_health_check=_QUIET, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep computed points away from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RDMACC_STORE_DIR", str(tmp_path_factory.mktemp("points")))
+        yield
 
 
 @pytest.fixture(scope="session", params=ENGINES)

@@ -318,7 +318,8 @@ def _scheme(rng: np.random.Generator) -> Scheme:
             kmin_bytes=kmin, kmax_bytes=kmin + int(rng.choice([0, 20_000])), pmax=float(rng.random()),
             at_dequeue=bool(rng.random() < 0.5), at_nic=bool(rng.random() < 0.5),
         )  # fmt: skip
-        scheme = replace(scheme, switch=(red,))
+        others = tuple(part for part in scheme.switch if not isinstance(part, rdmacc.Red))
+        scheme = replace(scheme, switch=(red, *others))
     if rng.random() < 0.4:
         scheme = scheme.replace(
             routing=str(rng.choice(ROUTINGS)), nic_order=str(rng.choice(NIC_ORDERS)),
@@ -377,6 +378,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
         ),
     ]  # fmt: skip
     chosen = [feature for feature in features if rng.random() < 0.2]
+    chosen = [one for one in chosen if not any(isinstance(part, type(one)) for part in scheme.components)]
     if any(isinstance(part, Deflector) for part in scheme.switch):  # its header has the same field
         chosen = [feature for feature in chosen if not isinstance(feature, FlowDeflection)]
     writers = [Marker()] if any(isinstance(feature, SelectiveDrop) for feature in chosen) else []

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib
 
 matplotlib.use("Agg")
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import rdmacc
 from rdmacc import bench
 from rdmacc.cli import app, main
-from rdmacc.experiments import EXPERIMENTS
+from rdmacc.experiments import EXPERIMENTS, base, experiment
+from rdmacc.report import scalars_text
+from rdmacc.store import Store, read_table, write_table
+from rdmacc.sweep import sweep
+from rdmacc.tidy import assemble, scalars, tidy
+from tests.sweeps import Tiny, Troubled
 
 runner = CliRunner()
 
@@ -42,7 +49,7 @@ def test_version():
 
 def test_help_names_every_command():
     text = invoke("--help")
-    assert all(name in text for name in ("demo", "list", "run", "schemes", "bench"))
+    assert all(name in text for name in ("demo", "list", "run", "plot", "verify", "schemes", "bench"))
 
 
 def test_list_shows_every_experiment_with_its_description():
@@ -73,26 +80,138 @@ def test_demo_prints_the_table_and_saves_the_picture(tmp_path, engine):
     assert (tmp_path / "rdmacc-demo.png").exists()
 
 
-def test_run_prints_checks_and_saves_the_figure(tmp_path, engine):
-    text = invoke("run", "dart.fig4", "--engine", engine, "--out", tmp_path)
+def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
+    arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)
+    text = invoke(*arguments, "--out", tmp_path / "a")
     assert "[holds] dart-f4-1 (III-B)" in text
     assert "2 of 2 claims hold" in text
-    assert (tmp_path / "dart.fig4.png").exists()
+    assert "3 points, 0 of them from the store" in text
+    assert "3 points, 3 of them from the store" in invoke(*arguments, "--out", tmp_path / "b")
+    names = ("table.parquet", "figure.png", "claims.csv")
+    first, second = ([(tmp_path / one / "dart.fig4" / name).read_bytes() for name in names] for one in "ab")
+    assert first == second
+    table, provenance = read_table(tmp_path / "a" / "dart.fig4" / "table.parquet")
+    assert experiment("dart.fig4").check(table)["holds"].all()
+    assert provenance["points"] == 3
+    assert provenance["scale"] == "quick"
 
 
-def test_run_gives_json(tmp_path, engine):
-    content = json.loads(invoke("run", "dart.fig4", "--engine", engine, "--out", tmp_path, "--json"))
-    assert content["experiment"] == "dart.fig4"
-    assert [check["id"] for check in content["checks"]] == ["dart-f4-1", "dart-f4-2"]
-    assert all({"point", "quantity", "value", "unit"} <= set(row) for row in content["measured"])
+def test_run_takes_a_group_and_gives_json(tmp_path):
+    contents = json.loads(invoke("run", "dart", "--store", tmp_path, "--json"))
+    assert [content["experiment"] for content in contents] == [name for name in EXPERIMENTS if name.startswith("dart.")]
+    one = contents[2]
+    assert [check["id"] for check in one["checks"]] == ["dart-f4-1", "dart-f4-2"]
+    assert all({"point", "quantity", "value", "unit"} <= set(row) for row in one["measured"])
+    assert one["as_expected"]
+    assert one["effort"]["reused"] == 0
 
 
-def test_wide_tables_are_cut_to_the_terminal(tmp_path, engine, monkeypatch):
+def test_wide_tables_are_cut_to_the_terminal(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    text = invoke("run", "dart.fig3", "--engine", engine, "--out", tmp_path)
+    text = invoke("run", "dart.fig3", "--store", tmp_path)
     table = text.split("\n[")[0].splitlines()[2:]
     assert max(map(len, table)) <= 100
     assert text.count("time to back off") == sum("---" in line for line in table)
+
+
+def test_many_points_stand_in_rows():
+    tables = {f"p{number}": tidy(f"p{number}", {"rate": (number, "bps"), "n": (number, "")}) for number in range(20)}
+    lines = scalars_text(scalars(assemble(tables, {}))).splitlines()
+    assert lines[0].split() == ["rate", "n"]
+    assert lines[-1].split() == ["p19", "19", "b/s", "19"]
+
+
+def test_a_parameter_may_be_set(tmp_path):
+    text = invoke("run", "dart.fig2", "--set", "look_ahead=false", "--set", "cnp_interval_ps=40us", "--store", tmp_path)
+    assert "look_ahead=False, cnp_interval_ps=40us" in text
+    assert "0 of them from the store" in invoke("run", "dart.fig2", "--store", tmp_path)
+
+
+def test_verify_says_what_holds_and_why_not(tmp_path):
+    text = invoke("verify", "dart", "--store", tmp_path)
+    assert "[DOES NOT HOLD, as is known] dart-f5-2a (III-C)" in text
+    assert "why:      with eight flows" in text
+    assert text.endswith("claims hold; every verdict is the recorded one\n")
+    content = json.loads(invoke("verify", "dart.fig5", "--store", tmp_path, "--json"))
+    assert content["as_expected"]
+    assert {check["id"] for check in content["checks"] if not check["holds"]} == {"dart-f5-2a"}
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Let the command line know an experiment, and return it."""
+
+    def known(one):
+        monkeypatch.setitem(EXPERIMENTS, one.name, one)
+        return one
+
+    return known
+
+
+def expecting(expected):
+    """Return the experiment whose claim holds, with another expectation."""
+    one = Tiny()
+    one.claims = tuple(replace(claim, expected=expected, reason="we thought so") for claim in Tiny.claims)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("expected", "code", "words"),
+    [
+        (True, 0, "[holds] tests-1"),
+        (False, 1, "[holds, AGAINST WHAT IS RECORDED] tests-1"),
+        ({"quick": None, "paper": True}, 0, "[holds, not judged at this scale] tests-1"),
+    ],
+)
+def test_verify_fails_if_a_verdict_is_not_the_recorded_one(tmp_path, tiny, expected, code, words):
+    tiny(expecting(expected))
+    outcome = runner.invoke(app, ["verify", "tests", "--engine", "simpy", "--store", str(tmp_path)])
+    assert outcome.exit_code == code
+    assert words in outcome.stdout
+    assert ("NOT every verdict" in outcome.stdout) == bool(code)
+
+
+def test_a_failed_point_is_told_at_the_end_and_the_others_are_reported(tmp_path, tiny):
+    tiny(Troubled())
+    tiny(Tiny())
+    arguments = ["run", "tests", "--scale", "paper", "--jobs", "1", "--engine", "simpy", "--store", str(tmp_path)]
+    outcome = runner.invoke(app, arguments)
+    assert outcome.exit_code == 1
+    assert "Tests: incasts with losses" in outcome.stdout
+    assert outcome.stderr.rstrip().split("rdmacc: ")[-1].startswith("tests.troubled: 1 of 5 points failed")
+    assert len(list((tmp_path / "tests.troubled").iterdir())) == 4
+
+
+def test_an_interrupt_is_no_traceback(tmp_path, tiny, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    tiny(Tiny())
+    monkeypatch.setattr(Tiny, "measure", stop)
+    outcome = runner.invoke(app, ["run", "tests.tiny", "--engine", "simpy", "--store", str(tmp_path)])
+    assert outcome.exit_code == 130
+    assert "interrupted; what was computed is kept" in outcome.stderr
+
+
+def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):
+    error = fail(monkeypatch, capsys, "plot", "dart.fig4", "--store", tmp_path)
+    assert "2 of 3 missing" in error or "3 of 3 missing" in error
+    assert "`rdmacc run dart.fig4 --scale quick`" in error
+    invoke("run", "dart.fig4", "--store", tmp_path)
+    assert invoke("plot", "dart.fig4", "--store", tmp_path, "--out", tmp_path).startswith("Saved ")
+    assert (tmp_path / "dart.fig4.png").stat().st_size > 10_000
+
+
+def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatch):
+    one = tiny(Tiny())
+    found = sweep(one, "paper", engine="simpy", store=Store(tmp_path / "elsewhere"))
+    write_table(tmp_path / "tests.tiny.parquet", found.table, found.summary())
+    monkeypatch.setattr(base, "summary_path", lambda name: tmp_path / f"{name}.parquet")
+    invoke("plot", "tests.tiny", "--scale", "paper", "--store", tmp_path, "--out", tmp_path)
+    assert (tmp_path / "tests.tiny.png").exists()
+    pd.testing.assert_frame_equal(base.load_summary("tests.tiny"), found.table)
+    assert base.load_summary("tests.tiny", seed=1) is None
+    assert base.load_summary("tests.other") is None
 
 
 def test_bench_prints_a_table_or_json(monkeypatch):
@@ -110,7 +229,10 @@ def test_bench_prints_a_table_or_json(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "dart.fig99"), "experiment = 'dart.fig99': one of dart.fig2"),
+        (("run", "dart.fig99"), "experiment = 'dart.fig99': one of dart, "),
+        (("verify", "dar"), "experiment = 'dar': one of dart, "),
+        (("run", "dart.fig2", "--set", "alpha"), "--set = 'alpha': a parameter and its value"),
+        (("run", "dart.fig2", "--set", "gamma=3"), "parameter = 'gamma': one of ack_bytes"),
         (("schemes", "tcp"), "scheme = 'tcp': one of line-rate"),
         (("bench", "--only", "z"), "--only = 'z': one of a, b, c"),
     ],

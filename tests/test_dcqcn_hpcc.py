@@ -15,7 +15,7 @@ import rdmacc
 from rdmacc import probes
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.records import NEVER
-from rdmacc.state import QueuePair
+from rdmacc.state import UNLIMITED, QueuePair
 from rdmacc.units import ns, us
 from tests.support import WIRE, check_finished, packet_with, samples, transmission
 
@@ -57,7 +57,7 @@ def test_the_first_notification_starts_the_timers_and_cuts_later():
     """The rate is cut by the decrease check, one period and 1 ns after."""
     params, _, sender = make()
     notify(params, sender, us(10))
-    assert sender.rate_bps == LINE
+    assert sender.current_bps == LINE
     assert (sender.alpha, sender.alpha_flag, sender.decrease_flag) == (1.0, 0, 1)
     assert (sender.alpha_timer_ps, sender.decrease_timer_ps) == (us(11), us(14) + ns(1))
     assert sender.increase_timer_ps == NEVER
@@ -80,11 +80,11 @@ def test_alpha_follows_its_flag():
 def test_consecutive_cuts_keep_the_target():
     """Without clamp_target the target remembers the rate before the burst; with it each cut lowers it."""
     for clamp, target in ((False, LINE), (True, LINE / 2)):
-        params, _, sender = make(clamp_target=clamp)
+        params, qp, sender = make(clamp_target=clamp)
         for now in (4, 8):
             notify(params, sender, us(now - 1))
-            DcqcnHpcc.on_decrease_timer(params, sender, us(now))
-        assert sender.rate_bps == LINE / 4
+            DcqcnHpcc.on_decrease_timer(params, qp, sender, us(now))
+        assert sender.current_bps == LINE / 4
         assert sender.target_bps == target
         assert sender.increase_timer_ps == us(8) + us(300)
 
@@ -92,21 +92,21 @@ def test_consecutive_cuts_keep_the_target():
 def test_a_cut_after_an_increase_lowers_the_target():
     params, qp, sender = make()
     notify(params, sender, 0)
-    DcqcnHpcc.on_decrease_timer(params, sender, us(4))
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
     DcqcnHpcc.on_increase_timer(params, qp, sender, us(304))
-    assert (sender.rate_bps, sender.stage) == (0.75 * LINE, 1)
+    assert (sender.current_bps, sender.stage) == (0.75 * LINE, 1)
     notify(params, sender, us(305))
-    DcqcnHpcc.on_decrease_timer(params, sender, us(308))
-    assert (sender.target_bps, sender.rate_bps, sender.stage) == (0.75 * LINE, 0.375 * LINE, 0)
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(308))
+    assert (sender.target_bps, sender.current_bps, sender.stage) == (0.75 * LINE, 0.375 * LINE, 0)
 
 
 def test_no_notification_no_cut():
-    params, _, sender = make()
+    params, qp, sender = make()
     notify(params, sender, 0)
-    DcqcnHpcc.on_decrease_timer(params, sender, us(4))
-    rate, increase = sender.rate_bps, sender.increase_timer_ps
-    DcqcnHpcc.on_decrease_timer(params, sender, us(8))
-    assert (sender.rate_bps, sender.increase_timer_ps) == (rate, increase)
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
+    rate, increase = sender.current_bps, sender.increase_timer_ps
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(8))
+    assert (sender.current_bps, sender.increase_timer_ps) == (rate, increase)
     assert sender.decrease_timer_ps == us(12)
 
 
@@ -114,7 +114,7 @@ def test_no_notification_no_cut():
 def test_the_three_stages(steps):
     """F events of recovery, one additive, then hyper without a multiplier; 5 and 50 Mb/s for every 25 Gb/s."""
     params, qp, sender = make(fast_recovery_steps=steps)
-    sender.rate_bps = sender.target_bps = 10e9
+    sender.current_bps = sender.target_bps = 10e9
     targets = []
     for i in range(steps + 4):
         DcqcnHpcc.on_increase_timer(params, qp, sender, us(300) * i)
@@ -127,31 +127,31 @@ def test_rates_stay_within_their_bounds():
     for i in range(40):
         notify(params, sender, i)
         sender.alpha = 1.0
-        DcqcnHpcc.on_decrease_timer(params, sender, i)
-    assert sender.rate_bps == params.min_rate_bps == 1e9
+        DcqcnHpcc.on_decrease_timer(params, qp, sender, i)
+    assert sender.current_bps == params.min_rate_bps == 1e9
     for i in range(5000):
         DcqcnHpcc.on_increase_timer(params, qp, sender, i)
     assert sender.target_bps == LINE
-    assert sender.rate_bps == pytest.approx(LINE)
+    assert sender.current_bps == pytest.approx(LINE)
 
 
 @given(st.lists(st.sampled_from(["bit", "no bit", "alpha", "decrease", "increase"]), max_size=80))
 def test_invariants_of_any_sequence(events):
     params, qp, sender = make(25e9)
     for now, event in enumerate(events):
-        before = sender.rate_bps
+        before = sender.current_bps
         if event in ("bit", "no bit"):
             notify(params, sender, now, bit=int(event == "bit"))
-            assert sender.rate_bps == before
+            assert sender.current_bps == before
         elif sender.is_notified:
             {
                 "alpha": lambda: DcqcnHpcc.on_alpha_timer(params, sender, now),
-                "decrease": lambda: DcqcnHpcc.on_decrease_timer(params, sender, now),
+                "decrease": lambda: DcqcnHpcc.on_decrease_timer(params, qp, sender, now),
                 "increase": lambda: DcqcnHpcc.on_increase_timer(params, qp, sender, now),
             }[event]()
         if event != "decrease":
-            assert sender.rate_bps >= before or event != "increase"
-        assert params.min_rate_bps <= sender.rate_bps <= sender.target_bps <= 25e9
+            assert sender.current_bps >= before or event != "increase"
+        assert params.min_rate_bps <= sender.current_bps <= sender.target_bps <= 25e9
         assert 0.0 < sender.alpha <= 1.0
         assert (sender.decrease_timer_ps < NEVER) == bool(sender.is_notified)
 
@@ -165,7 +165,7 @@ def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "2MB")
     watch = [
         probes.field("flow", 1, "DcqcnHpcc.is_notified"),
-        probes.rate(1),
+        probes.field("flow", 1, "DcqcnHpcc.current_bps"),
         probes.field("flow", 1, "DcqcnHpcc.alpha"),
     ]
     graph = rdmacc.star(3, rate="25Gbps")
@@ -173,7 +173,7 @@ def test_no_cnp_packets_and_the_first_cut_on_time(engine):
     assert result.counters.cnps == 0
     assert result.counters.marked_arrivals > 0
     notified = next(at for at, value in samples(result, "DcqcnHpcc.is_notified 1") if value == 1)
-    cut_at, rate = next((at, value) for at, value in samples(result, "rate 1") if value < 25e9)
+    cut_at, rate = next((at, value) for at, value in samples(result, "DcqcnHpcc.current_bps 1") if value < 25e9)
     assert cut_at == notified + us(4) + ns(1)
     alpha = [value for at, value in samples(result, "DcqcnHpcc.alpha 1") if at <= cut_at][-1]
     assert rate == 25e9 * (1 - alpha / 2)
@@ -196,3 +196,26 @@ def test_sixteen_to_one_shares_the_link(engine):
     busy = 16 * 250 * transmission(WIRE, 25e9)
     assert result.flows["fct_ps"].max() < 1.3 * busy
     assert result.counters.pfc_violations == 0
+
+
+def test_a_window_in_proportion_to_the_rate():
+    """HAS_WIN and VAR_WIN: the base RTT's worth at the current rate; without them none."""
+    params, qp, sender = make(has_window=True, base_rtt_ps="4160ns")
+    assert sender.window_bytes == 52_000
+    notify(params, sender, 0)
+    DcqcnHpcc.on_decrease_timer(params, qp, sender, us(4))
+    assert sender.window_bytes == 26_000
+    assert make()[2].window_bytes == UNLIMITED
+
+
+def test_a_new_rate_holds_from_the_next_packet(engine):
+    """The packet after a cut leaves at the old rate's time; the gap behind it is twice as long."""
+    scheme = rdmacc.preset("hpcc-ns3")["dcqcn"].replace(kmin_bytes=WIRE, kmax_bytes=WIRE)
+    work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
+    watch = [probes.field("flow", 0, "highest_psn"), probes.field("flow", 0, "DcqcnHpcc.current_bps")]
+    result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, until="20us", probes=watch)
+    cut_at = next(at for at, rate in samples(result, "DcqcnHpcc.current_bps 0") if rate < 100e9)
+    after = [at for at, _ in samples(result, "highest_psn 0") if at > cut_at]
+    alpha = (1 - 1 / 256) ** 4 + 1 / 256 * sum((1 - 1 / 256) ** n for n in range(3))
+    assert after[0] - cut_at < transmission(WIRE, 100e9)
+    assert after[1] - after[0] == pytest.approx(transmission(WIRE, 100e9) / (1 - alpha / 2), rel=0.01)

@@ -11,7 +11,6 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, SCALES, Claim, Experiment, Point, Verdict, select
-from rdmacc.experiments.base import checked_points
 from rdmacc.scenario import Scenario
 from rdmacc.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
 
@@ -75,7 +74,7 @@ def test_two_points_of_one_name_are_an_error():
             return super().points() * 2
 
     with pytest.raises(ConfigError, match="'model': names that differ"):
-        checked_points(Twice(), "quick", 0)
+        Twice().checked_points()
 
 
 def test_rows_of_another_point_and_wrong_tables_are_errors():
@@ -143,4 +142,4 @@ def test_every_experiment_is_complete(one):
     ids = [claim.id for claim in one.claims]
     assert len(set(ids)) == len(ids)
     for scale in SCALES:
-        assert checked_points(one, scale, 0)
+        assert one.checked_points(scale)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rdmacc.presets.base import Preset, define
 from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.pri_q import PriQ
 from rdmacc.scheme import Scheme
 from rdmacc.switch.red import EcnStep
 
@@ -33,5 +34,21 @@ _DCQCN = {
 }
 
 DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add("pri-q", lambda: Scheme(control=(PriQ(), Dcqcn()), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add(
+    "timely",
+    "timely",
+    {
+        "t_low_ps": ("50us", "VI-A"),
+        "t_high_ps": ("500us", "VI-A"),
+        "additive_bps": ("1Mbps", "VI-A, called alpha there"),
+        "beta": (0.8, "VI-A"),
+        "hyper_after": (5, "VI-A has hyper increase on; the count is TIMELY's"),
+        "segment_bytes": ("1460B", "VI-A"),
+        "has_window": (True, "VI-A: the rate as a window"),
+        "once_per_rtt": (True, "assumed: with segments of one packet each ACK would move the rate"),
+        "payload_bytes": ("1460B", "VI-A: segments"),
+    },
+)
 DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
 DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)

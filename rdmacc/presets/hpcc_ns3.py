@@ -1,13 +1,41 @@
 """The HPCC simulator (on ns-3), as its `run.py` configures it: what HPCC, RCC and ConWeave compare with.
 
-The buffer of a switch is a matter of the network: 32 MiB at 100 Gb/s, 16 MiB for each 50 Gb/s of the hosts' links.
+What depends on the network is computed from it: the buffer of a switch (BUFFER_SIZE: 32 MiB at 100 Gb/s, 16 MiB for
+each 50 Gb/s of the hosts' links), and the base RTT and window of all queue pairs, which `base_rtt_ps` gives (GLOBAL_T).
+Here a scheme without a base RTT or window set takes each queue pair's own.
 """
 
 from __future__ import annotations
 
-from rdmacc.presets.base import Preset, define
+from itertools import pairwise
+from typing import Any
 
-__all__ = ["HPCC_NS3"]
+import networkx as nx
+
+from rdmacc import topology
+from rdmacc.presets.base import Preset, define
+from rdmacc.state import DATA_CLASS
+
+__all__ = ["HPCC_NS3", "base_rtt_ps"]
+
+
+def base_rtt_ps(graph: nx.Graph[Any], payload_bytes: int = 1000) -> int:
+    """Return the base RTT that the simulator gives all queue pairs: the largest over pairs of hosts.
+
+    The links' delays there and back, and the times of a packet's payload on the links of one way; headers and ACKs
+    take none (third.cc). All links between two hosts on their shortest path count.
+    """
+    nodes = topology.hosts(graph)
+    most = 0
+    for src in nodes:
+        for path in nx.single_source_shortest_path(graph, src).values():
+            if path[-1] in nodes:
+                links = [graph.edges[link] for link in pairwise(path)]
+                delays = sum(int(link["delay_ps"]) for link in links)
+                sending = sum(int(payload_bytes * 8e12 / link["rate_bps"]) for link in links)
+                most = max(most, 2 * delays + sending)
+    return most
+
 
 HPCC_NS3 = define(
     Preset(
@@ -46,6 +74,47 @@ _DCQCN = {
     "kmax_bytes": ("400kB", "KMAX_MAP: 400 kB at 25 Gb/s, scaled by the link"),
     "pmax": (0.2, "PMAX_MAP"),
 }
+_WINDOW = {
+    "has_window": (True, "HAS_WIN and VAR_WIN of *_vwin"),
+    "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO of *_vwin"),
+}
 
 HPCC_NS3.add("dcqcn", "dcqcn-hpcc", _DCQCN | _TIMERS)
 HPCC_NS3.add("dcqcn-paper", "dcqcn-hpcc", _DCQCN | _PAPER_TIMERS)
+HPCC_NS3.add("dcqcn-vwin", "dcqcn-hpcc", _DCQCN | _TIMERS | _WINDOW)
+HPCC_NS3.add("dcqcn-paper-vwin", "dcqcn-hpcc", _DCQCN | _PAPER_TIMERS | _WINDOW)
+
+_TIMELY = {
+    "t_low_ps": ("50us", "rdma-hw.cc, class default"),
+    "t_high_ps": ("500us", "rdma-hw.cc, class default"),
+    "min_rtt_ps": ("20us", "rdma-hw.cc, class default"),
+    "ewma": (0.875, "rdma-hw.cc, class default"),
+    "beta": (0.8, "rdma-hw.cc, class default"),
+    "additive_bps": ("10Mbps", "RATE_AI: 10 Mb/s at 10 Gb/s, scaled by the link"),
+    "hyper_bps": ("50Mbps", "RATE_HAI: 50 Mb/s at 10 Gb/s, scaled by the link"),
+    "min_rate_bps": ("1Gbps", "MIN_RATE"),
+    "timestamp_bytes": ("8B", "int-header.h, mode TS"),
+}
+
+HPCC_NS3.add("timely", "timely-hpcc", _TIMELY)
+HPCC_NS3.add("timely-vwin", "timely-hpcc", _TIMELY | {"has_window": (True, "HAS_WIN and VAR_WIN of timely_vwin")})
+
+
+def _int_multi(line_bps: float) -> int:
+    return max(1, round(line_bps / 25e9))
+
+
+_HPCC = {
+    "eta": (0.95, "U_TARGET"),
+    "additive_bps": ("10Mbps", "RATE_AI: 10 Mb/s at 25 Gb/s, scaled by the link"),
+    "reference_bps": ("25Gbps", "RATE_AI: 10 Mb/s at 25 Gb/s, scaled by the link"),
+    "min_rate_bps": ("1Gbps", "MIN_RATE"),
+    "fast_reaction": (True, "FAST_REACT"),
+    "unit_multiple": (_int_multi, "INT_MULTI: line rate over 25 Gb/s"),
+    "overhead_bytes": ("42B", "int-header.h, mode NORMAL"),
+    "ack_bytes": ("88B", "rdma-hw.cc: 14 of link, 20 of IP, 12 of its own, 42 of records"),
+    "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO"),
+}
+
+HPCC_NS3.add("hpcc", "hpcc", _HPCC | {"max_stage": (0, "MI_THRESH")})
+HPCC_NS3.add("hpcc-mi5", "hpcc", _HPCC | {"max_stage": (5, "MI_THRESH with --mi 5, as in the paper")})

@@ -21,3 +21,18 @@ RCC_2021.add(
         "pmax": (0.2, "assumed: the HPCC simulator's"),
     },
 )
+RCC_2021.add(
+    "hpcc",
+    "hpcc",
+    {
+        "eta": (0.95, "V-A"),
+        "max_stage": (5, "V-A"),
+        "base_rtt_ps": ("12us", "V-A"),
+        "min_rate_bps": (1000 * 8 / 12e-6, "assumed: a window of one packet, which gives the queue of figure 7"),
+    },
+)
+RCC_2021.add(
+    "timely",
+    "timely",
+    {"additive_bps": ("10Mbps", "V-A: as in the paper"), "beta": (0.8, "V-A: as in the paper")},
+)

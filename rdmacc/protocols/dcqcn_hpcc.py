@@ -1,7 +1,8 @@
 """DCQCN as the HPCC simulator (and RCC's, ConWeave's and others' baselines) has it.
 
 Source: the HPCC simulator's rdma-hw.cc and run.py. It differs from the paper: the notification is a bit in every ACK
-or NAK, three periodic timers run independently, there is no byte counter and no multiplier in hyper increase.
+or NAK, three periodic timers run independently, there is no byte counter and no multiplier in hyper increase. A new
+rate holds from the next packet on: the time of that packet is set when the one before it is sent.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
-from rdmacc.records import Byte, Deadline, Float, Int32, Record
+from rdmacc.protocols.window import window_at
+from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 __all__ = ["DcqcnHpcc"]
 
@@ -39,11 +41,19 @@ class DcqcnHpcc(Component):
     )
     min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
+    has_window: bool = param(
+        False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
+    )
+    base_rtt_ps: int = param(
+        "0s", "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+    )
 
     class Sender(Record):
         """Reaction point."""
 
-        rate_bps = Float(doc="current rate")
+        rate_bps = Float(doc="pacing of the packet sent last")
+        window_bytes = Int()
+        current_bps = Float(doc="current rate")
         target_bps = Float(doc="target rate")
         alpha = Float(1.0)
         additive_bps = Float()
@@ -68,6 +78,11 @@ class DcqcnHpcc(Component):
         sender.hyper_bps = params.hyper_bps * scale
         sender.rate_bps = qp.line_bps
         sender.target_bps = qp.line_bps
+        set_rate(params, qp, sender, qp.line_bps)
+
+    @staticmethod
+    def on_send(sender):
+        sender.rate_bps = sender.current_bps
 
     @staticmethod
     def on_data(packet, reply):
@@ -94,13 +109,14 @@ class DcqcnHpcc(Component):
         sender.alpha_timer_ps = now + params.alpha_period_ps
 
     @staticmethod
-    def on_decrease_timer(params, sender, now):
+    def on_decrease_timer(params, qp, sender, now):
         sender.decrease_timer_ps = now + params.decrease_period_ps
         if sender.decrease_flag:
             sender.decrease_flag = 0
             if params.clamp_target or sender.stage > 0:
-                sender.target_bps = sender.rate_bps
-            sender.rate_bps = max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0))
+                sender.target_bps = sender.current_bps
+            reduced = sender.current_bps * (1.0 - sender.alpha / 2.0)
+            set_rate(params, qp, sender, max(params.min_rate_bps, reduced))
             sender.stage = 0
             sender.increase_timer_ps = now + params.increase_period_ps
 
@@ -110,6 +126,12 @@ class DcqcnHpcc(Component):
             sender.target_bps = min(sender.target_bps + sender.additive_bps, qp.line_bps)
         elif sender.stage > params.fast_recovery_steps:
             sender.target_bps = min(sender.target_bps + sender.hyper_bps, qp.line_bps)
-        sender.rate_bps = (sender.target_bps + sender.rate_bps) / 2.0
+        set_rate(params, qp, sender, (sender.target_bps + sender.current_bps) / 2.0)
         sender.stage += 1
         sender.increase_timer_ps = now + params.increase_period_ps
+
+
+def set_rate(params, qp, sender, rate_bps):
+    """Set the rate of the packets to come, and the window."""
+    sender.current_bps = rate_bps
+    sender.window_bytes = window_at(params, qp, rate_bps)

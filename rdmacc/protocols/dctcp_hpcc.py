@@ -61,7 +61,7 @@ class DctcpHpcc(Component):
 
     @staticmethod
     def on_open(params, qp, sender):
-        sender.rtt_ps = params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
+        sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
         set_rate(sender, qp.line_bps)
 
     @staticmethod

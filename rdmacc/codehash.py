@@ -1,0 +1,225 @@
+"""A hash of the code that a point's rows come from, so that what is stored is never older than its code.
+
+What counts is what can change a result, and nothing else: of `rdmacc` the modules that a simulation imports, those of
+the scheme's own components, and of the experiment's module what its class reaches by name without `plot`, `claims` and
+captions. Comments and docstrings do not count, nor does a protocol that the point does not run.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import rdmacc
+from rdmacc.errors import ConfigError
+
+__all__ = ["code_hash", "git_commit", "versions"]
+
+_ROOT = "rdmacc"
+_SIMULATION = ("rdmacc.simulation", "rdmacc.scenario", "rdmacc.tidy", "rdmacc.engine.compiled.engine")
+_NO_RESULT = (
+    "rdmacc", "rdmacc.experiments", "rdmacc.experiments.base", "rdmacc.ladder", "rdmacc.pcapng", "rdmacc.plotting",
+    "rdmacc.presets", "rdmacc.tables", "rdmacc.topology.drawing",
+)  # fmt: skip
+"""Modules that show or judge results, or only name things: a scheme's parameters are data of the point."""
+_NOT_MEASURED = ("plot", "claims", "title", "description", "name")
+"""Of an experiment's class."""
+
+
+@cache
+def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) -> str:
+    """Return the hash of the code that computes a point.
+
+    Parameters
+    ----------
+    experiment : type
+        The experiment's class.
+    components : frozenset of types, or None
+        What the scheme is composed of. None if that is not known: all of `rdmacc` counts then.
+
+    Raises
+    ------
+    ConfigError
+        If the experiment's class has no source file.
+    """
+    roots = _package_modules() if components is None else {_module(part) for part in components}
+    parts: dict[str, str] = {}
+    for kind in experiment.__mro__:
+        if _module(kind) in (*sys.stdlib_module_names, *_NO_RESULT):
+            continue
+        source, imported = _reached(kind)
+        parts[f"{_module(kind)}:{kind.__qualname__}"] = source
+        roots = roots | imported
+    for name in sorted(_closure([*_SIMULATION, *sorted(roots)])):
+        parts[name] = _digest(_tree(name))
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(parts.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _module(kind: type[Any]) -> str:
+    """Return the module of a class; a script has another name in the processes that it starts."""
+    return "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
+
+
+def _package_modules() -> set[str]:
+    root = Path(rdmacc.__file__).parent
+    names = (".".join((_ROOT, *path.relative_to(root).with_suffix("").parts)) for path in root.rglob("*.py"))
+    return {name.removesuffix(".__init__") for name in names}
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """Return a module's source file; None if there is no such module, or it has none."""
+    file = getattr(sys.modules.get(module), "__file__", None)  # a script has a file, and no spec
+    if file is None:
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            return None
+        file = spec.origin if spec is not None else None
+    return Path(file) if file and file.endswith(".py") else None
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    """Return a module's syntax tree, without docstrings."""
+    file = _file(module)
+    if file is None:
+        raise ConfigError("experiment", module, "a class of a module with a source file, so that its code can be known")
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [item for item in body if not _is_text(item)]  # type: ignore[attr-defined]
+    return tree
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _digest(*trees: ast.AST) -> str:
+    return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()
+
+
+def _imports(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str]]:
+    """Yield (bound name, module of this package or of `module`'s own) for each import among the nodes."""
+    own = {_ROOT, module.partition(".")[0]}
+    is_package = (_file(module) or Path()).name == "__init__.py"
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found = [(alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:
+                above = module.split(".")[: None if is_package and node.level == 1 else int(is_package) - node.level]
+                source = ".".join([*above, source] if source else above)
+            inside = [(alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names]
+            found = [(bound, name if _is_own(name, own) and _file(name) else source) for bound, name in inside]
+        else:
+            continue
+        yield from ((bound, name) for bound, name in found if _is_own(name, own))
+
+
+def _is_own(name: str, own: set[str]) -> bool:
+    return name.partition(".")[0] in own
+
+
+def _closure(roots: Iterable[str]) -> set[str]:
+    """Return the modules that these import, themselves included."""
+    seen: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name in _NO_RESULT or _file(name) is None:
+            continue
+        seen.add(name)
+        waiting += [module for _, module in _imports(ast.walk(_tree(name)), name)]
+    return seen
+
+
+def _reached(kind: type[Any]) -> tuple[str, set[str]]:
+    """Return the digest of what a class reaches in its module, and the modules that this imports."""
+    module = _module(kind)
+    tree = _tree(module)
+    defined: dict[str, list[ast.stmt]] = {}
+    for node in tree.body:
+        for name in _bound(node):
+            defined.setdefault(name, []).append(node)
+    top = kind.__qualname__.partition(".")[0]
+    waiting, used, nodes = [top], set(), []
+    while waiting:
+        name = waiting.pop()
+        if name in used:
+            continue
+        used.add(name)
+        for node in defined.get(name, ()):
+            measured = _measured(node)
+            nodes.append(measured)
+            waiting += [part.id for part in ast.walk(measured) if isinstance(part, ast.Name)]
+    # In the order of the source, each once: a statement may bind several names.
+    ordered = list(dict.fromkeys(sorted(nodes, key=lambda node: node.lineno)))
+    statements = [node for node in ordered if not isinstance(node, ast.Import | ast.ImportFrom)]
+    bound = {one: name for one, name in _imports(ast.walk(tree), module) if one in used}
+    local = _imports((part for node in statements for part in ast.walk(node)), module)
+    return _digest(*statements), {*bound.values(), *(name for _, name in local)}
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    """Return the names that a statement of a module binds."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+
+
+def _measured(node: ast.stmt) -> ast.stmt:
+    """Return a class without what only shows or judges its table; anything else as it is."""
+    if not isinstance(node, ast.ClassDef):
+        return node
+    kept = [item for item in node.body if not set(_bound(item)) & set(_NOT_MEASURED)]
+    trimmed = ast.ClassDef(
+        name=node.name, bases=node.bases, keywords=node.keywords, body=kept, decorator_list=node.decorator_list
+    )
+    return ast.copy_location(trimmed, node)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions on which numbers may depend."""
+    packages = ("numba", "numpy", "pandas", "scipy")
+    return {"python": ".".join(map(str, sys.version_info[:2]))} | {name: metadata.version(name) for name in packages}
+
+
+@cache
+def git_commit() -> str:
+    """Return the commit that the package's files are checked out from, with a plus if they differ; else ""."""
+    root = Path(rdmacc.__file__).resolve().parent.parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
+        return done.stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != root:
+            return ""
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""

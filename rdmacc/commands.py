@@ -1,0 +1,248 @@
+"""The commands about experiments, ``list``, ``run``, ``plot`` and ``verify``, and the options that commands share.
+
+Each command imports what it needs, so that ``rdmacc --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdmacc.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rdmacc.experiments import Experiment
+    from rdmacc.sweep import Sweep
+
+__all__ = ["Engine", "EngineOption", "JsonOption", "SeedOption", "list_experiments", "plot", "run", "verify"]
+
+_FAILED, _INTERRUPTED = 1, 130
+"""Exit codes; 2 is for a wrong input."""
+
+
+class Engine(StrEnum):
+    """Engines to simulate with."""
+
+    auto = "auto"
+    compiled = "compiled"
+    simpy = "simpy"
+
+
+class Scale(StrEnum):
+    """Scales of an experiment."""
+
+    quick = "quick"
+    paper = "paper"
+
+
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all randomness.")]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="Engine to simulate with.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+_NameArgument = Annotated[str, typer.Argument(help="Experiment, such as dart.fig3, or a group: dart.")]
+_ScaleOption = Annotated[Scale, typer.Option("--scale", help="Seconds, or the paper's own.")]
+_JobsOption = Annotated[
+    int | None, typer.Option("--jobs", min=1, help="Processes; default: 1 at quick scale, else one a processor.")
+]
+_SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a scheme's parameter; may be repeated.")
+]
+_StoreOption = Annotated[
+    Path | None, typer.Option("--store", help="Folder of computed points; default: RDMACC_STORE_DIR, or the user's.")
+]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Which points a command wants, of which experiments."""
+
+    scale: str
+    seed: int
+    changes: dict[str, Any]
+    store: Path | None
+
+    def common(self) -> dict[str, Any]:
+        from rdmacc.store import Store
+
+        return {"scale": self.scale, "seed": self.seed, "changes": self.changes, "store": Store(self.store)}
+
+
+def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
+    """Return parameters by name: numbers and true or false as such, the rest, such as 55us, as text."""
+    changes: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise ConfigError("--set", pair, "a parameter and its value, such as alpha_period_ps=55us")
+        try:
+            changes[name] = json.loads(value)
+        except json.JSONDecodeError:
+            changes[name] = value
+    return changes
+
+
+def list_experiments() -> None:
+    """List the experiments: figures and tables of the papers."""
+    from rdmacc.experiments import EXPERIMENTS
+    from rdmacc.tables import text_table
+
+    rows = [(name, one.description, str(len(one.claims))) for name, one in EXPERIMENTS.items()]
+    typer.echo(text_table(["experiment", "what it shows", "claims"], rows, "<<>"))
+
+
+def run(
+    name: _NameArgument,
+    scale: _ScaleOption = Scale.quick,
+    seed: SeedOption = 0,
+    jobs: _JobsOption = None,
+    changed: _SetOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder: keep table.parquet, figure.png and claims.csv of each.", file_okay=False),
+    ] = None,
+    store: _StoreOption = None,
+    as_json: JsonOption = False,
+    engine: EngineOption = Engine.auto,
+) -> None:
+    """Run experiments: print what was measured and which claims hold. Points that are stored are not run again."""
+    request = _Request(scale.value, seed, _changes(changed), store)
+    contents = []
+    for one, found in _swept(name, request, jobs, engine.value):
+        table = found.table
+        checks = one.check(table, scale.value)
+        saved = _save(one, found, table, checks, out / one.name) if out is not None else []
+        if as_json:
+            contents.append(_content(one, found, table, checks))
+        else:
+            typer.echo(_text(one, found, table, checks, saved))
+    if as_json:
+        typer.echo(json.dumps(contents, indent=2))
+
+
+def verify(
+    name: _NameArgument,
+    scale: _ScaleOption = Scale.quick,
+    seed: SeedOption = 0,
+    jobs: _JobsOption = None,
+    changed: _SetOption = None,
+    store: _StoreOption = None,
+    as_json: JsonOption = False,
+    engine: EngineOption = Engine.auto,
+) -> None:
+    """Judge what the papers claim: exit code 0 if every verdict is the one that is recorded, with its reason."""
+    import pandas as pd
+
+    from rdmacc import report
+
+    request = _Request(scale.value, seed, _changes(changed), store)
+    every = []
+    for one, found in _swept(name, request, jobs, engine.value):
+        checks = one.check(found.table, scale.value)
+        every.append(checks.assign(experiment=one.name))
+        if not as_json and len(checks):
+            typer.echo(f"{one.description}\n\n{report.checks_text(checks)}\n")
+    checks = pd.concat(every, ignore_index=True)
+    good = report.as_expected(checks)
+    if as_json:
+        content = {"scale": scale.value, "seed": seed, "as_expected": good, "checks": report.records(checks)}
+        typer.echo(json.dumps(content, indent=2))
+    else:
+        held = int(checks["holds"].sum())
+        verdict = "every verdict is the recorded one" if good else "NOT every verdict is the recorded one"
+        typer.echo(f"{name}, {scale.value} scale, seed {seed}: {held} of {len(checks)} claims hold; {verdict}")
+    if not good:
+        raise typer.Exit(_FAILED)
+
+
+def plot(
+    name: _NameArgument,
+    scale: _ScaleOption = Scale.quick,
+    seed: SeedOption = 0,
+    changed: _SetOption = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.", file_okay=False)] = Path(),
+    store: _StoreOption = None,
+) -> None:
+    """Draw figures of what is stored, or of the results that rdmacc comes with; compute nothing."""
+    from rdmacc import plotting
+    from rdmacc.experiments import load_summary, select
+    from rdmacc.sweep import stored
+
+    request = _Request(scale.value, seed, _changes(changed), store)
+    for one in select(name):
+        found = stored(one, **request.common())
+        table = None if found.missing else found.table
+        if table is None and not request.changes:
+            table = load_summary(one.name, scale.value, seed)
+        if table is None:
+            allowed = f"stored before: `rdmacc run {one.name} --scale {scale.value}` computes what is missing"
+            raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
+        typer.echo(f"Saved {plotting.save(one.plot(table), out / f'{one.name}.png')}")
+
+
+def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Iterable[tuple[Experiment, Sweep]]:
+    """Yield each experiment and its sweep; those with failures are reported at the end."""
+    from rdmacc.experiments import select
+    from rdmacc.sweep import SweepError, sweep
+
+    failed = []
+    for one in select(name):
+        try:
+            found = sweep(one, engine=engine, jobs=jobs, progress=True, **request.common())
+        except KeyboardInterrupt:
+            typer.echo("rdmacc: interrupted; what was computed is kept, the same command goes on from there", err=True)
+            raise typer.Exit(_INTERRUPTED) from None
+        if found.missing:
+            failed.append(SweepError(one.name, found.failures, len(found.points)))
+        else:
+            yield one, found
+    for error in failed:
+        typer.echo(f"rdmacc: {error}", err=True)
+    if failed:
+        raise typer.Exit(_FAILED)
+
+
+def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, folder: Path) -> list[Path]:
+    from rdmacc import plotting
+    from rdmacc.store import write_atomically, write_table
+
+    paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
+    write_table(paths[0], table, found.summary())
+    plotting.save(one.plot(table), paths[1])
+    write_atomically(paths[2], lambda draft: checks.to_csv(draft, index=False))
+    return paths
+
+
+def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, saved: list[Path]) -> str:
+    from rdmacc import report
+    from rdmacc.tidy import scalars
+
+    summary = found.summary()
+    changes = "".join(f", {name}={value}" for name, value in found.changes.items())
+    parts = [
+        f"{one.description} ({found.scale} scale, seed {found.seed}{changes})",
+        report.scalars_text(scalars(table)),
+        report.checks_text(checks) if len(checks) else "",
+        report.effort_text(found.reused, len(found.points), found.effort(), summary["packet_hops"]),
+        "\n".join(f"Saved {path}" for path in saved),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _content(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
+    from rdmacc import report
+    from rdmacc.tidy import scalars
+
+    return {
+        **found.summary(),
+        "effort": found.effort() | {"reused": found.reused},
+        "measured": report.records(scalars(table)),
+        "checks": report.records(checks),
+        "as_expected": report.as_expected(checks),
+    }

@@ -1,0 +1,182 @@
+"""What a point is, as plain data, and the key under which its rows are stored: a hash of that and of its code."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.codehash import code_hash, versions
+from rdmacc.errors import ConfigError
+from rdmacc.records import NEVER
+from rdmacc.scenario import Scenario
+from rdmacc.scheme import as_scheme
+from rdmacc.topology import Graph
+from rdmacc.units import time_ps
+
+__all__ = ["Fingerprints", "PointLike", "identify", "key_of"]
+
+
+class PointLike(Protocol):
+    """What identifies a point: see `rdmacc.experiments.Point`."""
+
+    @property
+    def name(self) -> str:
+        """Unique in its experiment."""
+        ...
+
+    @property
+    def scenario(self) -> Scenario | None:
+        """What is simulated."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """What distinguishes it."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """How long it takes, beside others."""
+        ...
+
+
+class Fingerprints:
+    """Describes points. Points often share a network or a workload: each is built and hashed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, dict[str, Any]] = {}
+
+    def describe(self, point: PointLike) -> dict[str, Any]:
+        """Return everything that a point's rows depend on but the code, as data that JSON can hold.
+
+        Networks and workloads are described by their size and by a hash of what is in them.
+
+        Raises
+        ------
+        ConfigError
+            If a part is neither plain data nor a component, a probe, a fault, a frame or an array.
+        """
+        described = {"point": point.name, "labels": _plain(point.labels, f"labels of {point.name}")}
+        one = point.scenario
+        if one is None:
+            return described
+        scenario = {
+            "topology": self._built(one.topology, _network),
+            "workload": self._built(one.workload, _messages),
+            "scheme": _plain(as_scheme(one.scheme), "scheme"),
+            "seed": one.seed,
+            "until_ps": NEVER if one.until is None else time_ps(one.until, field="until"),
+            "probes": _plain(list(one.probes), "probes"),
+            "faults": _plain(list(one.faults), "faults"),
+            "trace": one.trace,
+        }
+        return described | {"scenario": scenario}
+
+    def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
+        """Return what computes the point: a hash of its code, and the versions that numbers depend on."""
+        parts: frozenset[type[Any]] | None = None
+        if point.scenario is not None:
+            scheme = as_scheme(point.scenario.scheme)
+            parts = frozenset(type(part) for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme))
+        kind: Any = type(experiment)
+        return {"hash": code_hash(kind, parts), "versions": versions()}
+
+    def _built(self, value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        if not callable(value):
+            return describe(value)
+        try:
+            call = pickle.dumps(value)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            allowed = f"a call that can be sent to another process, such as a functools.partial ({error})"
+            raise ConfigError("topology or workload", value, allowed) from None
+        if call not in self._known:
+            self._known[call] = describe(value())
+        return self._known[call]
+
+
+def identify(experiment: Any, points: Iterable[PointLike]) -> dict[str, dict[str, Any]]:
+    """Return, by point name, what a stored file says that it is: names, key, description and code.
+
+    Raises
+    ------
+    ConfigError
+        If a point is not plain data (see `Fingerprints.describe`), or the experiment's code cannot be found.
+    """
+    prints = Fingerprints()
+    found = {}
+    for point in points:
+        described, code = prints.describe(point), prints.code(experiment, point)
+        found[point.name] = {
+            "experiment": experiment.name,
+            "point": point.name,
+            "key": key_of(experiment.name, described, code),
+            "describes": described,
+            "code": code,
+        }
+    return found
+
+
+def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any]) -> str:
+    """Return the key: 32 hexadecimal digits."""
+    text = json.dumps({"experiment": experiment, "point": described, "code": code}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _network(graph: Graph) -> dict[str, Any]:
+    nodes = [[repr(name), _plain(data, "node")] for name, data in graph.nodes(data=True)]
+    edges = [[repr(one), repr(other), _plain(data, "link")] for one, other, data in graph.edges(data=True)]
+    digest = hashlib.sha256(json.dumps([nodes, edges], sort_keys=True).encode()).hexdigest()
+    name = str(graph.graph.get("name", ""))
+    return {"name": name, "nodes": len(nodes), "links": len(edges), "sha256": digest}
+
+
+def _messages(frame: pd.DataFrame) -> dict[str, Any]:
+    if not isinstance(frame, pd.DataFrame):
+        raise ConfigError("workload", frame, "a DataFrame, or a call that makes one")
+    return {"messages": len(frame), "sha256": _frame_digest(frame)}
+
+
+def _frame_digest(frame: pd.DataFrame) -> str:
+    digest = hashlib.sha256()
+    for name, column in [("", frame.index.to_series()), *frame.items()]:
+        digest.update(repr((str(name), str(column.dtype))).encode())
+        values = column.to_numpy()
+        if values.dtype.kind in "biuf":
+            digest.update(np.ascontiguousarray(values).tobytes())
+        else:
+            codes, distinct = pd.factorize(column)
+            digest.update(codes.astype(np.int64).tobytes() + repr(list(distinct)).encode())
+    return digest.hexdigest()
+
+
+def _plain(value: Any, field: str) -> Any:
+    """Return a value as data that JSON can hold, the same for equal values."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, f"{field}, {key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, field) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((_plain(item, field) for item in value), key=repr)
+    if isinstance(value, np.ndarray):
+        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": content}
+    if isinstance(value, pd.DataFrame):
+        return {"rows": len(value), "sha256": _frame_digest(value)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        fields = {
+            one.name: _plain(getattr(value, one.name), f"{field}, {one.name}") for one in dataclasses.fields(value)
+        }
+        return {"type": kind, **fields}
+    raise ConfigError(field, value, "plain data: numbers, strings, lists, mappings, arrays, frames, components")

@@ -1,0 +1,128 @@
+"""HPCC: windows and rates from in-band telemetry.
+
+Sources: Li et al., "HPCC: High precision congestion control", SIGCOMM 2019, algorithm 1; the authors' simulator
+(rdma-hw.cc, mode 3), of which this is the rate-based form: R = W / T, so that W / k + W_AI becomes R / k + R_AI and
+the window at line rate is the bandwidth-delay product B T. Switches stamp every data packet (`IntStamp`); each ACK
+carries the records back.
+
+The inflight bytes of a link, over B T, are the lower one of its last two queues and its throughput in between; the
+largest over the path, averaged over T, is U. Rates are computed from the reference rate R_C, which moves once a round
+trip only: any number of ACKs in one round trip give the same rate for the same U.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import param
+from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
+from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
+
+__all__ = ["Hpcc"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hpcc(IntStamp):
+    """HPCC: the switches' telemetry, and what the sender makes of it."""
+
+    eta: float = param(0.95, "target utilisation", symbol="eta", source="section 5.1", low=0.01, high=1.0)
+    max_stage: int = param(
+        5,
+        "additive steps in a row; 0: none without a multiplicative one",
+        symbol="maxStage",
+        source="section 5.1",
+        low=0,
+    )
+    additive_bytes: int = param("80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1")
+    additive_bps: float = param("0bps", "additive step of the rate; 0: the window's, over T", unit="bps", symbol="R_AI")
+    reference_bps: float = param(
+        0.0, "`additive_bps` holds at this line rate and scales with it; 0: the same at all", unit="bps"
+    )
+    base_rtt_ps: int = param(
+        "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="T", source="section 3.2"
+    )
+    min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
+    fast_reaction: bool = param(True, "every ACK sets the rate; else one in each round trip", source="section 3.2")
+
+    class Sender(Record):
+        """Reference rate, and the path as the last ACK saw it."""
+
+        rate_bps = Float(doc="R")
+        window_bytes = Int(doc="R T")
+        reference_rate_bps = Float(doc="R_C, moves once a round trip")
+        inflight = Float(1.0, doc="U, averaged")
+        stage = Int32(doc="incStage: additive steps since the last multiplicative one")
+        rtt_ps = Float(doc="T")
+        step_bps = Float(doc="R_AI")
+        hops = Byte(doc="records of the last ACK")
+        last_time_ps = Ints(HOPS)
+        last_tx_bytes = Ints(HOPS)
+        last_queue_bytes = Ints(HOPS)
+
+    class Transfer(Record):
+        """Round trips of a message, counted by packet numbers."""
+
+        update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
+        scale = qp.line_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
+        sender.step_bps = params.additive_bps * scale
+        if params.additive_bps == 0.0:
+            sender.step_bps = params.additive_bytes * 8e12 / sender.rtt_ps
+        sender.reference_rate_bps = qp.line_bps
+        set_rate(sender, qp.line_bps)
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, transfer, packet):
+        is_new_round = packet.psn > transfer.update_after_psn
+        is_known = sender.hops == packet.int_hops and packet.int_hops > 0
+        if not is_known or not transfer.update_after_psn:  # nothing to compare with
+            store(sender, packet)
+        elif is_new_round or params.fast_reaction:
+            measure(params, sender, packet)
+            store(sender, packet)
+            k = sender.inflight / params.eta
+            if k >= 1.0 or sender.stage >= params.max_stage:
+                rate, stage = sender.reference_rate_bps / k + sender.step_bps, 0
+            else:
+                rate, stage = sender.reference_rate_bps + sender.step_bps, sender.stage + 1
+            rate = min(max(rate, params.min_rate_bps), qp.line_bps)
+            set_rate(sender, rate)
+            if is_new_round:
+                sender.reference_rate_bps = rate
+                sender.stage = stage
+        if is_new_round:
+            transfer.update_after_psn = max(transfer.update_after_psn, message.next_psn)
+
+
+def measure(params, sender, packet):
+    """Bring U up to date: the busiest hop since the last ACK (algorithm 1, lines 1 to 9)."""
+    most, tau = 0.0, 0.0
+    for i in range(min(packet.int_hops, HOPS)):
+        elapsed = elapsed_ps(params.unit_multiple, sender.last_time_ps[i], packet.int_time_ps[i])
+        if elapsed > 0:
+            link = packet.int_rate_bps[i]
+            sent = sent_bytes(params.unit_multiple, sender.last_tx_bytes[i], packet.int_tx_bytes[i])
+            queue = min(sender.last_queue_bytes[i], packet.int_queue_bytes[i])
+            u = sent * 8e12 / elapsed / link + queue * 8e12 / (link * sender.rtt_ps)
+            if u > most:
+                most, tau = u, float(elapsed)
+    tau = min(tau, sender.rtt_ps)
+    sender.inflight = (sender.inflight * (sender.rtt_ps - tau) + most * tau) / sender.rtt_ps
+
+
+def store(sender, packet):
+    """Keep the records for the next ACK."""
+    sender.hops = packet.int_hops
+    for i in range(HOPS):
+        sender.last_time_ps[i] = packet.int_time_ps[i]
+        sender.last_tx_bytes[i] = packet.int_tx_bytes[i]
+        sender.last_queue_bytes[i] = packet.int_queue_bytes[i]
+
+
+def set_rate(sender, rate_bps):
+    """Set the rate, and the window that it fills in a base RTT."""
+    sender.rate_bps = rate_bps
+    sender.window_bytes = max(1, int(rate_bps * sender.rtt_ps / 8e12))

@@ -1,0 +1,91 @@
+"""InfiniBand congestion control: marks come back as BECNs, which move the sender down a table of packet delays.
+
+Sources: InfiniBand Architecture Specification, volume 1, annex A10; Gran et al., "First experiences with congestion
+control in InfiniBand hardware", IPDPS 2010, for the settings; the table of LLNL's configuration of OpenSM (a fit to
+Mellanox's). Switches mark as `rdmacc.switch.fecn` does; PFC stands for credits.
+
+After a packet that takes t on the link, the flow waits t multiplier / 2^shift, so it sends at
+line / (1 + multiplier / 2^shift). Each BECN moves the index into the table up, each tick of the timer down by one.
+
+Assumptions: every marked packet is answered by a BECN of its own, a CNP in class CONTROL; the timer is the queue
+pair's, started by the first BECN (in hardware all flows of a port share one: the phase differs, not the mean).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.records import NEVER, Deadline, Float, Int32, Record
+from rdmacc.state import CNP
+
+__all__ = ["InfinibandCc"]
+
+QUADRATIC_STEP = 7 / 95**2 / 0.218
+"""Multipliers of LLNL's table over the square of the index, before rounding down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InfinibandCc(Component):
+    """An index into a table of delays: up with each BECN, down with each tick of a timer."""
+
+    increase: int = param(
+        1, "steps up for each BECN", symbol="CCTI_Increase", source="Gran et al.", low=1, high=2**8 - 1
+    )
+    limit: int = param(127, "last index", symbol="CCTI_Limit", source="Gran et al.", low=1, high=2**16 - 1)
+    least: int = param(0, "first index", symbol="CCTI_Min", source="Gran et al.", low=0, high=2**8 - 1)
+    timer_ps: int = param(
+        "153.6us",
+        "period of the steps down, 150 times 1.024 us",
+        unit="ps",
+        symbol="CCTI_Timer",
+        source="Gran et al.",
+        low=1,
+    )
+    is_quadratic: bool = param(True, "multipliers rise with the square of the index; else in proportion to it")
+    table_step: float = param(
+        QUADRATIC_STEP,
+        "multiplier over the index or its square, rounded down in the table",
+        symbol="CCT",
+        source="LLNL's OpenSM tool: 7 / 95^2 / 0.218",
+        low=0.0,
+    )
+    shift: int = param(0, "multipliers count in so many halvings of a packet's time", source="LLNL", low=0, high=3)
+
+    class Sender(Record):
+        """Source of one queue pair."""
+
+        rate_bps = Float()
+        index = Int32(doc="CCTI")
+        step_timer_ps = Deadline()
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.index = params.least
+        set_rate(params, qp, sender)
+
+    @staticmethod
+    def on_data(packet, notice):
+        if packet.ce:
+            notice.kind = CNP
+
+    @staticmethod
+    def on_cnp(params, qp, sender, now):
+        sender.index = min(sender.index + params.increase, params.limit)
+        set_rate(params, qp, sender)
+        if sender.step_timer_ps == NEVER:
+            sender.step_timer_ps = now + params.timer_ps
+
+    @staticmethod
+    def on_step_timer(params, qp, sender, now):
+        sender.index = max(sender.index - 1, params.least)
+        set_rate(params, qp, sender)
+        if sender.index > params.least:
+            sender.step_timer_ps = now + params.timer_ps
+
+
+def set_rate(params, qp, sender):
+    """Look the delay up."""
+    power = sender.index * sender.index if params.is_quadratic else sender.index
+    multiplier = int(params.table_step * power)
+    sender.rate_bps = qp.line_bps / (1.0 + multiplier / 2**params.shift)

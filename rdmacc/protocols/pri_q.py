@@ -1,0 +1,26 @@
+"""Pri-Q: short messages in a priority class above long ones, beside any congestion control.
+
+Source: Dart (Xue et al., IEEE/ACM ToN 2020, VI-C): DCQCN with two strict priorities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.state import DATA_CLASS
+
+__all__ = ["PriQ"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriQ(Component):
+    """Choose a message's class by its size when it starts."""
+
+    classes = frozenset({DATA_CLASS, DATA_CLASS + 1})
+
+    short_bytes: int = param("8kB", "largest message of the first class", unit="bytes", source="Dart, VI-A")
+
+    @staticmethod
+    def on_start(params, message):
+        message.priority = DATA_CLASS if message.size_bytes <= params.short_bytes else DATA_CLASS + 1

@@ -1,0 +1,146 @@
+"""Swift: a window that follows the measured delay, towards a target that grows with hops and shrinks with the window.
+
+Source: Kumar et al., "Swift: Delay is simple and effective for congestion control in the datacenter", SIGCOMM 2020,
+algorithm 1 and section 3. The constants of production are not published: the defaults are those of the public htsim
+implementation, for links up to 100 Gb/s.
+
+With a window below one packet the sender paces: one packet each RTT / window. Losses show as NAKs and as timeouts.
+
+Assumptions: hosts take no time, so the delay is the fabric's and the endpoint's window never binds; a window of more
+than one packet counts whole packets; hops are the switches on the way, counted in a header as a TTL would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from rdmacc.component import Component, param
+from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.state import DATA, HOST_NIC, NAK
+
+__all__ = ["Swift"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swift(Component):
+    """Add a packet each round trip below the target delay, cut in proportion to the excess above it."""
+
+    increase: float = param(1.0, "packets added each RTT", symbol="ai", source="algorithm 1; htsim", low=0.0)
+    beta: float = param(0.8, "share of the excess delay to cut", symbol="beta", source="section 3.1; htsim", low=0.0)
+    max_cut: float = param(
+        0.5, "largest cut in one RTT", symbol="max_mdf", source="section 3.1; htsim", low=0.0, high=1.0
+    )
+    base_target_ps: int = param("20us", "target delay without hops", unit="ps", symbol="base_target", source="htsim")
+    hop_target_ps: int = param("3.05us", "target delay for each hop", unit="ps", symbol="h", source="htsim")
+    range_ps: int = param("100us", "most that flow scaling adds", unit="ps", symbol="fs_range", source="htsim: 5 base")
+    range_from: float = param(
+        0.1, "window up to which it adds all of that, packets", symbol="fs_min", source="section 3.2; htsim", low=1e-6
+    )
+    range_to: float = param(
+        100.0, "window from which it adds nothing, packets", symbol="fs_max", source="section 3.2; htsim", low=1e-6
+    )
+    initial_window: float = param(15.0, "first window, packets", source="htsim: 12 to 15", low=0.001)
+    min_window: float = param(0.001, "least window, packets", source="algorithm 1", low=1e-6)
+    max_window: float = param(1000.0, "largest window, packets", source="htsim", low=0.001)
+    reset_after: int = param(
+        5, "timeouts in a row that reset the window", symbol="RETX_RESET_THRESHOLD", source="htsim", low=1
+    )
+
+    class Sender(Record):
+        """Window of a queue pair."""
+
+        rate_bps = Float(doc="line rate, or the pace below one packet")
+        window_bytes = Int(doc="the window in whole packets, one at least")
+        window = Float(doc="fcwnd, packets")
+        rtt_ps = Int(doc="latest sample")
+        target_ps = Float(doc="target delay of the latest ACK")
+        cut_ps = Int(doc="when the window was cut last")
+
+    class Transfer(Record):
+        """What a message's ACKs have told."""
+
+        acked_psn = Int32()
+        timeouts = Int32(doc="timeouts taken note of")
+        resends = Int32(doc="timeouts since the last progress")
+
+    class Header(Record):
+        """In data packets, and returned in ACKs."""
+
+        swift_sent_ps = Int(doc="when the packet left")
+        swift_hops = Byte(doc="switches on its way")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.window = params.initial_window
+        sender.rtt_ps = qp.base_rtt_ps
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_start(params, qp, sender, message):
+        apply(params, qp, sender, message, sender.window, 0)
+
+    @staticmethod
+    def on_send(params, qp, sender, message, transfer, packet, now):
+        packet.swift_sent_ps = now
+        if message.timeouts > transfer.timeouts:  # the first packet after a timeout
+            transfer.timeouts = message.timeouts
+            transfer.resends += 1
+            if transfer.resends >= params.reset_after:
+                apply(params, qp, sender, message, params.min_window, now)
+            elif can_cut(sender, now):
+                apply(params, qp, sender, message, sender.window * (1.0 - params.max_cut), now)
+
+    @staticmethod
+    def on_dequeue(port, packet):
+        if packet.kind == DATA and port.link_class != HOST_NIC:
+            packet.swift_hops += 1
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.swift_sent_ps = packet.swift_sent_ps
+        reply.swift_hops = packet.swift_hops
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, transfer, packet, now):
+        acked = max(0, packet.psn - transfer.acked_psn)
+        if acked > 0:
+            transfer.acked_psn = packet.psn
+            transfer.resends = 0
+        sender.rtt_ps = now - packet.swift_sent_ps
+        delay = float(sender.rtt_ps)
+        sender.target_ps = target_delay(params, sender.window, packet.swift_hops)
+        window = sender.window
+        if packet.kind == NAK:
+            if can_cut(sender, now):
+                window *= 1.0 - params.max_cut
+        elif delay < sender.target_ps:
+            window += params.increase * acked / max(window, 1.0)
+        elif can_cut(sender, now):
+            window *= max(1.0 - params.beta * (delay - sender.target_ps) / delay, 1.0 - params.max_cut)
+        apply(params, qp, sender, message, window, now)
+
+
+def target_delay(params, window, hops):
+    """Return the target delay in ps: base, hops and flow scaling (section 3.2)."""
+    a = params.range_ps / (1.0 / sqrt(params.range_from) - 1.0 / sqrt(params.range_to))
+    b = -a / sqrt(params.range_to)
+    scaling = max(0.0, min(a / sqrt(window) + b, float(params.range_ps)))
+    return params.base_target_ps + hops * params.hop_target_ps + scaling
+
+
+def can_cut(sender, now):
+    """Tell whether the last cut is a round trip old."""
+    return now - sender.cut_ps >= sender.rtt_ps
+
+
+def apply(params, qp, sender, message, window, now):
+    """Set the window within its bounds, and the pace below one packet."""
+    window = min(max(window, params.min_window), params.max_window)
+    if window < sender.window:
+        sender.cut_ps = now
+    sender.window = window
+    sender.window_bytes = max(1, int(window)) * message.payload_bytes
+    sender.rate_bps = qp.line_bps
+    if window < 1.0:
+        sender.rate_bps = min(qp.line_bps, qp.last_wire_bytes * 8e12 * window / sender.rtt_ps)

@@ -1,0 +1,145 @@
+"""TIMELY: rates from the gradient of the round-trip time.
+
+Sources: Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015, algorithm 1; the
+patched variant of Zhu et al., "ECN or Delay", CoNEXT 2016; the window-based one that Dart compares with (Xue et al.,
+ToN 2020, VI-A). The HPCC simulator's is in `timely_hpcc`.
+
+An RTT is taken for each segment, from its last packet: until the ACK, without the time that the NIC takes to send the
+packet. If a segment leaves as a burst this is the paper's sample (segment's start to ACK, less the segment's
+serialisation); if its packets are paced it leaves the pacing out. A new rate holds from the next packet on.
+
+Where the paper is silent: flows start at line rate; the first sample sets no rate; an RTT below T_low or above T_high
+ends a run of non-positive gradients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.state import UNLIMITED
+
+__all__ = ["Timely"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timely(Component):
+    """Rate by the RTT and its gradient, once for each segment."""
+
+    t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
+    t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
+    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="section 4.3", low=1)
+    ewma: float = param(
+        0.875, "weight of a new RTT difference", symbol="alpha", source="the fact sheet", low=0.0, high=1.0
+    )
+    beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
+    additive_bps: float = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
+    hyper_after: int = param(
+        5, "so many non-positive gradients in a row make the increase five times as large; 0: never", symbol="N",
+        source="section 4.3", low=0,
+    )  # fmt: skip
+    segment_bytes: int = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)
+    is_burst: bool = param(
+        False, "a segment leaves at line rate, and the next waits; else packets are paced", source="section 5: both"
+    )
+    once_per_rtt: bool = param(False, "no more than one update in each round trip")
+    is_patched: bool = param(False, "weigh increase and decrease by the gradient", source="ECN or Delay, section 4")
+    has_window: bool = param(False, "limit the bytes in flight to rate times RTT", source="Dart, VI-A")
+    start_fraction: float = param(1.0, "rate at the start, over line rate", low=1e-6, high=1.0)
+    min_fraction: float = param(
+        0.01, "lowest rate, over line rate", source="ns3-rdma, branch timely; the paper is silent", low=1e-6, high=1.0
+    )
+
+    class Sender(Record):
+        """Rate and what is known of the RTT."""
+
+        rate_bps = Float(doc="pacing of the packet sent last")
+        window_bytes = Int(UNLIMITED)
+        current_bps = Float(doc="R")
+        last_rtt_ps = Int(doc="the sample before; 0: none yet")
+        rtt_difference_ps = Float(doc="averaged")
+        gradient = Float(doc="the same in units of minRTT")
+        negative_count = Int32(doc="non-positive gradients in a row")
+        segment_sent_bytes = Int(doc="payload of the segment sent so far")
+        segment_start_ps = Int()
+        next_update_ps = Int(doc="with once_per_rtt: none before")
+
+    class Header(Record):
+        """In data packets, and copied into ACKs."""
+
+        departed_ps = Int(doc="when the NIC had sent the packet")
+        is_segment_end = Byte()
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        sender.current_bps = sender.rate_bps = params.start_fraction * qp.line_bps
+        if params.has_window:
+            sender.window_bytes = window(sender, qp.base_rtt_ps)
+
+    @staticmethod
+    def on_send(params, qp, sender, message, packet, now):
+        if sender.segment_sent_bytes == 0:
+            sender.segment_start_ps = now
+        sender.segment_sent_bytes += packet.payload_bytes
+        serialisation_ps = int(packet.wire_bytes * 8e12 / qp.line_bps + 0.5)
+        packet.departed_ps = now + serialisation_ps
+        sender.rate_bps = sender.current_bps
+        if sender.segment_sent_bytes >= params.segment_bytes or packet.psn == message.packets - 1:
+            packet.is_segment_end = 1
+            if params.is_burst:  # the next segment starts when this one's bytes are over at the rate
+                bits = sender.segment_sent_bytes * 8.0 * packet.wire_bytes / packet.payload_bytes
+                wait_s = (bits / sender.current_bps) - (now - sender.segment_start_ps) * 1e-12
+                sender.rate_bps = min(qp.line_bps, packet.wire_bytes * 8.0 / max(wait_s, 1e-12))
+            sender.segment_sent_bytes = 0
+        elif params.is_burst:
+            sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.departed_ps = packet.departed_ps
+        reply.is_segment_end = packet.is_segment_end
+
+    @staticmethod
+    def on_ack(params, qp, sender, packet, now):
+        if not packet.is_segment_end or now < sender.next_update_ps:
+            return
+        rtt_ps = now - packet.departed_ps
+        if params.once_per_rtt:
+            sender.next_update_ps = now + rtt_ps
+        if sender.last_rtt_ps > 0:
+            update(params, sender, rtt_ps)
+            sender.current_bps = min(max(sender.current_bps, params.min_fraction * qp.line_bps), qp.line_bps)
+        sender.last_rtt_ps = rtt_ps
+        if params.has_window:
+            sender.window_bytes = window(sender, rtt_ps)
+
+
+def update(params, sender, rtt_ps):
+    """Set the rate by a new sample (algorithm 1)."""
+    difference = rtt_ps - sender.last_rtt_ps
+    sender.rtt_difference_ps = (1.0 - params.ewma) * sender.rtt_difference_ps + params.ewma * difference
+    sender.gradient = sender.rtt_difference_ps / params.min_rtt_ps
+    rate = sender.current_bps
+    if rtt_ps < params.t_low_ps:
+        sender.negative_count = 0
+        sender.current_bps = rate + params.additive_bps
+    elif rtt_ps > params.t_high_ps:
+        sender.negative_count = 0
+        sender.current_bps = rate * (1.0 - params.beta * (1.0 - params.t_high_ps / rtt_ps))
+    elif params.is_patched:
+        weight = min(max(2.0 * sender.gradient + 0.5, 0.0), 1.0)
+        error = (rtt_ps - params.t_low_ps) / params.t_low_ps
+        sender.current_bps = params.additive_bps * (1.0 - weight) + rate * (1.0 - params.beta * weight * error)
+    elif sender.gradient <= 0.0:
+        sender.negative_count += 1
+        steps = 5.0 if 0 < params.hyper_after <= sender.negative_count else 1.0
+        sender.current_bps = rate + steps * params.additive_bps
+    else:
+        sender.negative_count = 0
+        sender.current_bps = rate * max(0.0, 1.0 - params.beta * sender.gradient)
+
+
+def window(sender, rtt_ps):
+    """Return what the rate sends in an RTT."""
+    return max(1, int(sender.current_bps * rtt_ps / 8e12))

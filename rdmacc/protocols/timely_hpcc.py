@@ -1,0 +1,123 @@
+"""TIMELY as the HPCC simulator (and RCC's and others' baselines) has it.
+
+Source: the HPCC simulator's rdma-hw.cc (mode 7) and run.py. It differs from the paper: the rate moves once a round
+trip, when an ACK passes what had been sent at the move before; the RTT is that of a packet from the start of its
+transmission, its serialisation included; every increase, below T_low too, counts towards hyper increase, which begins
+with the sixth in a row, and has a step of its own. A new rate holds from the next packet on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.protocols.window import window_at
+from rdmacc.records import Float, Int, Int32, Record
+
+__all__ = ["TimelyHpcc"]
+
+_HYPER_STAGE = 5
+"""Increases in a row before hyper increase (rdma-hw.cc)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelyHpcc(Component):
+    """TIMELY of the HPCC simulator."""
+
+    t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
+    t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1)
+    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="rdma-hw.cc", low=1)
+    ewma: float = param(0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0)
+    beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="rdma-hw.cc", low=0.0, high=1.0)
+    additive_bps: float = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")
+    hyper_bps: float = param("50Mbps", "hyper increase at 10 Gb/s", unit="bps", source="run.py")
+    reference_bps: float = param(
+        "10Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0
+    )
+    min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
+    timestamp_bytes: int = param("8B", "bytes of the timestamp in a data packet", unit="bytes", source="int-header.h")
+    has_window: bool = param(
+        False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
+    )
+    base_rtt_ps: int = param(
+        "0s", "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+    )
+
+    class Sender(Record):
+        """Rate and what is known of the RTT."""
+
+        rate_bps = Float(doc="pacing of the packet sent last")
+        window_bytes = Int()
+        current_bps = Float(doc="current rate")
+        additive_bps = Float()
+        hyper_bps = Float()
+        last_rtt_ps = Int()
+        rtt_difference_ps = Float(doc="averaged")
+        stage = Int32(doc="increases in a row")
+
+    class Transfer(Record):
+        """Round trips of a message, counted by packet numbers."""
+
+        update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
+
+    class Header(Record):
+        """In data packets, and copied into ACKs."""
+
+        stamp_ps = Int(doc="when the packet was sent")
+
+    def extra_bytes(self, group_size: int) -> int:
+        """Return the size of the timestamp."""
+        return self.timestamp_bytes
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        scale = qp.line_bps / params.reference_bps
+        sender.additive_bps = params.additive_bps * scale
+        sender.hyper_bps = params.hyper_bps * scale
+        sender.rate_bps = qp.line_bps
+        set_rate(params, qp, sender, qp.line_bps)
+
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        packet.wire_bytes += params.timestamp_bytes
+        packet.stamp_ps = now
+        sender.rate_bps = sender.current_bps
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.stamp_ps = packet.stamp_ps
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, transfer, packet, now):
+        if packet.psn > transfer.update_after_psn:
+            rtt_ps = now - packet.stamp_ps
+            if transfer.update_after_psn > 0:
+                update(params, qp, sender, rtt_ps)
+            if message.next_psn > transfer.update_after_psn:
+                transfer.update_after_psn = message.next_psn
+                sender.last_rtt_ps = rtt_ps
+
+
+def update(params, qp, sender, rtt_ps):
+    """Set the rate by a new sample."""
+    difference = rtt_ps - sender.last_rtt_ps
+    sender.rtt_difference_ps = (1.0 - params.ewma) * sender.rtt_difference_ps + params.ewma * difference
+    gradient = sender.rtt_difference_ps / params.min_rtt_ps
+    rate = sender.current_bps
+    if rtt_ps < params.t_low_ps or (rtt_ps <= params.t_high_ps and gradient <= 0.0):
+        step = sender.additive_bps if sender.stage < _HYPER_STAGE else sender.hyper_bps
+        sender.stage += 1
+        set_rate(params, qp, sender, min(rate + step, qp.line_bps))
+    else:
+        if rtt_ps > params.t_high_ps:
+            factor = 1.0 - params.beta * (1.0 - params.t_high_ps / rtt_ps)
+        else:
+            factor = max(0.0, 1.0 - params.beta * gradient)
+        sender.stage = 0
+        set_rate(params, qp, sender, max(params.min_rate_bps, rate * factor))
+
+
+def set_rate(params, qp, sender, rate_bps):
+    """Set the rate of the packets to come, and the window."""
+    sender.current_bps = rate_bps
+    sender.window_bytes = window_at(params, qp, rate_bps)

@@ -1,0 +1,18 @@
+"""Windows of rate-based protocols: what a rate sends in a base RTT."""
+
+from __future__ import annotations
+
+from rdmacc.state import UNLIMITED
+
+__all__ = ["window_at"]
+
+
+def window_at(params, qp, rate_bps):
+    """Return the window at a rate, for `params.base_rtt_ps` (0: the queue pair's own base RTT).
+
+    Without `params.has_window` there is none. At least one byte, which lets one packet go.
+    """
+    if not params.has_window:
+        return UNLIMITED
+    rtt_ps = params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
+    return max(1, int(rate_bps * rtt_ps / 8e12))

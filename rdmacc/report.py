@@ -1,0 +1,105 @@
+"""What the command line says of an experiment: its numbers, its claims, how they were computed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from rdmacc.tables import text_table
+from rdmacc.units import format_rate, format_size, format_time
+
+__all__ = ["as_expected", "checks_text", "effort_text", "format_value", "records", "scalars_text"]
+
+_MANY = 16
+"""More points than that stand in rows, not in columns."""
+
+
+def format_value(value: float, unit: str) -> str:
+    """Return a number with its unit as a person reads it; "-" for NaN."""
+    if value != value:
+        return "-"
+    formats = {"ps": format_time, "bps": format_rate, "bytes": format_size}
+    return formats[unit](value) if unit in formats else f"{value:,.6g}"
+
+
+def scalars_text(numbers: pd.DataFrame) -> str:
+    """Return the numbers of a table: a column for each point, in blocks that fit the terminal; many points in rows."""
+    columns: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for point, rows in numbers.groupby("point", sort=False):
+        cells = [format_value(value, unit) for value, unit in zip(rows["value"], rows["unit"], strict=True)]
+        columns.setdefault(tuple(rows["quantity"]), {})[str(point)] = cells
+    blocks = []
+    for quantities, by_point in columns.items():
+        if len(by_point) > _MANY:
+            blocks.append(text_table(["", *quantities], [[point, *cells] for point, cells in by_point.items()]))
+            continue
+        for points in _fitting(quantities, by_point):
+            rows_of_block = [list(row) for row in zip(quantities, *(by_point[point] for point in points), strict=True)]
+            blocks.append(text_table(["", *points], rows_of_block))
+    return "\n\n".join(blocks)
+
+
+def _fitting(quantities: tuple[str, ...], by_point: dict[str, list[str]]) -> list[list[str]]:
+    """Return the points in groups whose columns fit beside the quantities' names, at least one in each."""
+    room = max(shutil.get_terminal_size((120, 24)).columns, 80) - max(map(len, quantities))
+    groups: list[list[str]] = []
+    left = 0
+    for point, cells in by_point.items():
+        width = 2 + max(map(len, (point, *cells)))
+        if not groups or width > left:
+            groups.append([])
+            left = room
+        groups[-1].append(point)
+        left -= width
+    return groups
+
+
+def as_expected(checks: pd.DataFrame) -> bool:
+    """Return whether every verdict is the one that is recorded."""
+    return bool(checks["matches"].all())
+
+
+def checks_text(checks: pd.DataFrame) -> str:
+    """Return the claims, each with what was measured under what was published, and how many hold."""
+    lines = []
+    for row in checks.to_dict("records"):
+        lines.append(f"[{_verdict(row)}] {row['id']} ({row['place']})")
+        lines.append(f"    {row['quantity']}, {row['condition']}")
+        lines.append(f"    paper:    {row['published']}  [{row['band']}]")
+        lines.append(f"    measured: {row['measured']}")
+        if row["reason"]:
+            lines.append(f"    why:      {row['reason']}")
+    held, surprises = int(checks["holds"].sum()), int((~checks["matches"].astype(bool)).sum())
+    last = f"{held} of {len(checks)} claims hold"
+    if surprises:
+        last += f", {surprises} against what is recorded"
+    elif held < len(checks):
+        last += ", the others are recorded with the reason"
+    return "\n".join([*lines, last])
+
+
+def _verdict(row: Mapping[Any, Any]) -> str:
+    text = "holds" if row["holds"] else "DOES NOT HOLD"
+    if row["expected"] is None:
+        return f"{text}, not judged at this scale"
+    if row["matches"]:
+        return text if row["holds"] else f"{text}, as is known"
+    return f"{text}, AGAINST WHAT IS RECORDED"
+
+
+def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops: int) -> str:
+    """Return in a line how many points were computed, and how fast."""
+    engines = " and ".join(effort["engines"]) or "no"
+    rate = effort["packet_hops_per_s"] / 1e6
+    work = f"{packet_hops:,} packet-hops in {effort['wall_s']:.1f} s, {rate:.2f} M/s ({engines} engine)"
+    return f"{points} points, {reused} of them from the store: {work}"
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a frame's rows as JSON has them; a missing value is null."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows

@@ -1,0 +1,169 @@
+"""The store: the rows of each point that was computed, a Parquet file under the hash of what they come from.
+
+A file is written whole or not at all, and says what it is. One that is cut short, damaged or somebody else's is
+reported and ignored. Nothing in it is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rdmacc.errors import ConfigError
+from rdmacc.tidy import TABLE_COLUMNS, check_table, typed
+
+__all__ = ["Store", "as_stored", "default_folder", "read_table", "write_atomically", "write_table"]
+
+_META = b"rdmacc"
+_FORMAT = 1
+_STALE_S = 3600.0
+"""A temporary file so old is of a process that was killed."""
+
+_log = logging.getLogger(__name__)
+
+
+def default_folder() -> Path:
+    """Return where points are stored: ``RDMACC_STORE_DIR`` if that is set, else in the user's data folder."""
+    chosen = os.environ.get("RDMACC_STORE_DIR")
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return Path(chosen) if chosen else data / "rdmacc" / "points"
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` make a file, then put it in its place, on disk: whoever looks sees all of it or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
+    os.close(number)
+    draft = Path(name)
+    try:
+        write(draft)
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
+        draft.chmod(0o644)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # not every system lets a folder be synchronised
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
+    """Write a table with its provenance as Parquet, atomically; equal ones give equal files.
+
+    Raises
+    ------
+    ConfigError
+        If a column holds what Parquet cannot.
+    """
+    arrow = _arrow(table)
+    content = _text({"format": _FORMAT, **provenance})
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _META: content.encode()})
+    write_atomically(path, lambda draft: pq.write_table(arrow, draft, compression="zstd", write_page_checksum=True))
+
+
+def as_stored(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it comes back from the store, so that it is the same whether it was stored or not."""
+    return typed(_arrow(table).to_pandas())
+
+
+def _arrow(table: pd.DataFrame) -> Any:
+    try:
+        return pa.Table.from_pandas(table, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ConfigError("table", list(table.columns), f"columns of one type each ({error})") from None
+
+
+def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return a table and its provenance.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not a whole table of rdmacc's.
+    """
+    wanted = "a whole table of rdmacc's, in Parquet"
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            arrow = file.read()
+        content = json.loads((arrow.schema.metadata or {}).get(_META, b"null"))
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise ConfigError("file", path.name, wanted)
+        table = arrow.to_pandas()
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        if isinstance(error, ConfigError | FileNotFoundError):
+            raise
+        raise ConfigError("file", path.name, f"{wanted} ({error})") from None
+    if not set(TABLE_COLUMNS) <= set(table.columns):
+        raise ConfigError("file", path.name, f"a table with {', '.join(TABLE_COLUMNS)}")
+    return typed(table), content
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+class Store:
+    """A folder of computed points.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Default: see `default_folder`.
+    """
+
+    def __init__(self, folder: Path | str | None = None) -> None:
+        self.folder = Path(folder) if folder is not None else default_folder()
+
+    def path(self, experiment: str, key: str) -> Path:
+        """Return where a point's rows are, or would be."""
+        return self.folder / experiment / f"{key}.parquet"
+
+    def load(self, identity: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+        """Return a point's rows and their provenance; None if there are none that can be trusted.
+
+        A file that is there and cannot be trusted is reported by a warning in the log.
+
+        Parameters
+        ----------
+        identity : mapping
+            What the file must say that it is: `experiment`, `point`, `key`, and whatever else (see
+            `rdmacc.fingerprint.identify`).
+        """
+        path = self.path(identity["experiment"], identity["key"])
+        try:
+            table, provenance = read_table(path)
+            for name, value in identity.items():
+                if _text(provenance.get(name)) != _text(value):
+                    raise ConfigError("file", path.name, f"of {identity['point']}: its {name} is another")
+            return check_table(table, identity["point"]), provenance
+        except FileNotFoundError:
+            return None
+        except (RuntimeError, ValueError, TypeError, OSError) as error:
+            _log.warning("rdmacc: %s is computed again, %s is not used: %s", identity["point"], path, error)
+            return None
+
+    def save(self, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
+        """Keep a point's rows, with its identity and what is known of their making."""
+        write_table(self.path(provenance["experiment"], provenance["key"]), table, provenance)
+
+    def clean(self, experiment: str) -> None:
+        """Remove what processes that were killed have left half-written."""
+        for draft in (self.folder / experiment).glob(".*.tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - draft.stat().st_mtime > _STALE_S:
+                    draft.unlink()

@@ -1,0 +1,320 @@
+"""Sweeps: all points of an experiment, computed once, kept, and put together.
+
+A sweep can be killed at any time: what was computed is in the store, and the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import pickle
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from tqdm.auto import tqdm
+
+from rdmacc import __version__
+from rdmacc.codehash import git_commit
+from rdmacc.engine.select import ENGINES, why_not_compiled
+from rdmacc.errors import ConfigError, SimulationError
+from rdmacc.fingerprint import identify
+from rdmacc.scheme import as_scheme
+from rdmacc.store import Store, as_stored
+from rdmacc.tidy import assemble
+from rdmacc.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
+
+if TYPE_CHECKING:
+    from rdmacc.experiments.base import Experiment, Point
+
+__all__ = ["Sweep", "SweepError", "compile_once", "stored", "sweep"]
+
+_log = logging.getLogger(__name__)
+
+
+class SweepError(SimulationError):
+    """Some points could not be computed. The others are stored.
+
+    Parameters
+    ----------
+    experiment : str
+        Whose points.
+    failures : mapping
+        `Failed` by point name.
+    n_points : int
+        Points in all.
+    """
+
+    def __init__(self, experiment: str, failures: Mapping[str, Failed], n_points: int) -> None:
+        super().__init__(experiment, failures, n_points)
+        self.experiment = experiment
+        self.failures = failures
+        self.n_points = n_points
+
+    def __str__(self) -> str:
+        lines = [f"{self.experiment}: {len(self.failures)} of {self.n_points} points failed, the others are kept"]
+        return "\n".join(lines + [f"  {name}: {failed.reason}" for name, failed in self.failures.items()])
+
+
+@dataclass(eq=False)
+class Sweep:
+    """What a sweep came to.
+
+    Attributes
+    ----------
+    experiment, scale : str
+        What was computed.
+    seed : int
+        Of all randomness.
+    changes : dict
+        Parameters of the schemes that were changed.
+    points : list of Point
+        In their order.
+    identities : dict of dict
+        By point name: its key, what it describes, the hash of its code.
+    tables : dict of DataFrame
+        Rows by point name; those that failed are missing.
+    provenance : dict of dict
+        What is known of each point's making.
+    failures : dict of Failed
+        Why the others have no rows.
+    reused : int
+        Points that came from the store.
+    """
+
+    experiment: str
+    scale: str
+    seed: int
+    changes: dict[str, Any]
+    points: list[Point]
+    identities: dict[str, dict[str, Any]]
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    provenance: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str, Failed] = field(default_factory=dict)
+    reused: int = 0
+
+    @property
+    def missing(self) -> list[Point]:
+        """Points without rows."""
+        return [point for point in self.points if point.name not in self.tables]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The table of all points.
+
+        Raises
+        ------
+        SweepError
+            If a point has no rows: a part of a table is not a table.
+        """
+        if self.missing:
+            unknown = Failed("not computed yet")
+            failures = {point.name: self.failures.get(point.name, unknown) for point in self.missing}
+            raise SweepError(self.experiment, failures, len(self.points))
+        tables = {point.name: self.tables[point.name] for point in self.points}
+        return assemble(tables, {point.name: point.labels for point in self.points})
+
+    def summary(self) -> dict[str, Any]:
+        """Return how the table came about, without times of day: the same for the same command and code."""
+        made = [self.provenance[point.name] for point in self.points if point.name in self.provenance]
+        return {
+            "experiment": self.experiment,
+            "scale": self.scale,
+            "seed": self.seed,
+            "set": self.changes,
+            "points": len(made),
+            "packet_hops": sum(one["packet_hops"] for one in made),
+            "simulated_ps": sum(one["simulated_ps"] for one in made),
+            "rdmacc": sorted({one["rdmacc"] for one in made}),
+            "commits": sorted({one["commit"] for one in made}),
+            "code": sorted({one["code"]["hash"] for one in made}),
+            "versions": made[0]["code"]["versions"] if made else {},
+            "keys_sha256": hashlib.sha256(" ".join(one["key"] for one in made).encode()).hexdigest(),
+        }
+
+    def effort(self) -> dict[str, Any]:
+        """Return what computing took: seconds of all processes, packet-hops per second, engines."""
+        made = list(self.provenance.values())
+        wall_s = sum(one["wall_s"] for one in made)
+        hops = sum(one["packet_hops"] for one in made)
+        engines = sorted({name for one in made for name in one["engines"]})
+        return {"wall_s": wall_s, "packet_hops_per_s": hops / wall_s if wall_s else 0.0, "engines": engines}
+
+
+def sweep(
+    experiment: Experiment,
+    scale: str = "quick",
+    seed: int = 0,
+    *,
+    engine: str = "auto",
+    changes: Mapping[str, Any] | None = None,
+    store: Store | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> Sweep:
+    """Compute the points of an experiment that the store does not have.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Such as ``rdmacc.experiments.experiment("dart.fig2")``.
+    scale : {"quick", "paper"}
+        Which points.
+    seed : int
+        Of all randomness.
+    engine : str
+        As in `rdmacc.simulate`. It is no part of what a point is: both engines give the same rows.
+    changes : mapping, optional
+        Parameters of the points' schemes to change, by name.
+    store : Store, optional
+        Where points are kept; default: ``Store()``, the user's own.
+    jobs : int, optional
+        Processes. Default: this one alone at quick scale, else one for each processor.
+    executor : concurrent.futures.Executor, optional
+        Computes instead, such as ``dask.distributed.Client.get_executor()``.
+    progress : bool
+        Show a progress bar.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is wrong; nothing has run then.
+    KeyboardInterrupt
+        On Ctrl-C, and on SIGTERM; what is computed is kept.
+    """
+    if engine not in ENGINES:
+        raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
+    store = Store() if store is None else store
+    found = stored(experiment, scale, seed, changes=changes, store=store)
+    missing = sorted(found.missing, key=lambda point: -point.cost)
+    if missing:
+        jobs = (1 if scale == "quick" else default_jobs()) if jobs is None else check_jobs(jobs)
+        jobs = min(jobs, len(missing))
+        tasks = {
+            one.name: Task(pickle.dumps((experiment, one, engine)), found.identities[one.name]["code"])
+            for one in missing
+        }
+        store.clean(experiment.name)
+        if jobs > 1 and executor is None and engine != "simpy":
+            compile_once(missing)
+        with _bar(found, missing, progress) as bar, _interruptible():
+            compute_all(tasks, _Keeper(store, found, {one.name: one.cost for one in missing}, bar), jobs, executor)
+    return found
+
+
+def stored(
+    experiment: Experiment,
+    scale: str = "quick",
+    seed: int = 0,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    store: Store | None = None,
+) -> Sweep:
+    """Return what the store has of an experiment, and compute nothing. Parameters are those of `sweep`."""
+    store = Store() if store is None else store
+    changes = dict(changes or {})
+    points = experiment.checked_points(scale, seed, changes)
+    found = Sweep(experiment.name, scale, seed, changes, points, identify(experiment, points))
+    for point in points:
+        kept = store.load(found.identities[point.name])
+        if kept is not None:
+            found.tables[point.name], found.provenance[point.name] = kept
+    found.reused = len(found.tables)
+    return found
+
+
+@dataclass
+class _Keeper:
+    """Stores what is computed, point by point, and moves the progress bar."""
+
+    store: Store
+    found: Sweep
+    costs: Mapping[str, float]
+    bar: tqdm[Any]
+
+    def __call__(self, name: str, outcome: Outcome | Failed) -> None:
+        found = self.found
+        if isinstance(outcome, Outcome):
+            outcome = self._save(name, outcome)
+        if isinstance(outcome, Failed):
+            found.failures[name] = outcome
+            _log.debug("%s, %s failed: %s", found.experiment, name, outcome.details)
+        self.bar.update(self.costs[name])
+        self.bar.set_description_str(_progress(found))
+
+    def _save(self, name: str, outcome: Outcome) -> Outcome | Failed:
+        found = self.found
+        provenance = {
+            **found.identities[name],
+            "rdmacc": __version__,
+            "commit": git_commit(),
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "wall_s": outcome.wall_s,
+            "engines": list(outcome.engines),
+            "packet_hops": outcome.packet_hops,
+            "simulated_ps": outcome.simulated_ps,
+        }
+        try:
+            self.store.save(outcome.table, provenance)
+        except ConfigError as error:
+            return Failed(str(error))
+        found.tables[name] = as_stored(outcome.table)
+        found.provenance[name] = provenance
+        return outcome
+
+
+def compile_once(points: Sequence[Point]) -> None:
+    """Compile what the points need, so that the processes find it in the cache and do not all compile."""
+    if why_not_compiled():
+        return
+    from rdmacc.engine.compiled.engine import compiled_kernel
+    from rdmacc.engine.compiled.handlers import CompiledHooks
+    from rdmacc.engine.compiled.layout import Layout
+
+    compiled_kernel()
+    schemes = {}
+    for point in points:
+        if point.scenario is not None:
+            scheme = as_scheme(point.scenario.scheme)
+            schemes[tuple((type(part), *part.handlers()) for part in scheme.components)] = scheme
+    for scheme in schemes.values():
+        CompiledHooks(scheme, Layout.of(scheme))
+
+
+def _progress(found: Sweep) -> str:
+    return f"{found.experiment}, {len(found.tables) + len(found.failures)} of {len(found.points)} points"
+
+
+def _bar(found: Sweep, missing: Sequence[Point], progress: bool) -> tqdm[Any]:
+    """Return a progress bar in units of the points' cost, so that the time left counts what is left to do."""
+    return tqdm(
+        total=sum(point.cost for point in missing),
+        desc=_progress(found),
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+        disable=not progress,
+        leave=False,
+    )
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,247 @@
+"""Computes points, here or in other processes, so that one that fails or dies takes no other with it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    as_completed,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.fingerprint import Fingerprints
+from rdmacc.results import Result
+from rdmacc.scenario import Scenario
+from rdmacc.tidy import check_table
+
+__all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "default_jobs"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point to compute, pickled, with the hash of the code that is to compute it."""
+
+    payload: bytes
+    code: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A point's rows, and what they took.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The rows.
+    engines : tuple of str
+        Engines that simulated.
+    packet_hops, simulated_ps : int
+        Sums over the point's simulations.
+    wall_s : float
+        Time that it took.
+    """
+
+    table: pd.DataFrame
+    engines: tuple[str, ...]
+    packet_hops: int
+    simulated_ps: int
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why a point has no rows: in a line, and where it happened."""
+
+    reason: str
+    details: str = ""
+
+
+Keep = Callable[[str, Outcome | Failed], None]
+"""Takes what a point came to, by its name."""
+
+
+def compute(task: Task) -> Outcome | Failed:
+    """Compute a point; whatever goes wrong is returned, so that it can be sent to another process."""
+    try:
+        experiment, point, engine = pickle.loads(task.payload)
+        if Fingerprints().code(experiment, point) != task.code:
+            return Failed("the sources or the versions differ from those that the sweep began with; run it again")
+        return _compute(experiment, point, engine)
+    except Exception as error:
+        return Failed(_reason(error), traceback.format_exc())
+
+
+def _reason(error: Exception) -> str:
+    """Return what went wrong, and where, unless it says so itself."""
+    if isinstance(error, RdmaccError):
+        return str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
+
+
+def _compute(experiment: Any, point: Any, engine: str) -> Outcome:
+    results: list[tuple[str, int, int]] = []
+
+    def run(scenario: Scenario) -> Result:
+        result = replace(scenario, engine=engine).run()
+        hops = int(result.counters["data_packet_hops"] + result.counters["control_packet_hops"])
+        results.append((result.engine, hops, result.now_ps))
+        return result
+
+    begin = time.perf_counter()
+    table = check_table(experiment.execute(point, run), point.name)
+    engines, hops, simulated = zip(*results, strict=True) if results else ((), (), ())
+    return Outcome(table, tuple(sorted(set(engines))), sum(hops), sum(simulated), time.perf_counter() - begin)
+
+
+def compute_all(tasks: Mapping[str, Task], keep: Keep, jobs: int = 1, executor: Executor | None = None) -> None:
+    """Compute tasks by name, and hand over what each comes to as soon as it is known.
+
+    Parameters
+    ----------
+    tasks : mapping
+        By name, those that take longest first.
+    keep : callable
+        Takes name and outcome, in this process.
+    jobs : int
+        Processes; 1 computes in this one.
+    executor : Executor, optional
+        Computes instead, such as ``dask.distributed.Client.get_executor()``.
+    """
+    if executor is not None:
+        futures = {executor.submit(compute, task): name for name, task in tasks.items()}
+        try:
+            for future in as_completed(futures):
+                keep(futures[future], _outcome(future))
+        finally:
+            for future in futures:
+                future.cancel()
+    elif jobs == 1:
+        for name, task in tasks.items():
+            keep(name, compute(task))
+    else:
+        _in_processes(tasks, keep, jobs)
+
+
+def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int) -> None:
+    """Compute in processes of our own. If one dies, all under way are computed again, each in a process alone."""
+    waiting, suspects = deque(tasks), deque[str]()
+    while waiting or suspects:
+        alone = bool(suspects)
+        queue = suspects if alone else waiting
+        with _pool(1 if alone else min(jobs, len(queue))) as pool:
+            dead = _drain(pool, tasks, queue, keep, 1 if alone else jobs + 1)
+        if alone:
+            for name in dead:
+                keep(name, Failed("the process that computed it died; perhaps it ran out of memory"))
+        else:
+            suspects.extend(dead)
+
+
+def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:
+    """Compute what is in the queue, so many under way; if a process dies, stop and return what was under way."""
+    running: dict[Future[Outcome | Failed], str] = {}
+    dead: list[str] = []
+    try:
+        while (queue or running) and not dead:
+            while queue and len(running) < width:
+                future = pool.submit(compute, tasks[queue[0]])
+                running[future] = queue.popleft()
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            dead += _hand_over(running, done, keep)
+    except BrokenExecutor:  # while submitting
+        pass
+    except KeyboardInterrupt:
+        _hand_over(running, [future for future in running if future.done()], keep)
+        raise
+    wait(running)
+    return dead + _hand_over(running, running, keep)
+
+
+def _hand_over(
+    running: dict[Future[Outcome | Failed], str], done: Iterable[Future[Outcome | Failed]], keep: Keep
+) -> list[str]:
+    """Hand over what is done; return the names of those whose process died."""
+    dead = []
+    for future in list(done):
+        name = running[future]
+        if isinstance(future.exception(), BrokenExecutor):
+            dead.append(name)
+        else:
+            keep(name, _outcome(future))
+        del running[future]
+    return dead
+
+
+def _outcome(future: Future[Outcome | Failed]) -> Outcome | Failed:
+    error = future.exception()
+    return future.result() if error is None else Failed(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool whose processes end with it, and with this process, however that ends."""
+    context = _context()
+    lifeline, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline,))
+    try:
+        yield pool
+        pool.shutdown()
+    finally:
+        held.close()  # ends processes that are at work still
+        pool.shutdown(cancel_futures=True)
+        lifeline.close()
+
+
+def _context() -> Any:
+    """Return how processes are started: from one that has imported what they need, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["rdmacc.workers", "rdmacc.experiments"])
+    return context
+
+
+def _live_by(lifeline: Any) -> None:
+    """Begin a process of the pool: end when the other side of the lifeline is closed, not by Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        try:
+            lifeline.recv()
+        except (EOFError, OSError):
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def default_jobs() -> int:
+    """Return how many processes the machine has room for."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def check_jobs(jobs: int) -> int:
+    """Return a number of processes, if it is one; raise `ConfigError` if not."""
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise ConfigError("jobs", jobs, "a whole number, at least 1")
+    return jobs

@@ -1,0 +1,178 @@
+"""Small experiments for the tests of sweeps, and a sweep that is killed again and again.
+
+They are in a module of their own because other processes import them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from functools import partial
+from pathlib import Path
+
+import rdmacc
+from rdmacc.experiments import Claim, Experiment, Point, Verdict
+from rdmacc.scenario import Scenario
+from rdmacc.store import Store
+from rdmacc.sweep import stored, sweep
+from rdmacc.tidy import tidy, wide
+
+
+def incast(k, seed=0, **changes):
+    """Return k messages to one receiver, some of whose packets are lost."""
+    settings = {
+        "topology": partial(rdmacc.star, k + 1, rate="100Gbps", delay="1us"),
+        "workload": partial(rdmacc.incast, [f"h{i}" for i in range(1, k + 1)], "h0", "4kB"),
+        "scheme": "line-rate",
+        "seed": seed,
+        "probes": [rdmacc.probes.queue("s0", "h0")],
+        "faults": [rdmacc.Loss(data=0.05)],
+    }
+    return Scenario(**(settings | changes))
+
+
+def _all_finish(table):
+    rows = wide(table)
+    return Verdict(f"{rows['finished'].sum():.0f} of {rows['k'].sum()}", bool((rows["finished"] == rows["k"]).all()))
+
+
+class Tiny(Experiment):
+    """Incasts of two and three, with losses by seed."""
+
+    name = "tests.tiny"
+    title = "Incasts"
+    description = "Tests: incasts with losses"
+    claims = (
+        Claim(
+            id="tests-1", place="1", quantity="messages", condition="losses", published="all finish", band="exact",
+            verdict=_all_finish,
+        ),
+    )  # fmt: skip
+    seeds = 2
+
+    def points(self, scale="quick", seed=0):
+        return [
+            Point(name=f"k={k} seed={one}", scenario=incast(k, one), labels={"k": k, "seed": one}, cost=k)
+            for k in (2, 3)
+            for one in range(seed, seed + self.seeds)
+        ]
+
+    def measure(self, point, result):
+        numbers = {
+            "mean FCT": (float(result.flows["fct_ps"].mean()), "ps"),
+            "finished": (int((result.flows["status"] == "finished").sum()), ""),
+            "lost": (int(result.counters["lost_packets"]), ""),
+        }
+        return tidy(point.name, numbers, {"queue": (result.trace("queue s0->h0"), "bytes")})
+
+    def plot(self, table):
+        import matplotlib.pyplot as plt
+
+        figure, ax = plt.subplots()
+        ax.plot(wide(table)["k"], wide(table)["mean FCT"], "o")
+        return figure
+
+
+class Many(Tiny):
+    """Enough points to be killed among them."""
+
+    name = "tests.many"
+    seeds = 10
+
+
+class Troubled(Tiny):
+    """One point fails, one kills its process, one gives no table, one a table that Parquet cannot hold."""
+
+    name = "tests.troubled"
+
+    def points(self, scale="quick", seed=0):
+        doomed = ("fails", "dies", "gives none", "gives a mixture") if scale == "quick" else ("fails",)
+        return [*super().points(), *(Point(name=name) for name in doomed)]
+
+    def execute(self, point, run):
+        if point.scenario is not None:
+            return super().execute(point, run)
+        if point.name == "dies":
+            os._exit(3)
+        if point.name == "fails":
+            return {}[point.name]
+        return None if point.name == "gives none" else tidy(point.name, {"n": (1, "")}).assign(x=[object()])
+
+
+class Stopped(Tiny):
+    """A signal comes during the last point."""
+
+    name = "tests.stopped"
+
+    def measure(self, point, result):
+        if point.name == "k=2 seed=1":
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().measure(point, result)
+
+
+class Announcing(Store):
+    """Says by a pipe which point it has stored."""
+
+    def __init__(self, folder, pipe):
+        super().__init__(folder)
+        self.pipe = pipe
+
+    def save(self, table, provenance):
+        super().save(table, provenance)
+        os.write(self.pipe, f"{provenance['point']}\n".encode())
+
+
+def kill_again_and_again(folder, kills, seed):
+    """Kill sweeps at random until that many have died; return what was announced and lost, and how often one ended.
+
+    Each sweep is a fork of this process, which has one thread, so that it begins at once.
+    """
+    chance = random.Random(seed)
+    root, done, ended, lost, turn = Path(folder), 0, 0, 0, 0
+    announced: set[str] = set()
+    whole = sweep(Many(), engine="simpy", store=Store(root / "undisturbed"))
+    while done < kills:
+        store = root / str(turn)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            sweep(Many(), engine="simpy", store=Announcing(store, writer))
+            os._exit(0)
+        os.close(writer)
+        time.sleep(chance.uniform(0, 0.2))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        with os.fdopen(reader) as pipe:
+            announced |= set(pipe.read().split("\n")) - {""}
+        lost += len(announced - set(stored(Many(), store=Store(store)).tables))
+        if os.WIFSIGNALED(status):
+            done += 1
+        else:  # the sweep was whole before the signal came: begin another
+            ended, turn, announced = ended + 1, turn + 1, set()
+    last = sweep(Many(), engine="simpy", store=Store(root / str(turn)))
+    return {
+        "kills": done, "ended": ended, "lost": lost, "announced": len(announced), "reused": last.reused,
+        "points": len(last.points), "equal": bool(last.table.equals(whole.table)),
+        "drafts": len(list(root.rglob(".*.tmp"))),
+    }  # fmt: skip
+
+
+def run_forever(folder, jobs):
+    """Sweep over points that never end but for the first two; for signals from outside."""
+    sweep(Endless(), engine="simpy", store=Store(folder), jobs=jobs)
+
+
+class Endless(Tiny):
+    """Two points, and others that wait."""
+
+    name = "tests.endless"
+
+    def points(self, scale="quick", seed=0):
+        return [*super().points()[:2], *(Point(name=f"waits {number}", cost=0.1) for number in range(3))]
+
+    def execute(self, point, run):
+        if point.scenario is None:
+            time.sleep(600)
+        return super().execute(point, run)

@@ -1,0 +1,201 @@
+"""HPCC: the sender's arithmetic by itself, then windows, utilisation and queue in the simulator.
+
+Theory (Li et al., SIGCOMM 2019): W = W_c / (U / eta) + W_AI, or W_c + W_AI; with the queue empty U = sum W / (B T), so
+that sum W settles at eta B T + N W_AI, whatever the number of flows; each flow's reference moves once a round trip.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc import probes
+from rdmacc.models.hpcc import HpccSteady
+from rdmacc.protocols.hpcc import Hpcc
+from rdmacc.state import Message, QueuePair
+from rdmacc.switch.int_stamp import HOPS
+from rdmacc.units import us
+from tests.support import check_finished, packet_with, samples
+
+LINE, T = 100e9, us(13)
+
+
+def make(**changes):
+    """Return parameters, queue pair, sender, message and transfer after `on_open`."""
+    params, qp, sender = Hpcc(base_rtt_ps=T, **changes), QueuePair(), Hpcc.Sender()
+    qp.line_bps, qp.base_rtt_ps = LINE, us(10)
+    Hpcc.on_open(params, qp, sender)
+    message = Message()
+    message.packets = 10_000
+    return params, qp, sender, message, Hpcc.Transfer()
+
+
+def ack(state, psn, next_psn, time, tx, queue=0, rate=LINE):
+    """Let an ACK arrive, with one record."""
+    params, qp, sender, message, transfer = state
+    packet = packet_with(Hpcc.Header)
+    for name in ("int_rate_bps", "int_time_ps", "int_tx_bytes", "int_queue_bytes"):
+        setattr(packet, name, [0] * HOPS)
+    packet.psn, packet.int_hops = psn, 1
+    packet.int_rate_bps[0], packet.int_time_ps[0] = rate, time
+    packet.int_tx_bytes[0], packet.int_queue_bytes[0] = tx, queue
+    message.next_psn = next_psn
+    Hpcc.on_ack(params, qp, sender, message, transfer, packet)
+
+
+def window(sender):
+    """Return R T, which the record has in whole bytes."""
+    return sender.rate_bps * T / 8e12
+
+
+@pytest.mark.parametrize(("line", "full"), [(100e9, 162_500), (25e9, 40_625)])
+def test_it_starts_with_the_bdp_at_line_rate(line, full):
+    """Fact 1."""
+    params, qp, sender = Hpcc(base_rtt_ps=T), QueuePair(), Hpcc.Sender()
+    qp.line_bps = line
+    Hpcc.on_open(params, qp, sender)
+    assert (sender.rate_bps, sender.window_bytes, sender.inflight) == (line, full, 1.0)
+
+
+def test_one_multiplicative_step_does_not_compound():
+    """Fact 2: U = 1.5 takes a window of 162,500 to 102,996.67 bytes, and so does a second ACK of the round trip."""
+    state = make()
+    sender = state[2]
+    ack(state, 1, 162, 0, 0)
+    assert sender.rate_bps == LINE  # nothing to compare with yet
+    ack(state, 163, 300, T, 162_500, queue=0)
+    sender.reference_rate_bps, sender.stage = LINE, 0
+    for psn in (300, 300):  # both within the round trip that ends above 300; the link was full, half a BDP queued
+        tx = 325_000 if psn == 300 else 0
+        sender.last_time_ps[0], sender.last_tx_bytes[0], sender.last_queue_bytes[0] = T, 162_500, 81_250
+        ack(state, psn, 400, 2 * T, tx, queue=90_000)
+        assert sender.inflight == pytest.approx(1.5)
+        assert window(sender) == pytest.approx(102_996.67, abs=0.01)
+    assert sender.reference_rate_bps == LINE
+    sender.last_time_ps[0], sender.last_tx_bytes[0], sender.last_queue_bytes[0] = T, 162_500, 81_250
+    ack(state, 301, 400, 2 * T, 325_000, queue=90_000)
+    assert sender.reference_rate_bps == sender.rate_bps
+    assert state[4].update_after_psn == 400
+
+
+def additive_and_multiplicative(max_stage, rounds):
+    """Return the window after each round trip in which half the link was used."""
+    state = make(max_stage=max_stage)
+    sender = state[2]
+    ack(state, 1, 10, 0, 0)
+    sender.reference_rate_bps = 10e9
+    sender.inflight = 0.5
+    found = []
+    for i in range(1, rounds + 1):
+        ack(state, 10 * i + 1, 10 * (i + 1), i * T, i * 81_250)
+        found.append(window(sender))
+    return np.array(found)
+
+
+def test_additive_steps_then_a_multiplicative_one():
+    """Fact 3: maxStage steps of 80 bytes, then W / (0.5 / 0.95) + 80; with maxStage 0 each step is one of these."""
+    start = 10e9 * T / 8e12
+    assert additive_and_multiplicative(5, 7) == pytest.approx(
+        [*(start + 80 * n for n in range(1, 6)), (start + 400) / (0.5 / 0.95) + 80, (start + 400) * 1.9 + 160]
+    )
+    assert additive_and_multiplicative(0, 2) == pytest.approx([start * 1.9 + 80, (start * 1.9 + 80) * 1.9 + 80])
+
+
+def test_inflight_is_averaged_over_t_and_the_lower_queue_counts():
+    state = make()
+    sender = state[2]
+    ack(state, 1, 100, 0, 0, queue=50_000)
+    ack(state, 2, 100, T // 4, 40_625, queue=16_250)  # a full link for T / 4: u = 1 + 0.1
+    assert sender.inflight == pytest.approx(0.75 * 1.0 + 0.25 * 1.1)
+
+
+def test_without_fast_reaction_only_a_round_trip_counts():
+    state = make(fast_reaction=False)
+    ack(state, 1, 100, 0, 0)
+    ack(state, 2, 100, T, 20_000)
+    assert state[2].rate_bps == LINE
+    ack(state, 101, 200, T, 325_000)
+    assert state[2].rate_bps < LINE
+
+
+def test_a_path_of_another_length_and_records_of_the_same_moment_move_nothing():
+    state = make()
+    sender = state[2]
+    ack(state, 1, 100, 0, 0)
+    sender.hops = 2
+    ack(state, 2, 100, T, 400_000)
+    assert (sender.rate_bps, sender.hops) == (LINE, 1)
+    before = sender.inflight
+    ack(state, 3, 100, T, 400_000)  # no time between the records
+    assert sender.inflight == before
+
+
+def test_rates_stay_within_their_bounds():
+    state = make(min_rate_bps="1Gbps")
+    for i in range(40):
+        ack(state, 100 * i + 1, 100 * i + 100, i * T, i * 162_500, queue=10_000_000)
+    assert state[2].rate_bps == 1e9
+    assert state[2].window_bytes == int(1e9 * T / 8e12)
+
+
+def test_a_rate_step_scales_with_the_link():
+    """10 Mb/s at 25 Gb/s are 40 Mb/s at 100: 65 bytes in 13 us, not 80 (pitfall 4)."""
+    _, _, sender, _, _ = make(additive_bps="10Mbps", reference_bps="25Gbps")
+    assert sender.step_bps == 40e6
+    assert sender.step_bps * T / 8e12 == 65.0
+    assert make()[2].step_bps * T / 8e12 == pytest.approx(80.0)
+
+
+# In the simulator
+
+NETWORK = {"rate": "100Gbps", "delay": "1us"}
+
+
+def steady(engine, flows, max_stage, until="600us", since="300us"):
+    """Return mean and largest queue, and bytes that each host received over what the link could carry."""
+    scheme = rdmacc.scheme("hpcc", max_stage=max_stage, base_rtt_ps="4.4us", additive_bytes="10B")
+    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, flows + 1)], "1GB")
+    simulation = rdmacc.Simulation(
+        rdmacc.star(flows + 1, **NETWORK), work, scheme, engine=engine, probes=[probes.queue("s0", "h0", "1us")]
+    )
+    before = simulation.run(since).outcome.messages["received_packets"].sum()
+    result = simulation.run(until)
+    packets = result.outcome.messages["received_packets"].sum() - before
+    span_s = (rdmacc.units.time_ps(until) - rdmacc.units.time_ps(since)) * 1e-12
+    queue = result.trace("queue s0->h0")
+    return queue[queue.index >= rdmacc.units.time_ps(since)], packets * 1090 * 8 / span_s / LINE, result
+
+
+@pytest.mark.parametrize(("flows", "max_stage"), [(1, 0), (2, 0), (4, 0), (2, 5)])
+def test_the_steady_state_is_the_models(engine, flows, max_stage):
+    """Fact 4: the link carries eta and N W_AI / (B T) of its rate, and next to nothing waits."""
+    queue, used, result = steady(engine, flows, max_stage)
+    model = HpccSteady(
+        flows=flows, capacity_bps=LINE, rtt_ps=us(4.4), additive_bytes=10, max_stage=max_stage
+    ).steady_state()
+    assert used == pytest.approx(model["utilisation"], abs=0.02)
+    assert queue.mean() < 2 * 1090
+    assert result.counters.pfc_pauses == 0
+
+
+def test_an_incast_drains_within_few_round_trips(engine):
+    """Fact 5: eight flows at line rate; the first full measurement cuts all to about an eighth."""
+    work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, 9)], "1MB")
+    watch = [probes.queue("s0", "h0"), probes.rate(0)]
+    scheme = rdmacc.scheme("hpcc", base_rtt_ps="4.4us", max_stage=0)
+    result = rdmacc.simulate(rdmacc.star(9, **NETWORK), work, scheme, engine=engine, probes=watch, until="100us")
+    queue = result.trace("queue s0->h0")
+    assert queue.max() == pytest.approx(8 * 55 * 1090 - 55 * 1090, rel=0.1)  # eight windows less what has left
+    assert queue[queue.index > us(60)].max() < 0.1 * queue.max()
+    late = [value for at, value in samples(result, "rate 0") if at > us(60)]
+    assert max(late) < 2 * LINE / 8
+
+
+def test_each_data_packet_has_42_bytes_of_records_and_each_ack_too(engine):
+    work = rdmacc.messages([("h1", "h0", 10_000)])
+    result = rdmacc.simulate(rdmacc.star(2, **NETWORK), work, "hpcc", engine=engine)
+    check_finished(result)
+    ports = result.ports.set_index("port")["tx_bytes"]
+    assert ports["h1->s0"] == 10 * 1090
+    assert ports["h0->s0"] == 10 * 88

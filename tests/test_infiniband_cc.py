@@ -1,0 +1,126 @@
+"""InfiniBand's congestion control: the table, the index, its timer; recovery in the simulator at computed times.
+
+Theory: line / (1 + multiplier / 2^shift); the index is BECNs times the increase less the ticks.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import rdmacc
+from rdmacc import probes
+from rdmacc.protocols.infiniband_cc import InfinibandCc
+from rdmacc.records import NEVER
+from rdmacc.state import CNP, NONE, Packet, QueuePair
+from rdmacc.units import us
+from tests.support import WIRE, check_finished, samples, transmission
+
+LINE = 40e9
+TIMER = 150 * 1_024_000
+"""The timer's 150 units of 1.024 us, in ps."""
+
+
+def make(**changes):
+    params, qp, sender = InfinibandCc(**changes), QueuePair(), InfinibandCc.Sender()
+    qp.line_bps = LINE
+    InfinibandCc.on_open(params, qp, sender)
+    return params, qp, sender
+
+
+def rate_at(index, **changes):
+    """Return the rate at an index, reached by as many BECNs."""
+    params, qp, sender = make(**changes)
+    for _ in range(index):
+        InfinibandCc.on_cnp(params, qp, sender, 0)
+    return sender.rate_bps
+
+
+@pytest.mark.parametrize(("multiplier", "shift", "share"), [(1, 0, 0.5), (3, 0, 0.25), (7, 0, 0.125), (8, 3, 0.5)])
+def test_the_rate_of_a_multiplier(multiplier, shift, share):
+    """Fact 1, with a linear table of step 1: the multiplier is the index."""
+    assert rate_at(multiplier, table_step=1.0, is_quadratic=False, shift=shift) == share * LINE
+
+
+@pytest.mark.parametrize(("index", "multiplier"), [(0, 0), (16, 0), (17, 1), (95, 32), (127, 57)])
+def test_the_quadratic_table(index, multiplier):
+    """Fact 2: the first 17 entries do nothing; 7 i^2 / 95^2 / 0.218, rounded down."""
+    assert rate_at(index) == LINE / (1 + multiplier)
+
+
+def test_the_index_is_becns_less_ticks():
+    """Fact 3: b inc - k, and the timer runs until the index is at its least."""
+    params, qp, sender = make(increase=3)
+    for _ in range(10):
+        InfinibandCc.on_cnp(params, qp, sender, us(7))
+    assert sender.index == 30
+    assert sender.step_timer_ps == us(7) + TIMER
+    for k in range(1, 31):
+        now, sender.step_timer_ps = sender.step_timer_ps, NEVER
+        assert now == us(7) + k * TIMER  # BECNs do not restart it, each tick does
+        InfinibandCc.on_step_timer(params, qp, sender, now)
+        assert sender.index == 30 - k
+    assert sender.step_timer_ps == NEVER
+    assert sender.rate_bps == LINE
+
+
+def test_the_index_stays_between_its_ends():
+    params, qp, sender = make(least=2, limit=4)
+    assert sender.index == 2
+    for _ in range(9):
+        InfinibandCc.on_cnp(params, qp, sender, 0)
+    assert sender.index == 4
+    for _ in range(9):
+        InfinibandCc.on_step_timer(params, qp, sender, 0)
+    assert sender.index == 2
+
+
+def test_each_mark_is_answered():
+    for ce, kind in ((0, NONE), (1, CNP)):
+        packet, notice = Packet(), Packet()
+        packet.ce = ce
+        InfinibandCc.on_data(packet, notice)
+        assert notice.kind == kind
+
+
+def incast(engine, flows, until, **changes):
+    graph = rdmacc.star(flows + 1, rate="40Gbps")
+    work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "100MB")
+    watch = [probes.field("flow", 0, "InfinibandCc.index"), probes.rate(0)]
+    scheme = rdmacc.scheme("infiniband-cc", **changes)
+    return rdmacc.simulate(graph, work, scheme, engine=engine, until=until, probes=watch)
+
+
+def test_every_mark_becomes_a_becn_and_a_step(engine):
+    result = incast(engine, 4, "100us")
+    index = samples(result, "InfinibandCc.index 0")
+    assert result.counters.cnps == result.counters.marked_arrivals > 4 * 17
+    assert [value for _, value in index[1:]] == list(range(1, len(index)))  # no tick yet
+
+
+def test_recovery_is_linear_in_the_index(engine):
+    """Fact 3: with no more marks the index falls by one each 153.6 us; pitfall 3: that takes milliseconds."""
+    result = incast(engine, 4, "2ms")
+    index = samples(result, "InfinibandCc.index 0")
+    falls = [(at, value) for (_, last), (at, value) in zip(index, index[1:]) if value < last]
+    first_becn = index[1][0]
+    assert [at for at, _ in falls] == [first_becn + k * TIMER for k in range(1, len(falls) + 1)]
+    assert len(falls) == (us(2000) - first_becn) // TIMER
+
+
+def test_the_delay_between_packets(engine):
+    """A message that begins at index 34 (multiplier 4): its packets start five packet times apart."""
+    work = rdmacc.messages([("h0", "h1", 10_000)])
+    result = rdmacc.simulate(
+        rdmacc.star(2, rate="40Gbps"), work, rdmacc.scheme("infiniband-cc", least=34), engine=engine
+    )
+    check_finished(result)
+    t = transmission(WIRE, LINE)
+    assert result.flows["fct_ps"][0] == 9 * 5 * t + 2 * (t + us(1))
+
+
+def test_equal_flows_get_equal_shares_of_a_link_that_is_not_full(engine):
+    """The burst of the first round trip drives the index up; the timer brings the link back in milliseconds."""
+    result = incast(engine, 8, "4ms")
+    goodput = result.outcome.messages["received_packets"] * WIRE * 8 / 4e-3
+    assert goodput == pytest.approx(goodput.mean(), rel=0.02)
+    assert goodput.sum() < 0.8 * LINE

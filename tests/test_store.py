@@ -1,0 +1,299 @@
+"""The store: what a point is, where its rows are kept, and which files are never trusted."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pickle
+import sys
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import rdmacc
+from rdmacc import codehash
+from rdmacc.errors import ConfigError
+from rdmacc.experiments import Point, experiment
+from rdmacc.faults import Clocks, LinkDown, Script
+from rdmacc.fingerprint import identify
+from rdmacc.store import Store, default_folder, read_table, write_atomically, write_table
+from rdmacc.tidy import tidy
+from tests.sweeps import Tiny, Troubled, incast
+
+
+def identity(point, one=None):
+    return identify(one or Tiny(), [point])[point.name]
+
+
+def point(**changes):
+    return Point(name="a", scenario=incast(2, **changes), labels={"k": 2})
+
+
+TABLE = tidy("a", {"n": (1, ""), "rate": (2.5, "bps")}, {"queue": (pd.Series([1.0], index=[5]), "bytes")})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def kept(store):
+    """Return the identity of a point that is stored, and its file."""
+    known = identity(point())
+    store.save(TABLE, known | {"wall_s": 1.5})
+    return known, store.path(known["experiment"], known["key"])
+
+
+def test_rows_come_back_as_they_were(store, kept):
+    table, provenance = store.load(kept[0])
+    pd.testing.assert_frame_equal(table, TABLE)
+    assert provenance["wall_s"] == 1.5
+    assert provenance["describes"]["scenario"]["topology"]["name"] == "star(3)"
+    assert list(store.folder.rglob("*")) == [kept[1].parent, kept[1]]
+
+
+def test_what_is_not_there_is_no_trouble(store, caplog):
+    assert store.load(identity(point())) is None
+    assert not caplog.records
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def flip(path):
+    """Change one bit of the data, which Parquet's own footer does not notice."""
+    content = bytearray(path.read_bytes())
+    content[40] ^= 1
+    path.write_bytes(bytes(content))
+
+
+class Bomb:
+    """Goes off when it is unpickled."""
+
+    def __reduce__(self):
+        return exec, ("import sys; sys.rdmacc_bomb = True",)
+
+
+def pickled(path):
+    path.write_bytes(pickle.dumps(Bomb()))
+
+
+def foreign(path):
+    pq.write_table(pa.table({"x": [1, 2]}), path)
+
+
+def unlabelled(path):
+    pq.write_table(pa.Table.from_pandas(TABLE), path)
+
+
+def other_columns(path):
+    write_table(path, TABLE[["point", "value"]], read_table(path)[1])
+
+
+def other_point(path):
+    write_table(path, TABLE, identity(Point(name="b", scenario=incast(2))))
+
+
+def other_rows(path):
+    write_table(path, TABLE.assign(point="b"), read_table(path)[1])
+
+
+def other_scenario(path):
+    known = identity(point())
+    write_table(path, TABLE, known | {"describes": known["describes"] | {"labels": {"k": 3}}})
+
+
+def folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [cut, empty, flip, pickled, foreign, unlabelled, other_columns, other_point, other_rows, other_scenario, folder],
+)
+def test_a_file_that_cannot_be_trusted_is_reported_and_not_used(store, kept, caplog, damage):
+    known, path = kept
+    damage(path)
+    with caplog.at_level(logging.WARNING):
+        assert store.load(known) is None
+    (record,) = caplog.records
+    assert path.name in record.getMessage()
+    assert "a is computed again" in record.getMessage()
+    assert not hasattr(sys, "rdmacc_bomb")
+
+
+def test_a_summary_that_is_damaged_says_so(tmp_path, kept):
+    cut(kept[1])
+    with pytest.raises(ConfigError, match="a whole table of rdmacc's"):
+        read_table(kept[1])
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path):
+    path = tmp_path / "file.txt"
+    write_atomically(path, lambda draft: draft.write_text("first"))
+
+    def fail(draft):
+        draft.write_text("sec")
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        write_atomically(path, fail)
+    assert path.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_equal_tables_make_equal_files(tmp_path):
+    for name in ("a", "b"):
+        write_table(tmp_path / name, TABLE, {"seed": 0})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_the_folder_may_be_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
+    assert Store().folder == tmp_path
+    monkeypatch.delenv("RDMACC_STORE_DIR")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert default_folder() == tmp_path / "rdmacc" / "points"
+
+
+# Keys
+
+
+CHANGES = {
+    "network": {"topology": partial(rdmacc.star, 4, rate="100Gbps", delay="1us")},
+    "rate": {"topology": partial(rdmacc.star, 3, rate="40Gbps", delay="1us")},
+    "delay": {"topology": partial(rdmacc.star, 3, rate="100Gbps", delay="2us")},
+    "buffer": {"topology": partial(rdmacc.star, 3, rate="100Gbps", delay="1us", buffer="5MB")},
+    "size": {"workload": partial(rdmacc.incast, ["h1", "h2"], "h0", "8kB")},
+    "sender": {"workload": partial(rdmacc.incast, ["h2", "h1"], "h0", "4kB")},
+    "start": {"workload": partial(rdmacc.incast, ["h1", "h2"], "h0", "4kB", start="1us")},
+    "after": {"workload": rdmacc.messages([("h1", "h0", 4000), ("h2", "h0", 4000, 0, None, (0,))])},
+    "scheme": {"scheme": "dcqcn"},
+    "parameter": {"scheme": rdmacc.scheme("line-rate", timeout_ps="1ms")},
+    "buffer policy": {"scheme": rdmacc.scheme("line-rate").replace(buffer=rdmacc.DropTail())},
+    "seed": {"seed": 1},
+    "until": {"until": "1ms"},
+    "probe": {"probes": []},
+    "period": {"probes": [rdmacc.probes.queue("s0", "h0", every="1us")]},
+    "loss": {"faults": [rdmacc.Loss(data=0.06)]},
+    "script": {"faults": [Script(message=0, psn=1)]},
+    "link": {"faults": [LinkDown(link=("s0", "h1"), at_ps="1us")]},
+    "clocks": {"faults": [Clocks(offset_ps="1us")]},
+    "trace": {"trace": True},
+}
+
+
+def test_a_key_changes_with_every_part_of_a_scenario():
+    keys = {name: identity(point(**changed))["key"] for name, changed in CHANGES.items()}
+    keys["itself"] = identity(point())["key"]
+    keys["point"] = identity(replace(point(), name="b"))["key"]
+    keys["label"] = identity(replace(point(), labels={"k": 3}))["key"]
+    keys["experiment"] = identity(point(), Troubled())["key"]
+    assert len(set(keys.values())) == len(keys)
+
+
+def test_a_key_is_the_same_for_the_same_scenario_however_it_is_written():
+    known = identity(point())["key"]
+    assert identity(point(topology=rdmacc.star(3, rate="100Gbps", delay="1us")))["key"] == known
+    assert identity(point(workload=rdmacc.incast(["h1", "h2"], "h0", 4000)))["key"] == known
+    assert identity(point(scheme=rdmacc.scheme("line-rate")))["key"] == known
+    assert identity(point(engine="simpy"))["key"] == known
+    assert identity(replace(point(), cost=9))["key"] == known
+    assert identity(point(until=10**9))["key"] == identity(point(until="1ms"))["key"]
+
+
+def test_what_is_no_plain_data_is_named():
+    with pytest.raises(ConfigError, match="labels of a, k"):
+        identity(replace(point(), labels={"k": object()}))
+    with pytest.raises(ConfigError, match="can be sent to another process"):
+        identity(point(topology=lambda: rdmacc.star(3)))
+    with pytest.raises(ConfigError, match="workload"):
+        identity(point(workload=[1]))
+
+
+# Code
+
+
+SOURCE = '''
+"""An experiment."""
+import rdmacc.units
+from tests.sweeps import Tiny
+LIMIT, COLOUR = 3, "red"
+
+def limit():
+    return rdmacc.units.us(LIMIT)
+
+def colour():
+    return COLOUR
+
+class Own(Tiny):
+    """Its own."""
+    name = "tests.own"
+
+    def measure(self, point, result):
+        """Measure."""
+        return limit()
+
+    def plot(self, table):
+        return colour()
+'''
+
+
+def reached(folder, monkeypatch, name, source):
+    """Return the digest of what an experiment's class reaches in a module of that source."""
+    (folder / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    importlib.invalidate_caches()
+    digest, modules = codehash._reached(importlib.import_module(name).Own)
+    assert modules == {"rdmacc.units"}  # the tests are no part of the experiment's package
+    return digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [
+        ("Measure.", "Measure it.", False),
+        ('"red"', '"blue"', True),  # one statement sets both names
+        ("return colour()", "return None", False),
+        ('"tests.own"', '"tests.other"', False),
+        ("def colour():\n", "def colour():\n    # a comment\n", False),
+        ("us(LIMIT)", "us(LIMIT + 1)", True),
+        ("return limit()", "return limit() + 1", True),
+    ],
+)
+def test_code_counts_if_a_result_can_depend_on_it(tmp_path, monkeypatch, old, new, differs):
+    assert old in SOURCE
+    number = len(sys.modules)
+    before = reached(tmp_path, monkeypatch, f"rdmacc_own_{number}", SOURCE)
+    after = reached(tmp_path, monkeypatch, f"rdmacc_own_{number}_changed", SOURCE.replace(old, new))
+    assert (before != after) == differs
+
+
+def test_a_protocol_counts_for_the_schemes_that_have_it():
+    one = experiment("dart.fig3")
+    assert len({identity(part, one)["code"]["hash"] for part in one.points()}) == 1  # all run DASR and DCQCN
+    dasr = {type(part) for part in rdmacc.scheme("dasr").components}
+    plain = {type(part) for part in rdmacc.scheme("line-rate").components}
+    assert codehash.code_hash(Tiny, frozenset(dasr)) != codehash.code_hash(Tiny, frozenset(plain))
+    closure = codehash._closure(["rdmacc.simulation"])
+    assert "rdmacc.fabric" in closure
+    assert "rdmacc.engine.compiled.kernel" in closure
+    assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.plotting", "rdmacc.cli"}
+
+
+def test_code_without_a_source_cannot_be_hashed():
+    kind = type("Typed", (Tiny,), {"__module__": "typed_in_a_notebook"})
+    with pytest.raises(ConfigError, match="a class of a module with a source file"):
+        codehash.code_hash(kind, None)

@@ -1,0 +1,256 @@
+"""Sweeps: the same table however it is computed, and nothing lost to failures, kills and signals."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from rdmacc.engine.compiled import handlers
+from rdmacc.errors import ConfigError
+from rdmacc.experiments import experiment
+from rdmacc.store import Store
+from rdmacc.sweep import SweepError, compile_once, stored, sweep
+from rdmacc.workers import Failed, Task, compute
+from tests.sweeps import Endless, Stopped, Tiny, Troubled
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(one, folder, **options):
+    return sweep(one, store=Store(folder), **({"engine": "simpy"} | options))
+
+
+def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):
+    table = run(Tiny(), tmp_path, engine=engine).table
+    pd.testing.assert_frame_equal(table, Tiny().run(engine=engine))
+    assert list(table["point"].unique()) == [point.name for point in Tiny().points()]
+
+
+def test_engines_give_one_table(tmp_path):
+    tables = [run(Tiny(), tmp_path / name, engine=name).table for name in ("simpy", "compiled")]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+def test_what_is_stored_is_not_computed_again(tmp_path):
+    first = run(Tiny(), tmp_path)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
+    assert len(times) == 4
+    assert first.reused == 0
+    second = run(Tiny(), tmp_path)
+    assert second.reused == 4
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == times
+    pd.testing.assert_frame_equal(first.table, second.table)
+    assert first.summary() == second.summary()
+    assert first.effort() == second.effort()
+    shifted = run(Tiny(), tmp_path, seed=1)
+    assert shifted.reused == 2  # seed 1 is in both
+
+
+def test_a_damaged_point_is_computed_again_and_the_others_are_not(tmp_path, caplog):
+    whole = run(Tiny(), tmp_path).table
+    path = sorted(tmp_path.rglob("*.parquet"))[1]
+    path.write_bytes(path.read_bytes()[:100])
+    with caplog.at_level(logging.WARNING):
+        again = run(Tiny(), tmp_path)
+    assert again.reused == 3
+    assert path.name in caplog.text
+    pd.testing.assert_frame_equal(again.table, whole)
+    assert run(Tiny(), tmp_path).reused == 4
+
+
+def test_threads_give_the_same_table(tmp_path):
+    alone = run(Tiny(), tmp_path / "1", jobs=1)
+    with ThreadPoolExecutor(2) as executor:
+        threads = run(Tiny(), tmp_path / "threads", executor=executor)
+    pd.testing.assert_frame_equal(threads.table, alone.table, check_exact=True)
+    assert threads.summary() == alone.summary()
+
+
+def test_what_the_processes_need_is_compiled_before_they_start(monkeypatch):
+    """The hooks of each composition, once; the real ones, so that it does fill the cache that they look into."""
+    made = []
+
+    class Seen(handlers.CompiledHooks):
+        def __init__(self, scheme, layout):
+            super().__init__(scheme, layout)
+            made.append((scheme.name, self.addresses["on_data"]))
+
+    monkeypatch.setattr(handlers, "CompiledHooks", Seen)
+    compile_once([*Tiny().points(), *Tiny().points(seed=5), *experiment("dart.fig3").points()])
+    assert [name.partition("-no-")[0] for name, _ in made] == ["line-rate", "dasr"]  # look-ahead is a parameter
+    assert all(address for _, address in made)
+
+
+def test_no_point_loses_another(tmp_path):
+    """One raises, one gives no table, one kills its process, and all others are as one process computes them."""
+    found = run(Troubled(), tmp_path, jobs=2)
+    alone = run(Tiny(), tmp_path, jobs=1).tables
+    assert set(found.tables) == set(alone)
+    for name, table in alone.items():
+        pd.testing.assert_frame_equal(found.tables[name], table, check_exact=True)
+    assert set(found.failures) == {"fails", "dies", "gives none", "gives a mixture"}
+    reasons = {name: failed.reason for name, failed in found.failures.items()}
+    assert reasons["fails"].startswith("KeyError: 'fails' (sweeps.py, line ")
+    assert "died" in reasons["dies"]
+    assert "a DataFrame with point" in reasons["gives none"]
+    assert "columns of one type" in reasons["gives a mixture"]
+    with pytest.raises(
+        SweepError, match=r"tests\.troubled: 4 of 8 points failed, the others are kept\n  fails: KeyError"
+    ):
+        found.table  # noqa: B018
+    assert stored(Troubled(), store=Store(tmp_path)).reused == 4
+
+
+def test_a_failure_on_an_executor_loses_no_other(tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        found = run(Troubled(), tmp_path, scale="paper", executor=executor)
+    assert set(found.failures) == {"fails"}
+    assert len(found.tables) == 4
+
+
+def test_sources_that_changed_meanwhile_are_noticed(tmp_path):
+    found = stored(Tiny(), store=Store(tmp_path))
+    (point, *_), code = found.points, dict(next(iter(found.identities.values()))["code"])
+
+    payload = pickle.dumps((Tiny(), point, "simpy"))
+    assert not isinstance(compute(Task(payload, code)), Failed)
+    assert "sources" in compute(Task(payload, code | {"hash": "another"})).reason
+    assert "UnpicklingError" in compute(Task(b"nonsense", code)).reason
+
+
+def test_parameters_reach_the_schemes_that_have_them(tmp_path):
+    changed = run(Tiny(), tmp_path, changes={"timeout_ps": "50us"})
+    assert {point.scenario.scheme.recovery.timeout_ps for point in changed.points} == {50_000_000}
+    assert changed.summary()["set"] == {"timeout_ps": "50us"}
+    assert run(Tiny(), tmp_path).reused == 0
+    one = experiment("dart.fig3")
+    both = stored(one, store=Store(tmp_path), changes={"idle_ps": "1s"})
+    assert both.missing
+    with pytest.raises(ConfigError, match=r"parameter = 'timeout': one of .*timeout_ps"):
+        run(Tiny(), tmp_path, changes={"timeout": 1})
+    with pytest.raises(ConfigError, match="timeout_ps"):
+        run(Tiny(), tmp_path, changes={"timeout_ps": "soon"})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"jobs": 0}, "jobs = 0"), ({"engine": "fast"}, "engine = 'fast'"), ({"scale": "huge"}, "scale = 'huge'")],
+)
+def test_wrong_options_are_named_before_anything_runs(tmp_path, options, words):
+    with pytest.raises(ConfigError, match=words):
+        run(Tiny(), tmp_path, **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_of_which_a_part_is_missing_is_none(tmp_path):
+    with pytest.raises(SweepError, match="4 of 4 points failed.*\n.*not computed yet"):
+        stored(Tiny(), store=Store(tmp_path)).table  # noqa: B018
+
+
+def test_old_drafts_are_removed(tmp_path):
+    folder = tmp_path / "tests.tiny"
+    folder.mkdir()
+    old, new = folder / ".a-1.tmp", folder / ".a-2.tmp"
+    for path in (old, new):
+        path.write_text("half")
+    os.utime(old, (1, 1))
+    run(Tiny(), tmp_path)
+    assert not old.exists()
+    assert new.exists()
+
+
+# Kills and signals
+
+
+def python(code):
+    """Return a process that runs code."""
+    command = [sys.executable, "-c", code]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def killed(folder, kills):
+    code = f"from tests.sweeps import *; print(json.dumps(kill_again_and_again({str(folder)!r}, {kills}, 5)))"
+    with python(f"import json; {code}") as process:
+        output, error = process.communicate()
+    assert not process.returncode, error
+    return json.loads(output)
+
+
+def check_killed(found):
+    assert found["lost"] == 0
+    assert found["reused"] >= found["announced"]
+    assert found["equal"]
+
+
+def test_sigterm_keeps_what_is_finished(tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        run(Stopped(), tmp_path)
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert [point.name for point in stored(Stopped(), store=Store(tmp_path)).missing] == ["k=2 seed=1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_killed_sweep_loses_nothing(tmp_path):
+    found = killed(tmp_path, 8)
+    assert found["kills"] == 8
+    check_killed(found)
+
+
+@pytest.mark.nightly
+def test_fifty_kills_lose_nothing(tmp_path):
+    found = killed(tmp_path, 50)
+    assert found["kills"] == 50
+    assert found["reused"] + found["ended"] > 0
+    check_killed(found)
+
+
+def children(pid):
+    """Return the processes below one."""
+    try:
+        own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return []
+    return [int(child) for child in own] + [one for child in own for one in children(int(child))]
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition, what):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(what)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
+def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number):
+    with python(f"from tests.sweeps import run_forever; run_forever({str(tmp_path)!r}, 2)") as process:
+        wait_until(lambda: len(list(tmp_path.rglob("*.parquet"))) == 2, "two points stored")
+        below = children(process.pid)
+        assert len(below) >= 2
+        process.send_signal(number)
+        process.wait(timeout=30)
+        wait_until(lambda: not any(map(is_alive, below)), "workers end with their parent")
+        error = process.stderr.read()
+    assert number != signal.SIGTERM or "KeyboardInterrupt" in error
+    found = stored(Endless(), store=Store(tmp_path))
+    assert [point.name for point in found.missing] == ["waits 0", "waits 1", "waits 2"]
