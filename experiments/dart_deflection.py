@@ -160,7 +160,7 @@ class Figure6(Experiment):
     """Packets of each of the two bursts, so about the queue when both are through."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        rounds = 8 if check_scale(scale) == "quick" else 100
+        rounds = 4 if check_scale(scale) == "quick" else 100
         points = []
         for packets, (name, changes) in product(self.bursts, _SCHEMES.items()):
             scenario = Scenario(

@@ -249,6 +249,7 @@ class Figure7(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
         tree, count, runs = (4, 100, 1) if is_quick else (8, 1000, 6)
+        duration = "0.5ms" if is_quick else "1ms"
         clos = (
             partial(topology.clos, 4, 2, 8, 2, 4, rate=RATE, delay=DELAY, buffer=10 * BUFFER_PER_PORT)
             if is_quick
@@ -263,7 +264,11 @@ class Figure7(Experiment):
             points.append(Point(name=f"order {number}", scenario=scenario))
         for load in self.loads:
             scenario = Scenario(
-                topology=clos, workload=partial(_typical_mix, clos, load, seed), scheme=dart(), seed=seed, trace=True
+                topology=clos,
+                workload=partial(_typical_mix, clos, load, duration, seed),
+                scheme=dart(),
+                seed=seed,
+                trace=True,
             )
             labels = {"load": load}
             points.append(Point(name=f"typical {load:.0%}", scenario=scenario, labels=labels, cost=1 + 10 * load))
@@ -353,8 +358,8 @@ def _random_messages(hosts: int, count: int, seed: int) -> pd.DataFrame:
     return workload.messages([(f"h{one}", f"h{other}", length, begin) for one, other, length, begin in rows])
 
 
-def _typical_mix(network: Any, load: float, seed: int) -> pd.DataFrame:
-    return workload.dart_mix(network(), load, "typical", duration="1ms", seed=seed)
+def _typical_mix(network: Any, load: float, duration: str, seed: int) -> pd.DataFrame:
+    return workload.dart_mix(network(), load, "typical", duration=duration, seed=seed)
 
 
 def _draw_steps(ax: Axes, table: pd.DataFrame) -> None:

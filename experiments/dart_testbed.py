@@ -113,7 +113,7 @@ def _parts(result: Result) -> pd.DataFrame:
     flows = result.flows
     bursts = flows[flows["src"] == SFS].groupby("start_ps")["flow"].first()
     found = []
-    for start, message in bursts.items():
+    for start, message in zip(bursts.index.tolist(), bursts.tolist(), strict=True):
         at_receiver = int(first_ps[message])
         slowed = int(slow_ps[np.searchsorted(slow_ps, start)])
         packet = sent[np.searchsorted(sent["time_ps"], slowed)]
@@ -128,7 +128,7 @@ def _measured(point: Point, result: Result, seed: int) -> pd.DataFrame:
     parts = _parts(result)
     parts["t_cpu"] = cpu_times(len(parts), seed)
     numbers = {"base RTT": (int(result.plan.qp_base_rtt_ps.max()), "ps"), "epochs": (len(parts), "")}
-    return tidy(point.name, numbers, {name: (parts[name], "ps") for name in parts})
+    return tidy(point.name, numbers, {str(name): (parts[name], "ps") for name in parts})
 
 
 def _curves(table: pd.DataFrame, point: str) -> pd.DataFrame:
@@ -391,7 +391,7 @@ class Figure9(Experiment):
         # A group counts as with SFS, or without, if that holds all the time.
         of_sfs = flows[flows["src"] == SFS].groupby("start_ps")["end_ps"].max()
         active = np.zeros(len(rate))
-        for start, end in of_sfs.items():
+        for start, end in zip(of_sfs.index.tolist(), of_sfs.tolist(), strict=True):
             overlap = np.clip(np.minimum(end, ends[1:]) - np.maximum(start, ends[:-1]), 0, None)
             active += overlap / np.diff(ends)
         index = pd.Index(ends[1:], name="time_ps")
@@ -431,8 +431,8 @@ class Figure9(Experiment):
                 (parts["t_b"] + parts["t_f'"], "hardware, as R measures it", "green", ":"),
             )
             for times, label, colour, line in lines:
-                value, share = ecdf(times)
-                right.plot(np.r_[value[0], value], np.r_[0, share], line, color=COLOURS[colour], label=label)
+                ordered, share = ecdf(times)
+                right.plot(np.r_[ordered[0], ordered], np.r_[0, share], line, color=COLOURS[colour], label=label)
             for level, value in PUBLISHED_US.items():
                 right.plot(value, level, "o", color=COLOURS["black"], label="published" if level == 0.9 else None)
             right.set(title="(b) Convergence", xlabel="time (µs)", ylabel="share of the epochs", xlim=(0, 85))
