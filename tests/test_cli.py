@@ -224,6 +224,10 @@ def test_bench_prints_a_table_or_json(monkeypatch):
     content = json.loads(invoke("bench", "--only", "a", "--json"))
     assert content["measurements"][0]["hops_per_s"] == 2000.0
     assert content["compiled_over_simpy"] == {}
+    assert content["schemes"] == []
+    monkeypatch.setattr(bench, "run_schemes", lambda engine: [one])
+    assert "scheme  engine" in invoke("bench")
+    assert json.loads(invoke("bench", "--json"))["schemes"][0]["scheme"] == "dcqcn"
 
 
 @pytest.mark.parametrize(

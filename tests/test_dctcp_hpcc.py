@@ -37,7 +37,7 @@ class Flow:
         packet = packet_with(DctcpHpcc.Header)
         packet.psn, packet.ecn_echo = psn, echo
         DctcpHpcc.on_ack(self.params, self.qp, self.sender, self.message, self.transfer, packet)
-        return self.sender.rate_bps
+        return self.sender.current_bps
 
 
 class Rules:
@@ -71,7 +71,7 @@ class Rules:
 
 def test_starts_at_line_rate_with_a_window_of_one_bandwidth_delay_product():
     flow = Flow()
-    assert (flow.sender.rate_bps, flow.sender.window_bytes, flow.sender.alpha) == (LINE, 162_500, 1.0)
+    assert (flow.sender.current_bps, flow.sender.window_bytes, flow.sender.alpha) == (LINE, 162_500, 1.0)
     assert Flow(rtt="4160ns").sender.window_bytes == 52_000
 
 
@@ -135,11 +135,11 @@ def test_the_rate_stays_between_the_least_and_the_line():
     flow = Flow(line=10e9)
     for i in range(12):
         flow.ack(1 + 10 * i, 1, next_psn=10 + 10 * i)
-    assert flow.sender.rate_bps == 1e9
+    assert flow.sender.current_bps == 1e9
     assert flow.sender.window_bytes == int(16_250 / 10)
     for i in range(12, 40):
         flow.ack(1 + 10 * i, 0, next_psn=10 + 10 * i)
-    assert flow.sender.rate_bps == 10e9
+    assert flow.sender.current_bps == 10e9
 
 
 @given(
@@ -159,7 +159,7 @@ def test_any_sequence_of_acks_follows_the_rules(steps, last_bytes, line, g):
         flow.ack(una, int(echo), next_psn=sent)
         in_bytes = [flow.message.size_bytes if psn == 300 else psn * 1000 for psn in (una, sent)]
         rules.ack(*in_bytes, int(echo))
-        assert (flow.sender.rate_bps, flow.sender.alpha) == (rules.rate, rules.alpha)
+        assert (flow.sender.current_bps, flow.sender.alpha) == (rules.rate, rules.alpha)
         assert flow.transfer.reduced == rules.in_cwr
 
 
@@ -184,12 +184,17 @@ def test_the_first_cut_at_the_computed_time(engine):
     scheme = rdmacc.scheme("dctcp-hpcc", kmin_bytes=0)
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
     result = rdmacc.simulate(
-        rdmacc.star(3), work, scheme, engine=engine, until="20us", probes=[probes.rate(0), probes.rate(1)]
+        rdmacc.star(3),
+        work,
+        scheme,
+        engine=engine,
+        until="20us",
+        probes=[probes.field("flow", i, "DctcpHpcc.current_bps") for i in (0, 1)],
     )
     t, t_ack, d = transmission(WIRE, LINE), transmission(ACK_WIRE, LINE), us(1)
     heard = t + d + 2 * t + d + 2 * (t_ack + d)  # h2's packet waits for h1's
     for flow, at in ((1, heard), (0, heard + t)):
-        cut = next(sample for sample in samples(result, f"rate {flow}") if sample[1] < LINE)
+        cut = next(sample for sample in samples(result, f"DctcpHpcc.current_bps {flow}") if sample[1] < LINE)
         assert cut == (at, LINE / 2)
 
 

@@ -3,7 +3,7 @@
 Source: the HPCC simulator's rdma-hw.cc (congestion control mode 8) and its `dctcp` configuration in run.py; the
 baseline called DCTCP in HPCC's and RCC's evaluations. It differs from DCTCP: it starts at line rate with a window of
 one bandwidth-delay product that shrinks with the rate, has no slow start, adds a constant rate each round trip, and
-the first mark of a flow halves its rate, as alpha is 1 then.
+the first mark of a flow halves its rate, as alpha is 1 then. A new rate holds from the next packet on.
 
 The windows of many flows must add up to more than the threshold and a bandwidth-delay product before anything is
 marked: two flows through a short network are held by their windows alone.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from rdmacc.component import Component, param
 from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.protocols.window import window_at
 from rdmacc.records import Byte, Float, Int, Int32, Record
 
 __all__ = ["DctcpHpcc"]
@@ -29,20 +30,20 @@ class DctcpHpcc(Component):
         "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", unit="bps", source="run.py"
     )
     min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
-    base_rtt_ps: int = param(
-        "0s",
-        "the window at line rate lasts so long, the same for all queue pairs; 0: each its own base RTT",
-        unit="ps",
-        symbol="T",
-        source="run.py, GLOBAL_T",
+    has_window: bool = param(
+        True, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN"
     )
+    base_rtt_ps: int = param(
+        "0s", "what the window lasts at the rate, the same for all; 0: the queue pair's base RTT", unit="ps",
+        symbol="T", source="run.py: GLOBAL_T",
+    )  # fmt: skip
 
     class Sender(Record):
         """Rate and estimate of a queue pair."""
 
-        rate_bps = Float(doc="R")
+        rate_bps = Float(doc="pacing of the packet sent last")
         window_bytes = Int(doc="R T")
-        rtt_ps = Float(doc="T")
+        current_bps = Float(doc="R")
         alpha = Float(1.0, doc="estimate of the marked fraction")
 
     class Transfer(Record):
@@ -61,8 +62,12 @@ class DctcpHpcc(Component):
 
     @staticmethod
     def on_open(params, qp, sender):
-        sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
-        set_rate(sender, qp.line_bps)
+        sender.rate_bps = qp.line_bps
+        set_rate(params, qp, sender, qp.line_bps)
+
+    @staticmethod
+    def on_send(sender):
+        sender.rate_bps = sender.current_bps
 
     @staticmethod
     def on_data(packet, reply):
@@ -86,14 +91,15 @@ class DctcpHpcc(Component):
         if packet.psn > transfer.open_after_psn:
             transfer.reduced = 0
         if packet.ecn_echo and not transfer.reduced:
-            set_rate(sender, max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0)))
+            reduced = sender.current_bps * (1.0 - sender.alpha / 2.0)
+            set_rate(params, qp, sender, max(params.min_rate_bps, reduced))
             transfer.reduced = 1
             transfer.open_after_psn = message.next_psn
         elif is_new_round and not transfer.reduced:
-            set_rate(sender, min(qp.line_bps, sender.rate_bps + params.additive_bps))
+            set_rate(params, qp, sender, min(qp.line_bps, sender.current_bps + params.additive_bps))
 
 
-def set_rate(sender, rate_bps):
-    """Set the rate, and the window that it fills in a base RTT."""
-    sender.rate_bps = rate_bps
-    sender.window_bytes = max(1, int(rate_bps * sender.rtt_ps / 8e12))
+def set_rate(params, qp, sender, rate_bps):
+    """Set the rate of the packets to come, and the window."""
+    sender.current_bps = rate_bps
+    sender.window_bytes = window_at(params, qp, rate_bps)

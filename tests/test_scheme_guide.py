@@ -1,0 +1,103 @@
+"""The scheme guide: its tables, handlers and field names are those of the schemes; its code runs as written."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+import sys
+import textwrap
+from functools import partial
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import pytest
+
+import rdmacc
+from rdmacc.scheme import SCHEMES
+from rdmacc.units import us
+from tests.support import WIRE, check_finished
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted((DOCS / "schemes").glob("*.md"))
+TABLES = runpy.run_path(str(DOCS / "schemes" / "tables.py"))
+NAME = re.compile(r"`([A-Z]\w+)\.(\w+)`")
+
+
+def code_of(page):
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(block) for block in blocks]
+
+
+def schemes_of(page):
+    return [name for _, name, _ in TABLES["TABLE"].findall(page.read_text())]
+
+
+def parts_of(page):
+    """Return the components of a page's schemes by name."""
+    return {type(part).__name__: part for name in schemes_of(page) for part in rdmacc.scheme(name).components}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_tables_are_up_to_date(page):
+    """Otherwise run python docs/schemes/tables.py."""
+    assert TABLES["fill"](page.read_text()) == page.read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_handler_is_named_and_every_name_exists(page):
+    parts = parts_of(page)
+    named = {(owner, name) for owner, name in NAME.findall(page.read_text()) if owner in parts}
+    handlers = {(owner, name) for owner, part in parts.items() for name in part.handlers() if owner != "GoBackN"}
+    assert {(owner, name) for owner, name in named if name.startswith("on_")} == handlers
+    for owner, name in named - handlers:
+        part = parts[owner]
+        records = [record for kind in ("Sender", "Transfer", "Receiver", "Egress") if (record := part.record(kind))]
+        assert hasattr(part, name) or any(name in {field.name for field in record.fields} for record in records)
+
+
+def test_the_index_lists_every_page_and_only_schemes_that_exist():
+    index = (DOCS / "schemes" / "README.md").read_text()
+    assert set(re.findall(r"\]\((\w+\.md)\)", index)) == {page.name for page in PAGES} - {"README.md"}
+    rows = [line.split("|")[2] for line in index.splitlines() if line.startswith("| [")]
+    assert set(re.findall(r"`([\w-]+)`", "".join(rows))) <= set(SCHEMES)
+    assert all(name in SCHEMES for page in PAGES for name in schemes_of(page))
+
+
+def run_page(page, engine, monkeypatch, folder):
+    """Run all code of a page with an engine, as a module; return it."""
+    monkeypatch.setattr(rdmacc, "simulate", partial(rdmacc.simulate, engine=engine))
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (folder / f"page_{page.stem}.py").write_text("\n".join(code_of(page)))
+    monkeypatch.delitem(sys.modules, f"page_{page.stem}", raising=False)
+    return importlib.import_module(f"page_{page.stem}")
+
+
+def test_the_probes_of_the_index(engine, monkeypatch, tmp_path):
+    page = run_page(DOCS / "schemes" / "README.md", engine, monkeypatch, tmp_path)
+    assert page.result.probes["probe"].nunique() == 3
+
+
+def test_a_scheme_in_under_40_lines(engine, monkeypatch, tmp_path):
+    """Two flows share the link, the queue stays about its target, and both engines agree."""
+    page = DOCS / "write_your_own.md"
+    assert len([line for line in code_of(page)[0].splitlines() if line]) < 40
+    try:
+        result = run_page(page, engine, monkeypatch, tmp_path).result
+        assert {row["parameter"] for row in rdmacc.scheme_table("queue-hint")} >= {"target_bytes", "gain", "step_bps"}
+    finally:
+        SCHEMES.pop("queue-hint", None)
+    check_finished(result)
+    ends = result.flows["fct_ps"] + result.flows["start_ps"]
+    assert ends.max() < 1.05 * (20_000 * WIRE * 8e12 / 100e9)
+    queue = result.probes[(result.probes["probe"] == "queue s0->h0") & (result.probes["time_ps"] > us(500))]
+    assert 10_000 < queue["value"].mean() < 60_000
+    assert result.flows["fct_ps"].tolist() == AGREED.setdefault("fct_ps", result.flows["fct_ps"].tolist())
+
+
+AGREED: dict[str, list[int]] = {}
+"""What the first engine found."""
