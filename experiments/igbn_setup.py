@@ -33,8 +33,8 @@ from rdmacc.tidy import tidy
 from rdmacc.units import ms, size_bytes, us
 
 __all__ = [
-    "GOODPUT", "LOSSES", "MESSAGE_BYTES", "TIMEOUTS", "TITLES", "VARIANTS", "LossSweep", "chain_of_messages", "losing",
-    "mean", "percent", "runs_of", "spread", "without_timeouts",
+    "GOODPUT", "LOSSES", "MESSAGE_BYTES", "TIMEOUTS", "TITLES", "VARIANTS", "LossSweep", "alone_ps",
+    "chain_of_messages", "losing", "mean", "percent", "runs_of", "spread", "without_timeouts",
 ]  # fmt: skip
 
 MESSAGE_BYTES = size_bytes("4MiB")
@@ -107,27 +107,31 @@ class LossSweep(Experiment):
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         scenario = point.scenario
         assert scenario is not None
-        lone = run(replace(scenario, workload=partial(chain_of_messages, 1), faults=()))
-        alone_ps = int(lone.flows["acked_ps"].iloc[0])
-        frames = []
-        for number in range(point.labels["runs"]):
-            result = run(replace(scenario, seed=scenario.seed + number))
-            frames.append(self.measure(point, result, alone_ps).assign(run=number))
-        return pd.concat(frames, ignore_index=True)
+        seeds = [scenario.seed + number for number in range(point.labels["runs"])]
+        frames = [self.measure(point, run(replace(scenario, seed=seed))) for seed in seeds]
+        return pd.concat([frame.assign(run=number) for number, frame in enumerate(frames)], ignore_index=True)
 
-    def measure(self, point: Point, result: Result, alone_ps: int = 0) -> pd.DataFrame:
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, transfers = result.flows, result.transfers
         if not (flows["status"] == "finished").all():
             raise RuntimeError(f"{point.name}: {(flows['status'] != 'finished').sum()} messages did not finish")
         spent_ps = int((flows["start_ps"] + flows["acked_ps"]).max())
         numbers = {
-            GOODPUT: (len(flows) * alone_ps / spent_ps, ""),
+            GOODPUT: (len(flows) * alone_ps(result) / spent_ps, ""),
             "messages": (len(flows), ""),
             "timeouts": (int(flows["timeouts"].sum()), ""),
             "retransmissions": (int(flows["retransmissions"].sum()), ""),
         }
         reasons = {name: (int(transfers[name].sum()), "") for name in TIMEOUT_REASONS if name in transfers}
         return tidy(point.name, numbers | reasons)
+
+
+def alone_ps(result: Result) -> int:
+    """Return the time of a message without loss: until its last byte is there and the ACK is back."""
+    plan, scheme = result.plan, result.plan.scheme
+    full = np.full(1, scheme.payload_bytes)
+    there = plan.fabric.base_fct_ps_many(plan.src[:1], plan.dst[:1], full, scheme.payload_bytes, scheme.header_bytes)
+    return int(plan.ideal_fct_ps[0] + plan.qp_base_rtt_ps[0] - there[0])
 
 
 # Reading the table

@@ -59,7 +59,7 @@ class GoBackN(Component):
     nak_per_packet: bool = param(
         True,
         "the interval is between NAKs for the same packet; False: between any two, to the letter of IGBN, II-A",
-        source="the public ns-3 receiver: to the letter, no variant exceeds 4% at 1% loss",
+        source="the public ns-3 receiver; to the letter, hardly anything is left at 1% loss",
     )
     timeout_ps: int = param("100ms", "without a reply for so long, go back", unit="ps", source="IGBN, Table I", low=1)
     timer_after_last: bool = param(
