@@ -24,16 +24,31 @@ import pandas as pd
 from rdmacc import topology, workload
 from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, SimulationError
+from rdmacc.scheme import SCHEMES
 from rdmacc.simulation import simulate
 from rdmacc.tables import text_table
 from rdmacc.units import format_size, size_bytes
 
-__all__ = ["CASES", "Case", "Measurement", "measure", "ratios", "run", "run_case", "table_text"]
+__all__ = [
+    "CASES",
+    "Case",
+    "Measurement",
+    "measure",
+    "ratios",
+    "run",
+    "run_case",
+    "run_schemes",
+    "schemes_text",
+    "table_text",
+]
 
 MESSAGE_BYTES = size_bytes("1MB")
 SCHEME = "dcqcn"
 SIMPY_SCALE = {"a": 1.0, "b": 1.0, "c": 0.25}
 """Default part of a case's messages that SimPy runs, so that it takes about ten seconds at most."""
+
+SCHEMES_CASE, SCHEMES_SCALE = "a", 0.25
+"""What is measured for each scheme: an incast of 8."""
 
 _LEAST_WALL_S, _MOST_RUNS = 1.0, 5
 
@@ -94,7 +109,7 @@ class Measurement:
 
     Attributes
     ----------
-    case, engine : str
+    case, engine, scheme : str
         What ran.
     scale : float
         Part of the case's messages that ran.
@@ -123,6 +138,7 @@ class Measurement:
     warm_up_s: float
     runs: int
     peak_memory_bytes: int
+    scheme: str = SCHEME
 
     @property
     def hops_per_s(self) -> float:
@@ -138,8 +154,8 @@ class Measurement:
         }
 
 
-def run_case(name: str, engine: str, scale: float = 1.0) -> Measurement:
-    """Run one case in this process.
+def run_case(name: str, engine: str, scale: float = 1.0, scheme: str = SCHEME) -> Measurement:
+    """Run one case with a scheme in this process.
 
     Raises
     ------
@@ -149,17 +165,18 @@ def run_case(name: str, engine: str, scale: float = 1.0) -> Measurement:
     case = _case(name)
     if not 0.0 < scale <= 1.0:
         raise ConfigError("scale", scale, "more than 0, at most 1")
-    warm_up_s = _warm_up(engine)
+    warm_up_s = _warm_up(engine, scheme)
     begin = time.perf_counter()
     graph = case.network()
     work = case.part(graph, scale)
     built_s = time.perf_counter() - begin
-    result = simulate(graph, work, SCHEME, engine=engine, progress=False)
+    result = simulate(graph, work, scheme, engine=engine, progress=False)
     walls_s = [result.wall_s]
     while len(walls_s) < _MOST_RUNS and sum(walls_s) < _LEAST_WALL_S:
-        walls_s.append(simulate(graph, work, SCHEME, engine=engine, progress=False).wall_s)
+        walls_s.append(simulate(graph, work, scheme, engine=engine, progress=False).wall_s)
     return Measurement(
         case=name,
+        scheme=scheme,
         engine=result.engine,
         scale=scale,
         messages=len(work),
@@ -174,10 +191,10 @@ def run_case(name: str, engine: str, scale: float = 1.0) -> Measurement:
     )
 
 
-def _warm_up(engine: str) -> float:
+def _warm_up(engine: str, scheme: str) -> float:
     """Run a small scenario with the same scheme; return how long it took, set-up and compilation included."""
     begin = time.perf_counter()
-    simulate(topology.star(3), workload.incast(["h1", "h2"], "h0", "20kB"), SCHEME, engine=engine, progress=False)
+    simulate(topology.star(3), workload.incast(["h1", "h2"], "h0", "20kB"), scheme, engine=engine, progress=False)
     return time.perf_counter() - begin
 
 
@@ -224,6 +241,36 @@ def run(
             yield measure(name, engine, default if scale is None else scale)
 
 
+def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[Measurement]:
+    """Yield a measurement of one small case for each registered scheme, all in this process.
+
+    Parameters
+    ----------
+    engine : str
+        "simpy" or "compiled".
+    schemes : iterable of str, optional
+        Names; all by default.
+    """
+    for scheme in SCHEMES if schemes is None else schemes:
+        yield run_case(SCHEMES_CASE, engine, SCHEMES_SCALE, scheme)
+
+
+def schemes_text(measurements: Sequence[Measurement]) -> str:
+    """Return measurements of schemes as a table."""
+    headers = ("scheme", "engine", *_SPEEDS, "events", "run s")
+    rows = [(one.scheme, one.engine, *_speeds(one), f"{one.events:,}", f"{one.wall_s:.3f}") for one in measurements]
+    return text_table(headers, rows, "<<" + ">" * (len(headers) - 2))
+
+
+_SPEEDS = ("data M/s", "control M/s", "total M/s")
+
+
+def _speeds(one: Measurement) -> tuple[str, str, str]:
+    hops = (one.data_hops, one.control_hops, one.data_hops + one.control_hops)
+    data, control, total = (f"{count / one.wall_s / 1e6:.2f}" for count in hops)
+    return data, control, total
+
+
 def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
     """Return compiled over SimPy in packet-hops per second, by case, where both were measured."""
     speed = {(one.case, one.engine): one.hops_per_s for one in measurements}
@@ -233,16 +280,13 @@ def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
 
 def table_text(measurements: Sequence[Measurement]) -> str:
     """Return the measurements as a table, with a line for each ratio under it."""
-    speeds = ("data M/s", "control M/s", "total M/s")
-    headers = ("case", "engine", "messages", *speeds, "events", "run s", "set-up s", "memory")
+    headers = ("case", "engine", "messages", *_SPEEDS, "events", "run s", "set-up s", "memory")
     rows = [
         (
             f"{one.case}: {CASES[one.case].description}",
             one.engine,
             f"{one.messages:,}" + ("" if one.scale == 1.0 else f" ({one.scale:.0%})"),
-            f"{one.data_hops / one.wall_s / 1e6:.2f}",
-            f"{one.control_hops / one.wall_s / 1e6:.2f}",
-            f"{one.hops_per_s / 1e6:.2f}",
+            *_speeds(one),
             f"{one.events:,}",
             f"{one.wall_s:.2f}",
             f"{one.setup_s:.2f}",

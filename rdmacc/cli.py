@@ -156,10 +156,11 @@ def bench(
     only: Annotated[list[str] | None, typer.Option("--only", help="Case a, b or c; may be repeated.")] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="Part of each case's messages.")] = None,
 ) -> None:
-    """Measure packet-hops per second and memory: incast, permutation, random flows on 1,024 hosts."""
+    """Measure packet-hops per second and memory: incast, permutation, random flows on 1,024 hosts; then each scheme."""
     from tqdm.auto import tqdm
 
     from rdmacc import bench as benchmark
+    from rdmacc.scheme import SCHEMES
 
     engines = ["simpy", "compiled"] if engine is BenchEngine.both else [engine.value]
     cases = only or list(benchmark.CASES)
@@ -169,12 +170,22 @@ def bench(
     total = len(engines) * len(cases)
     running = benchmark.run(engines, cases, scale)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
+    by_scheme = []
+    if not only:
+        each = benchmark.run_schemes(engines[-1])
+        by_scheme = list(tqdm(each, desc="schemes", unit="scheme", total=len(SCHEMES), leave=False))
     if as_json:
         ratios = benchmark.ratios(measured)
-        content = {"measurements": [one.to_dict() for one in measured], "compiled_over_simpy": ratios}
+        content = {
+            "measurements": [one.to_dict() for one in measured],
+            "schemes": [one.to_dict() for one in by_scheme],
+            "compiled_over_simpy": ratios,
+        }
         typer.echo(json.dumps(content, indent=2))
     else:
         typer.echo(benchmark.table_text(measured))
+        if by_scheme:
+            typer.echo("\n" + benchmark.schemes_text(by_scheme))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,15 @@ def test_permutation_sends_and_receives_once():
     assert work["dst"].is_unique
 
 
+def test_each_scheme_is_measured_on_the_same_case(engine):
+    """An incast of 8 MB over two hops: as many data packets for each, but for what is sent again."""
+    measured = list(bench.run_schemes(engine, ["line-rate", "dcqcn"]))
+    assert [(one.scheme, one.messages) for one in measured] == [("line-rate", 8), ("dcqcn", 8)]
+    assert all(one.data_hops == 2 * 8 * 1000 for one in measured)
+    rows = bench.schemes_text(measured).splitlines()[2:]
+    assert [row.split()[:2] for row in rows] == [["line-rate", engine], ["dcqcn", engine]]
+
+
 def test_ratios_are_of_all_hops_per_second():
     measured = [
         made("a", "simpy", 1000, 1.0),
