@@ -45,6 +45,7 @@ def test_claims_come_out_as_expected(tables, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine", ["simpy"], indirect=True, scope="session")
 def test_the_figure_is_drawn_from_the_table_alone(tables, name, tmp_path):
     figure = experiment(name).plot(tables[name])
     figure.savefig(tmp_path / "figure.png")
