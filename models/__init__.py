@@ -5,6 +5,7 @@
 `RccFluid`, `RccLoop`, `RccMarginSurface`   RCC's fluid model (6) to (9), loop (12), figure 4; `tune`
 `DcqcnFluid`, `DcqcnMargin`                 DCQCN's fluid model with delay, phase margin over flows
 `TimelyFluid`, `PatchedTimelyFluid`         TIMELY's fluid models
+`RcpFluid`                                  RCP's rate and queue on one link, with delay
 `DasrIncast`, `DasrConvergence`             DASR's sender set with and without look-ahead, its convergence
 `HpccSteady`                                HPCC round by round, and its steady state
 `FairShare`, `ProcessorSharing`, `MaxMin`   ideals: an incast, one link, a whole workload
@@ -37,6 +38,7 @@ _HOME = {
     "RccFluid": "rcc",
     "RccLoop": "rcc_stability",
     "RccMarginSurface": "rcc_surface",
+    "RcpFluid": "rcp",
     "RenQueue": "ren_figures",
     "RenRate": "ren_figures",
     "RenUtilisation": "ren_figures",

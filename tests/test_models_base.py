@@ -33,6 +33,7 @@ from rdmacc.models.max_min import MaxMin
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface
+from rdmacc.models.rcp import RcpFluid
 from rdmacc.models.ren_figures import RenQueue, RenRate, RenUtilisation, plot_sensitivity, sensitivity
 from rdmacc.models.timely import PatchedTimelyFluid, TimelyFluid
 from rdmacc.scenario import Scenario
@@ -41,7 +42,7 @@ MODULES = sorted(module.name for module in pkgutil.iter_modules(models.__path__)
 MODELS = [
     DasrConvergence(), DasrIncast(step_ps="400ns"), DcqcnFluid(duration_ps="5ms"), DcqcnMargin(), GoBackNGoodput(),
     HpccSteady(rounds=50), ProcessorSharing(), RccFluid(duration_ps="200us"), RccLoop(), RccLoop(feedback_rtts=0.5),
-    RccMarginSurface(points=21), RenQueue(trials=20), RenRate(), RenUtilisation(trials=20),
+    RccMarginSurface(points=21), RcpFluid(duration_ps="2ms"), RenQueue(trials=20), RenRate(), RenUtilisation(trials=20),
     TimelyFluid(duration_ps="2ms"), PatchedTimelyFluid(duration_ps="2ms"),
     MaxMin(topology=rdmacc.star(3), workload=rdmacc.incast(["h1", "h2"], "h0", "8kB")),
 ]  # fmt: skip

@@ -1,0 +1,186 @@
+"""RCP: fluid model of one link's rate and queue, with the feedback's delay, its fixed point, and its settling time.
+
+Source: Dukkipati, "Rate Control Protocol (RCP)", thesis, Stanford 2007, chapter 3, and the authors' ns-2 code for the
+mean round trip D, which rises at once and falls slowly. With N flows, capacity C, a round trip of d without queue, and
+a rate that is updated once in a slot, of length D::
+
+    dR/dt = (R / D) (alpha (gamma C - y) - beta q / D) / (gamma C),   R <= gamma C
+    dq/dt = y - C,  q >= 0
+    y(t)  = N R(t - 2 d)
+    dD/dt = w (r - D) / D,  r(t) = d + q(t - d) / C,  w = 1 for r > D, else (R / C) (r / D)
+
+Rates are stamped when packets leave the queue, so a rate arrives as traffic after d. That traffic is half a slot old
+when it is counted, on average, and the new rate half a slot when it is stamped: another d, for slots without a queue.
+Flows that join ask for the rate with one packet, and send at it a round trip later.
+
+Fixed point: R* = gamma C / N and no queue, whatever alpha and beta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.dcqcn import binned
+from rdmacc.models.dde import Past, Trajectory, solve_dde
+from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.protocols.rcp import Rcp
+from rdmacc.results import Result
+from rdmacc.scenario import Scenario
+from rdmacc.scheme import Scheme
+from rdmacc.switch.rcp_stamp import RcpStamp
+from rdmacc.units import transmission_ps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["RcpFluid"]
+
+_BINS = 200
+_WIRE_BYTES, _ACK_BYTES = 1048, 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class RcpFluid(Model):
+    """Flows at the fixed point of one link, and others that join: by default one, and a second.
+
+    >>> RcpFluid().fixed_point().to_dict()
+    {'rate_bps': 5000000000.0, 'queue_bytes': 0.0}
+    """
+
+    title: ClassVar[str] = "RCP, fluid model"
+
+    flows: int = parameter(1, "flows before", symbol="N", low=1, slider=(1, 32))
+    joining: int = parameter(1, "flows that join", low=0, slider=(0, 32))
+    capacity_bps: float = parameter(
+        "10Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0,
+        slider=("10Gbps", "100Gbps"),
+    )  # fmt: skip
+    link_delay_ps: int = parameter(
+        "5us", "of each of the two links of a path", unit="ps", low=1, source="Dart, figure 15", slider=("1us", "50us")
+    )
+    alpha: float = parameter(0.4, "gain of spare capacity", symbol="alpha", low=0.0, high=2.0, slider=(0.05, 1.5))
+    beta: float = parameter(0.4, "gain of the queue", symbol="beta", low=0.0, high=2.0, slider=(0.05, 1.5))
+    target: float = parameter(1.0, "share of the link to fill", symbol="gamma", low=0.1, high=1.0, slider=(0.5, 1.0))
+    join_ps: int = parameter("1.5ms", "when they join", unit="ps", low=1)
+    duration_ps: int = parameter("4ms", "time to integrate", unit="ps", low=1)
+    step_ps: int = parameter("1us", "step", unit="ps", low=1)
+
+    @property
+    def rtt_ps(self) -> int:
+        """Round trip of a full packet and its ACK on two links, d."""
+        byte_ps = 8e12 / self.capacity_bps
+        return (
+            4 * self.link_delay_ps
+            + 2 * transmission_ps(_WIRE_BYTES, byte_ps)
+            + 2 * transmission_ps(_ACK_BYTES, byte_ps)
+        )
+
+    def fixed_point(self) -> pd.Series:
+        """Return rate and queue with all flows."""
+        rate = self.target * self.capacity_bps / (self.flows + self.joining)
+        return pd.Series({"rate_bps": rate, "queue_bytes": 0.0})
+
+    def integrate(self) -> Trajectory:
+        """Integrate from the fixed point of the flows before; states: rate and queue in bytes, mean round trip."""
+        capacity, d = self.capacity_bps / 8, self.rtt_ps * 1e-12
+        goal, joins = self.target * capacity, self.join_ps * 1e-12
+
+        def slope(t: float, y: list[float], past: Past) -> tuple[float, ...]:
+            rate, queue, mean = y[0], max(y[1], 0.0), y[2]
+            flows = self.flows + (self.joining if t >= joins + 1.5 * d else 0)  # asked, and on its way
+            load = flows * past(t - 2 * d)[0]
+            change = (self.alpha * (goal - load) - self.beta * queue / mean) / goal
+            filling = load - capacity
+            sample = d + max(past(t - d)[1], 0.0) / capacity
+            weight = 1.0 if sample > mean else rate / capacity * (sample / mean)
+            return (
+                rate / mean * change,
+                max(filling, 0.0) if queue <= 0.0 else filling,
+                weight * (sample - mean) / mean,
+            )
+
+        return solve_dde(
+            slope, [goal / self.flows, 0.0, d], self.duration_ps * 1e-12, self.step_ps * 1e-12,
+            low=[1e-6 * capacity, 0.0, d], high=[goal, float("inf"), float("inf")],
+        )  # fmt: skip
+
+    def solve(self) -> pd.DataFrame:
+        """Return `time_ps, rate_bps, queue_bytes`."""
+        path = self.integrate()
+        rate, queue, _ = path.state.T
+        return pd.DataFrame({"time_ps": path.time_s * 1e12, "rate_bps": rate * 8, "queue_bytes": queue})
+
+    def evaluate(self) -> pd.DataFrame:
+        """Return the last quarter's mean beside the fixed point: `integrated, fixed_point`."""
+        frame = self.solve()
+        late = frame.iloc[-max(1, len(frame) // 4) :].mean()
+        return pd.DataFrame({"integrated": late[["rate_bps", "queue_bytes"]], "fixed_point": self.fixed_point()})
+
+    def settling_rtts(self, time_ps: Floats, rate_bps: Floats, band: float = 0.05) -> float:
+        """Return the round trips from the join until the rate stays within a band around the fixed point."""
+        target = self.fixed_point()["rate_bps"]
+        outside = time_ps[(time_ps > self.join_ps) & (np.abs(rate_bps - target) > band * target)]
+        return float((outside.max() - self.join_ps) / self.rtt_ps) if len(outside) else 0.0
+
+    def scenario(self) -> Scenario:
+        """Return the same as packets, on a star: the flows before start at 0."""
+        count = self.flows + self.joining
+        return Scenario(
+            topology=topology.star(count + 1, rate=self.capacity_bps, delay=self.link_delay_ps, buffer="32MB"),
+            workload=workload.long_flows(
+                [(f"h{i + 1}", "h0") for i in range(count)], "100GB",
+                start=[0] * self.flows + [self.join_ps] * self.joining,
+            ),
+            scheme=Scheme(
+                name="rcp", control=(Rcp(),),
+                switch=(RcpStamp(alpha=self.alpha, beta=self.beta, target=self.target),),
+            ),
+            until=self.duration_ps,
+            probes=[
+                probes.field("port", ("s0", "h0"), "RcpStamp.fair_bps", every=self.step_ps),
+                probes.queue("s0", "h0", every=self.step_ps),
+            ],
+        )  # fmt: skip
+
+    def predict(self, result: Result) -> pd.DataFrame:
+        """Return rate and queue: means over bins of the run."""
+        frame = self.solve()
+        time = frame["time_ps"].to_numpy()
+        return self._tidy(time, frame["rate_bps"].to_numpy(), frame["queue_bytes"].to_numpy(), float(result.now_ps))
+
+    def measure(self, result: Result) -> pd.DataFrame:
+        """Return the same of a simulation with the probes of `scenario()`."""
+        rate = result.trace("RcpStamp.fair_bps ('s0', 'h0')")
+        queue = result.trace("queue s0->h0")
+        time = rate.index.to_numpy(np.float64)
+        return self._tidy(time, rate.to_numpy(np.float64), queue.to_numpy(np.float64), float(result.now_ps))
+
+    @staticmethod
+    def _tidy(time: Floats, rate: Floats, queue: Floats, end: float) -> pd.DataFrame:
+        centres = (np.arange(_BINS) + 0.5) * end / _BINS
+        return pd.concat(
+            [
+                pd.DataFrame({"quantity": name, "unit": unit, "x": centres, "value": binned(time, value, end, _BINS)})
+                for name, unit, value in (("rate", "bps", rate), ("queue", "bytes", queue))
+            ],
+            ignore_index=True,
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the link's rate over time."""
+        frame = self.solve()
+        with style():
+            ax = new_axes(ax)
+            ax.plot(frame["time_ps"] / 1e9, frame["rate_bps"] / 1e9, color=COLOURS["blue"], label="R")
+            fair = self.fixed_point()["rate_bps"] / 1e9
+            ax.axhline(fair, color="0.5", linewidth=1, linestyle=":", label="fixed point")
+            title = f"{self.title}, {self.flows} and {self.joining} more flows"
+            ax.set(title=title, xlabel="time (ms)", ylabel="rate (Gb/s)", ylim=(0, None))
+            ax.legend(loc="upper right")
+        return ax
