@@ -340,7 +340,9 @@ class Figure7(Experiment):
             for shift, colour, (_, row) in zip((-0.2, 0.2), ("sky", "blue"), rows.iterrows(), strict=True):
                 counts = np.array([row[f"entries, {number}"] for number in numbers])
                 label = f"{row['load']:.0%} load"
-                right.bar(numbers + shift, 100 * counts / counts.sum(), 0.38, color=COLOURS[colour], label=label)
+                right.bar(
+                    numbers + shift, 100 * counts / max(counts.sum(), 1), 0.38, color=COLOURS[colour], label=label
+                )
             right.set(title="As entries are made, typical mix", xticks=numbers)
             right.set(xlabel="entries of the switch in use", ylabel="share of the entries made (%)")
             right.legend()
