@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart
+from rdmacc.experiments import dart, igbn
 from rdmacc.experiments.base import (
     EXPERIMENTS,
     SCALES,
@@ -35,6 +35,7 @@ __all__ = [
     "Verdict",
     "dart",
     "experiment",
+    "igbn",
     "load_summary",
     "register",
     "select",

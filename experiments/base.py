@@ -148,12 +148,16 @@ class Experiment(ABC):
         One line on what it shows.
     claims : tuple of Claim
         What the paper says of it, and what this project checks besides.
+    points_of : type of Experiment, optional
+        A base class that computes the points, for figures that are drawn from the same simulations: what is stored
+        for one of them is there for all. Its `measure` and `execute` must not be overridden then.
     """
 
     name: str
     title: str
     description: str
     claims: tuple[Claim, ...] = ()
+    points_of: type[Experiment] | None = None
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:

@@ -10,6 +10,9 @@ apart. Derived here, not in the paper. With tau a packet's time, a message costs
   (n tau)), else one interval,
 - a lost last packet and a lost last ACK: a timeout each, with probability p each; with ST, which sends the
   last packet twice, p^2 in all.
+
+Go-back-0 (GB0) sends until n packets have come in a row: ((1 - p)^-n - 1) / p packets, in (1 - p)^-n - 1
+passes that fail; NAKs and timeouts as above.
 """
 
 from __future__ import annotations
@@ -29,8 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GoBackNGoodput"]
 
-VARIANTS = {"GBN": (False, False), "ST": (False, True), "CE": (True, False), "IGBN": (True, True)}
+VARIANTS = {
+    "GBN": (False, False), "ST": (False, True), "CE": (True, False), "IGBN": (True, True), "GB0": (False, False),
+}  # fmt: skip
 """Names of the variants: (has_ce, has_st)."""
+_LINES = ("-", "--", ":", "-.", (0, (1, 3)))
 LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 
 
@@ -76,14 +82,17 @@ class GoBackNGoodput(Model):
         p = np.asarray(losses, np.float64)
         packet = self.wire_bytes * 8e12 / self.rate_bps
         alone = self.packets * packet
-        repeats = self.packets * p / (1.0 - p)
-        again = repeats * (1.0 - (1.0 - p) ** 2)
         stuck = min(1.0, self.nak_interval_ps / alone)
         frames = []
         for name, (has_ce, has_st) in VARIANTS.items():
+            repeats, sent = self.packets * p / (1.0 - p), np.full(len(p), alone)
+            if name == "GB0":
+                repeats = (1.0 - p) ** -float(self.packets) - 1.0
+                sent = packet * np.divide(repeats, p, out=np.full(len(p), float(self.packets)), where=p > 0)
+            again = repeats * (1.0 - (1.0 - p) ** 2)
             timeouts = (0.0 if has_ce else stuck) * again + (p**2 if has_st else 2 * p)
             intervals = again * (1.0 if has_ce else 1.0 - stuck)
-            time = alone + repeats * (self.rtt_ps + packet) + intervals * self.nak_interval_ps
+            time = sent + repeats * (self.rtt_ps + packet) + intervals * self.nak_interval_ps
             time = time + timeouts * self.timeout_ps
             frames.append(pd.DataFrame({"variant": name, "loss": p, "time_ps": time, "goodput": alone / time}))
         return pd.concat(frames, ignore_index=True)
@@ -93,8 +102,8 @@ class GoBackNGoodput(Model):
         table = self.evaluate(np.geomspace(1e-5, 2e-2, 60).tolist())
         with style():
             ax = new_axes(ax)
-            for (name, rows), line in zip(table.groupby("variant", sort=False), ("-", "--", ":", "-."), strict=True):
-                ax.plot(100 * rows["loss"], 100 * rows["goodput"], line, label=str(name))
+            for (name, rows), line in zip(table.groupby("variant", sort=False), _LINES, strict=True):
+                ax.plot(100 * rows["loss"], 100 * rows["goodput"], linestyle=line, label=str(name))
             ax.set(
                 title=self.title,
                 xlabel="loss rate of packets and replies (%)",

@@ -85,8 +85,7 @@ class Fingerprints:
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
             parts = frozenset(type(part) for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme))
-        kind: Any = type(experiment)
-        return {"hash": code_hash(kind, parts), "versions": versions()}
+        return {"hash": code_hash(_owner(experiment), parts), "versions": versions()}
 
     def _built(self, value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         if not callable(value):
@@ -110,17 +109,30 @@ def identify(experiment: Any, points: Iterable[PointLike]) -> dict[str, dict[str
         If a point is not plain data (see `Fingerprints.describe`), or the experiment's code cannot be found.
     """
     prints = Fingerprints()
+    name = _owner(experiment).name
     found = {}
     for point in points:
         described, code = prints.describe(point), prints.code(experiment, point)
         found[point.name] = {
-            "experiment": experiment.name,
+            "experiment": name,
             "point": point.name,
-            "key": key_of(experiment.name, described, code),
+            "key": key_of(name, described, code),
             "describes": described,
             "code": code,
         }
     return found
+
+
+def _owner(experiment: Any) -> Any:
+    """Return the class whose points an experiment has: its own, or that of all figures that share them."""
+    kind: Any = type(experiment)
+    owner = kind.points_of
+    if owner is None:
+        return kind
+    for name in ("execute", "measure"):
+        if getattr(kind, name) is not getattr(owner, name):
+            raise ConfigError(f"{kind.__name__}.{name}", "overridden", f"that of {owner.__name__}, whose points it has")
+    return owner
 
 
 def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any]) -> str:

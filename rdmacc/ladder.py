@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rdmacc.results import Result
 
-__all__ = ["Arrow", "draw_ladder", "find_arrows"]
+__all__ = ["Arrow", "draw_arrows", "draw_ladder", "find_arrows"]
 
 _MOST_ARROWS = 600
 _MOST_NODES = 8
@@ -118,13 +118,54 @@ def draw_ladder(
         raise ConfigError(
             "packets in the ladder", len(arrows), f"1 to {_MOST_ARROWS}; choose by messages=, nodes=, start= and end="
         )
+    fabric = result.plan.fabric
+    hosts = [name for name in lines if fabric.is_host[fabric.index[name]]]
+    title = f"{result.plan.scheme.name} on {fabric.name or 'a network'}"
+    return draw_arrows(arrows, lines, hosts, ax, title=title, squeeze=squeeze)
+
+
+def draw_arrows(
+    arrows: Sequence[Arrow],
+    lines: Sequence[Hashable],
+    hosts: Sequence[Hashable],
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    notes: Sequence[tuple[Hashable, int, str]] = (),
+    squeeze: bool = True,
+) -> Axes:
+    """Draw arrows between lifelines.
+
+    Parameters
+    ----------
+    arrows : sequence of Arrow
+        As `find_arrows` returns them.
+    lines : sequence of nodes
+        The lifelines, from left to right.
+    hosts : sequence of nodes
+        Those that are hosts; the others are switches.
+    ax : Axes, optional
+        Where to draw; a new figure of fitting height without it.
+    title : str
+        Above the names of the lifelines.
+    notes : sequence of (node, int, str)
+        Words beside the first or the last lifeline, at a time in ps.
+    squeeze : bool
+        Cut long times without a packet short.
+
+    Returns
+    -------
+    Axes
+    """
     timeline = Timeline([(arrow.begin_ps, arrow.end_ps) for arrow in arrows], squeeze=squeeze)
     with style():
         if ax is None:
             ax = new_axes(None, figsize=(2.4 + max(2.0 * (len(lines) - 1), 2.8), _height(arrows, timeline)))
-        _draw_lifelines(ax, result, lines, timeline)
+        _draw_lifelines(ax, lines, hosts, timeline)
+        ax.set_title(title, pad=32)
         timeline.label(ax)
         _draw_arrows(ax, arrows, {name: x for x, name in enumerate(lines)}, timeline)
+        _draw_notes(ax, notes, lines, timeline)
         _draw_key(ax, arrows)
     return ax
 
@@ -252,10 +293,9 @@ def _height(arrows: Sequence[Arrow], timeline: Timeline) -> float:
     return float(np.clip(_LABEL_INCHES * timeline.length / np.percentile(gaps, 20) + 1.2, 3.0, 11.0))
 
 
-def _draw_lifelines(ax: Axes, result: Result, lines: Sequence[Hashable], timeline: Timeline) -> None:
-    fabric = result.plan.fabric
+def _draw_lifelines(ax: Axes, lines: Sequence[Hashable], hosts: Sequence[Hashable], timeline: Timeline) -> None:
     for x, name in enumerate(lines):
-        is_host = bool(fabric.is_host[fabric.index[name]])
+        is_host = name in hosts
         for low, high in timeline.pieces:
             ax.plot([x, x], [low, high], color="0.45", linewidth=1.3, zorder=1, solid_capstyle="butt")
         ax.annotate(
@@ -280,7 +320,6 @@ def _draw_lifelines(ax: Axes, result: Result, lines: Sequence[Hashable], timelin
     ax.set_xticks([])
     ax.grid(visible=False, axis="x")
     ax.spines["bottom"].set_visible(False)
-    ax.set_title(f"{result.plan.scheme.name} on {result.plan.fabric.name or 'a network'}", pad=32)
 
 
 def _draw_arrows(ax: Axes, arrows: Sequence[Arrow], column: dict[Any, int], timeline: Timeline) -> None:
@@ -337,6 +376,25 @@ def _write(
         path_effects=[patheffects.withStroke(linewidth=2.0, foreground="white")],
         zorder=4,
     )
+
+
+def _draw_notes(
+    ax: Axes, notes: Sequence[tuple[Hashable, int, str]], lines: Sequence[Hashable], timeline: Timeline
+) -> None:
+    for node, at_ps, text in notes:
+        x = list(lines).index(node)
+        is_left = x == 0  # inside, since the ticks are on the left; on the right beyond the labels
+        ax.annotate(
+            text,
+            (x, timeline.place(at_ps)),
+            xytext=(5, 2) if is_left else (40, 0),
+            textcoords="offset points",
+            ha="left",
+            va="bottom" if is_left else "center",
+            fontsize=8,
+            fontweight="bold",
+            color="0.2",
+        )
 
 
 def _draw_key(ax: Axes, arrows: Sequence[Arrow]) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-
 import matplotlib
 
 matplotlib.use("Agg")
@@ -165,9 +162,3 @@ def test_timeline_cuts_long_quiet_times_only():
     whole = Timeline([(0, 100), (10_000, 10_100)], squeeze=False)
     assert len(whole.segments) == 1
     assert whole.place(10_000) == 10_000
-
-
-def test_the_picture_of_the_documentation(tmp_path):
-    main = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "ladder.py"))["main"]
-    main(str(tmp_path / "ladder.png"))
-    assert (tmp_path / "ladder.png").stat().st_size > 50_000

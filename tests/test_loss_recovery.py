@@ -331,6 +331,14 @@ def test_go_back_0_has_the_same_reasons(engine, reason):
     assert reasons(result) == {reason: 1}
 
 
+def test_a_timer_that_waits_for_the_last_packet(engine):
+    """The other reading: here the timer of the lost NAK's message runs from the last packet on, not from the first."""
+    lost = CASES["timeouts_nak"]
+    usual = simulate(engine, "go-back-n", lost).flows["acked_ps"][0]
+    late = simulate(engine, "go-back-n", lost, timer_after_last=True).flows["acked_ps"][0]
+    assert late - usual == LAST * T
+
+
 # Many messages under random loss
 
 

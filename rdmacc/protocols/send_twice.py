@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdmacc.protocols.go_back_n import GoBackN, bytes_before
-from rdmacc.records import NEVER, Byte
+from rdmacc.protocols.go_back_n import GoBackN, bytes_before, start_timer
+from rdmacc.records import Byte
 
 __all__ = ["SendTwice"]
 
@@ -27,8 +27,7 @@ class SendTwice(GoBackN):
 
     @staticmethod
     def on_send(params, qp, message, transfer, packet, now):
-        if transfer.retransmit_timer_ps == NEVER:
-            transfer.retransmit_timer_ps = now + params.timeout_ps
+        start_timer(params, message, transfer, packet, now)
         repeat_last(qp, message, transfer, packet)
 
 
