@@ -19,10 +19,11 @@ import pandas as pd
 from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_paths import disorders, hops, visits
-from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, PACKET_PS, RATE, WIRE_BYTES, dart
+from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, PACKET_PS, RATE, WIRE_BYTES
 from rdmacc.plotting import COLOURS, style
 from rdmacc.results import Result
 from rdmacc.scenario import Scenario
+from rdmacc.scheme import scheme
 from rdmacc.tidy import tidy, wide
 from rdmacc.units import ms, size_bytes, time_ps
 
@@ -164,7 +165,11 @@ class Figure6(Experiment):
         points = []
         for packets, (name, changes) in product(bursts, _SCHEMES.items()):
             scenario = Scenario(
-                topology=detour, workload=_rounds(packets, rounds), scheme=dart(**changes), seed=seed, trace=True
+                topology=detour,
+                workload=_rounds(packets, rounds),
+                scheme=scheme("dart", **changes),
+                seed=seed,
+                trace=True,
             )
             labels = {"packets": packets, "scheme": name}
             points.append(Point(name=f"{packets} packets, {name}", scenario=scenario, labels=labels))

@@ -18,11 +18,12 @@ import pandas as pd
 from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale
 from rdmacc.experiments.dart_paths import disorders, entries, hops, occupancy, visits
-from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, RATE, dart, fat_tree
+from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, RATE, fat_tree
 from rdmacc.plotting import COLOURS, style
 from rdmacc.records import Byte
 from rdmacc.results import Result
 from rdmacc.scenario import Scenario
+from rdmacc.scheme import scheme
 from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.red import EcnStep
@@ -260,14 +261,14 @@ class Figure7(Experiment):
         for number in range(runs):
             scenario = Scenario(
                 topology=fat_tree(tree), workload=partial(_random_messages, tree**3 // 4, count, seed + number),
-                scheme=dart(), seed=seed + number, trace=True,
+                scheme="dart", seed=seed + number, trace=True,
             )  # fmt: skip
             points.append(Point(name=f"order {number}", scenario=scenario))
         for load in self.loads:
             scenario = Scenario(
                 topology=clos,
                 workload=partial(_typical_mix, clos, load, duration, long, seed),
-                scheme=dart(),
+                scheme="dart",
                 seed=seed,
                 trace=True,
             )
@@ -282,7 +283,7 @@ class Figure7(Experiment):
         numbers: dict[str, tuple[float, str]] = {}
         for event, port, used in walk():
             numbers |= {f"{event}: port": (port, ""), f"{event}: entries": (used, "")}
-        step, deflection = dart().switch
+        step, deflection = scheme("dart").switch
         assert isinstance(step, EcnStep)
         assert isinstance(deflection, FlowDeflection)
         numbers["deflection threshold"] = (deflection.threshold_bytes, "bytes")
