@@ -122,16 +122,17 @@ class ClosFigure(Experiment):
         cases: Callable[[str], Iterable[Case]],
         draw: Callable[[pd.DataFrame], Figure],
         claims: Sequence[Claim] = (),
+        seeds: int = SEEDS,
     ) -> None:
         self.name, self.title, self.description = name, title, description
-        self._cases, self._draw, self.claims = cases, draw, tuple(claims)
+        self._cases, self._draw, self._seeds, self.claims = cases, draw, seeds, tuple(claims)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return experiment, (self.name,)
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         """Return the points: at quick scale one seed."""
-        seeds = range(seed, seed + (SEEDS if scale == "paper" else 1))
+        seeds = range(seed, seed + (self._seeds if scale == "paper" else 1))
         return [case.point(scale, each) for case in self._cases(scale) for each in seeds]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
