@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart, igbn
+from rdmacc.experiments import dart, igbn, validation
 from rdmacc.experiments.base import (
     EXPERIMENTS,
     SCALES,
@@ -40,4 +40,5 @@ __all__ = [
     "register",
     "select",
     "summary_path",
+    "validation",
 ]

@@ -18,7 +18,7 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
-from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, RATE, RECEIVER, dart
+from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, RATE, RECEIVER
 from rdmacc.experiments.traces import first_within, settled, shown
 from rdmacc.plotting import COLOURS, draw_trace, style
 from rdmacc.presets.base import preset
@@ -45,9 +45,7 @@ _NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
 
 def _scheme(name: str) -> Scheme:
-    if name == "dart":
-        return dart()
-    return scheme(name) if name == "rcp" else preset("dart-2020")[name]
+    return preset("dart-2020")[name] if name in ("dcqcn", "timely") else scheme(name)
 
 
 def _points(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:

@@ -11,7 +11,6 @@ the packets' time on the links.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,9 +18,6 @@ from typing import Any
 import networkx as nx
 
 from rdmacc import topology
-from rdmacc.scheme import Scheme, scheme
-from rdmacc.switch.deflection import FlowDeflection
-from rdmacc.switch.queueing import Queueing
 from rdmacc.units import size_bytes
 
 __all__ = [
@@ -33,7 +29,6 @@ __all__ = [
     "RECEIVER",
     "WIRE_BYTES",
     "Network",
-    "dart",
     "fat_tree",
     "other_pods",
     "ports_towards",
@@ -46,9 +41,6 @@ WIRE_BYTES = 1048
 """A full packet, with its headers."""
 PACKET_PS = round(WIRE_BYTES * 8e12 / LINE_BPS)
 RECEIVER = "h0"
-
-LANES = 5
-"""One for each deflection that a packet may take, and the first."""
 
 Network = Callable[[], "nx.Graph[Any]"]
 
@@ -69,12 +61,3 @@ def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tu
     distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=hops)
     switches = [name for name in topology.switches(graph) if name in distance]
     return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]
-
-
-def dart(**changes: Any) -> Scheme:
-    """Return Dart, with parameters changed: DASR, look-ahead, deflection, and DCQCN behind them."""
-    base = scheme("dasr")
-    both = dataclasses.replace(
-        base, name="dart", switch=(*base.switch, FlowDeflection()), queueing=Queueing(lanes=LANES)
-    )
-    return both.replace(**changes)

@@ -50,6 +50,9 @@ class Scheme(Component):
     start_delay_ps: int = param(
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
     )
+    tick_ps: int = param(
+        "0s", "times of transmission and pacing are cut to whole multiples of it; 0: to the nearest ps", unit="ps"
+    )
     payload_bytes: int = param(
         "1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20
     )

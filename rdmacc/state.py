@@ -80,6 +80,7 @@ class Packet(Record):
     verdict = Byte(doc="ACCEPT, DROP, TRIM, TRIM_TAIL or DEFLECT (w by switch features)")
     is_trimmed = Byte(doc="1 if a switch cut its payload off")
     route = Int32(-1, doc="port to leave this switch by, -1 for the routing's choice (w in on_route)")
+    order = Int32(doc="with a tick: its last transmission's place among all (modulo 2**31)")
     sent_ps = Int(doc="when its NIC put the first bit on the link, by the sender's clock")
 
 

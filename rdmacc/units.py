@@ -54,6 +54,7 @@ __all__ = [
     "time_ps",
     "transmission_ps",
     "us",
+    "whole_ps",
 ]
 
 Number: TypeAlias = Real | Decimal | int | float
@@ -307,12 +308,17 @@ def GB(number: Number) -> int:
     return _integer(number, 10**9, "GB", _NUMBER)
 
 
-def transmission_ps(wire_bytes: int, byte_ps: float) -> int:
+def whole_ps(time_ps: float, tick_ps: int) -> int:
+    """Return a time in whole picoseconds: the nearest, or, with a tick, cut to whole ticks."""
+    return int(time_ps / tick_ps) * tick_ps if tick_ps else int(time_ps + 0.5)
+
+
+def transmission_ps(wire_bytes: int, byte_ps: float, tick_ps: int = 0) -> int:
     """Return the time that `wire_bytes` bytes take on a link whose byte takes `byte_ps` picoseconds.
 
-    Rounded to the nearest picosecond, once per packet; `byte_ps` is ``8e12 / rate_bps``.
+    Rounded once per packet, by :func:`whole_ps`; `byte_ps` is ``8e12 / rate_bps``.
     """
-    return int(wire_bytes * byte_ps + 0.5)
+    return whole_ps(wire_bytes * byte_ps, tick_ps)
 
 
 def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str:

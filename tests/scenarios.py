@@ -384,7 +384,8 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     writers = [Marker()] if any(isinstance(feature, SelectiveDrop) for feature in chosen) else []
     rtts = [RttWriter()] if any(isinstance(feature, RcpStamp) for feature in chosen) else []
     return replace(
-        scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen)
+        scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
+        tick_ps=int(rng.choice([0, 0, 1000])),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from rdmacc.experiments import experiment
 from rdmacc.experiments.dart_deflection import detour
 from rdmacc.experiments.dart_look_ahead import shared_machine
 from rdmacc.experiments.dart_paths import disorders, hops, occupancy, visits
-from rdmacc.experiments.dart_setup import dart, fat_tree
+from rdmacc.experiments.dart_setup import fat_tree
 from rdmacc.experiments.dart_table import EXPECTED_STEPS, walk
 from rdmacc.experiments.dart_testbed import PUBLISHED_US, cpu_times
 from rdmacc.tidy import curve, scalar, wide
@@ -45,6 +45,7 @@ def test_claims_come_out_as_expected(tables, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("engine", ["simpy"], indirect=True, scope="session")
 def test_the_figure_is_drawn_from_the_table_alone(tables, name, tmp_path):
     figure = experiment(name).plot(tables[name])
     figure.savefig(tmp_path / "figure.png")
@@ -90,7 +91,7 @@ def crossing(engine, **changes):
     rng = np.random.default_rng(5)
     pairs = [rng.choice(16, size=2, replace=False) for _ in range(40)]
     rows = [(f"h{src}", f"h{dst}", 20_000, int(rng.integers(20_000_000))) for src, dst in pairs]
-    scheme = dart(**changes)
+    scheme = rdmacc.scheme("dart", **changes)
     return rdmacc.simulate(fat_tree(4)(), rdmacc.messages(rows), scheme, engine=engine, trace=True)
 
 

@@ -13,7 +13,9 @@ from rdmacc.switch.red import EcnStep
 
 __all__ = ["DART_2020"]
 
-DART_2020 = define(Preset("dart-2020", "Dart, IEEE/ACM ToN 2020", rate="10Gbps"))
+_ALL = {"payload_bytes": ("1460B", "VI-A: TIMELY's segments; assumed: everybody's")}
+
+DART_2020 = define(Preset("dart-2020", "Dart, IEEE/ACM ToN 2020", rate="10Gbps", values=_ALL))
 
 _STEP = {
     "EcnStep.kmin_bytes": ("22.5kB", "VI-A: 10% of 225 KB"),
@@ -32,8 +34,25 @@ _DCQCN = {
     "Dcqcn.reference_bps": ("40Gbps", "assumed: the increases scale with the link"),
     "Dcqcn.min_rate_bps": ("10Mbps", "assumed"),
 }
+_IOFD = {
+    "FlowDeflection.threshold_bytes": ("15kB", "VI-A"),
+    "FlowDeflection.tokens": (4, "VI-A"),
+    "FlowDeflection.short_bytes": ("8kB", "VI-A: short flows have 2, 4 or 8 KB"),
+}
 
 DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add(
+    "dctcp",
+    "dctcp",
+    {
+        "initial_window": (10, "VI-A: 10 segments"),
+        "start_delay_ps": ("300us", "VI-A: operating system's overhead for each transfer"),
+        "NewReno.min_timeout_ps": ("10ms", "VI-A"),
+        "EcnStep.kmin_bytes": ("22.5kB", "VI-A: 10% of 225 KB"),
+        "EcnStep.reference_bps": ("10Gbps", "VI-A: links of 10 Gb/s"),
+        "DropTail.limit_bytes": ("225kB", "VI-A, assumed: for each port"),
+    },
+)
 DART_2020.add("pri-q", lambda: Scheme(control=(PriQ(), Dcqcn()), switch=(EcnStep(),)), _STEP | _DCQCN)
 DART_2020.add(
     "timely",
@@ -47,8 +66,9 @@ DART_2020.add(
         "segment_bytes": ("1460B", "VI-A"),
         "has_window": (True, "VI-A: the rate as a window"),
         "once_per_rtt": (True, "assumed: with segments of one packet each ACK would move the rate"),
-        "payload_bytes": ("1460B", "VI-A: segments"),
     },
 )
 DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
 DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)
+DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD)
+DART_2020.add("dart", "dart", _STEP | _DCQCN | _IOFD)

@@ -26,7 +26,9 @@ from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.scheme import Scheme, register
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
+from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.fecn import Fecn
+from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.red import EcnStep, Red
 from rdmacc.units import ms, us
@@ -105,6 +107,15 @@ register("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(
 register(
     "dasr-no-look-ahead",
     lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
+)
+
+# Lanes take turns on a link: one for each deflection that a packet may take, and the first.
+LANES = Queueing(lanes=5)
+
+register("iofd", lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES))
+register(
+    "dart",
+    lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
 )
 
 # REN

@@ -43,6 +43,7 @@ HPCC_NS3 = define(
         "the HPCC simulator, run.py",
         rate="100Gbps",
         values={
+            "tick_ps": ("1ns", "ns-3 counts whole nanoseconds and cuts off the rest: 1,048 B at 100 Gb/s take 83 ns"),
             "payload_bytes": ("1000B", "PACKET_PAYLOAD_SIZE"),
             "header_bytes": ("48B", "14 of link, 20 of IP, 8 of UDP, 6 of sequence number and class"),
             "ack_bytes": ("60B", "rdma-hw.cc: padded to 60 B"),
@@ -98,6 +99,20 @@ _TIMELY = {
 
 HPCC_NS3.add("timely", "timely-hpcc", _TIMELY)
 HPCC_NS3.add("timely-vwin", "timely-hpcc", _TIMELY | {"has_window": (True, "HAS_WIN and VAR_WIN of timely_vwin")})
+
+HPCC_NS3.add(
+    "dctcp",
+    "dctcp-hpcc",
+    {
+        "g": (0.0625, "EWMA_GAIN of dctcp"),
+        "additive_bps": ("615Mbps", "DCTCP_RATE_AI of dctcp, at any line rate"),
+        "min_rate_bps": ("1Gbps", "MIN_RATE"),
+        "kmin_bytes": ("30kB", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
+        "EcnStep.reference_bps": ("10Gbps", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
+        "at_dequeue": (True, "switch-node.cc"),
+        "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO of dctcp"),
+    },
+)
 
 
 def _int_multi(line_bps: float) -> int:

@@ -23,8 +23,9 @@ moves to the next lane wherever it goes up after it has gone down (a valley, see
 every path goes up and then down, so no lane waits for itself in a circle, nor for an earlier one: there is no
 deadlock. PFC counts a packet in the lane in which it came, whose pause is what keeps more from coming. In a Clos
 every shortest path goes up and then down, from whatever switch it starts, so a deflection costs one lane at most:
-`tokens` + 1 are enough. Where failed links make shortest paths with valleys, the last lane takes what is left over,
-and a deadlock is possible and reported. All packets of a message take the same way, so they change lanes at the same
+`tokens` + 1 are enough, as long as there are so many classes: seven. Where there are not, or where failed links make
+shortest paths with valleys, the last lane takes what is left over, and a deadlock is possible and reported.
+All packets of a message take the same way, so they change lanes at the same
 switch and stay in order. Use ``Queueing(lanes=tokens + 1)`` to have the lanes take turns, else the first goes first.
 """
 
@@ -51,9 +52,7 @@ class FlowDeflection(Component):
     """Deflect short messages around crowded ports, in order."""
 
     threshold_bytes: int = param("15kB", "deflect above this queue", unit="bytes", source="Dart, VI-A", low=0)
-    tokens: int = param(
-        4, "deflections of a short message", source="Dart, IV-B", low=0, high=NUM_CLASSES - DATA_CLASS - 1
-    )
+    tokens: int = param(4, "deflections of a short message", source="Dart, IV-B", low=0, high=127)
     short_bytes: int = param(
         "100kB", "longer messages get no tokens", unit="bytes", source="assumed: Dart names short flows only", low=0
     )
@@ -75,7 +74,8 @@ class FlowDeflection(Component):
     @property
     def classes(self) -> frozenset[int]:
         """The lanes."""
-        return frozenset(range(DATA_CLASS, DATA_CLASS + self.tokens + 1)) if self.escape_lanes else frozenset()
+        last = min(DATA_CLASS + self.tokens, NUM_CLASSES - 1)
+        return frozenset(range(DATA_CLASS, last + 1)) if self.escape_lanes else frozenset()
 
     def handlers(self) -> dict[str, Callable[..., None]]:
         """Return the handlers; without lanes nothing happens when a packet joins a queue."""
@@ -116,7 +116,7 @@ class FlowDeflection(Component):
             packet.descends = 1
         elif packet.descends:
             packet.descends = 0
-            if packet.priority < DATA_CLASS + params.tokens:
+            if packet.priority < min(DATA_CLASS + params.tokens, NUM_CLASSES - 1):
                 packet.priority += 1
 
 

@@ -27,7 +27,7 @@ _KEPT = 4
 
 
 _SOURCES = ("engine/compiled/*.py", "chance.py", "fabric.py", "ranks.py", "records.py", "state.py", "switch/buffer.py",
-            "switch/queueing.py", "trace.py")  # fmt: skip
+            "switch/queueing.py", "trace.py", "units.py")  # fmt: skip
 """What the kernel is compiled from, or takes constants and layouts from."""
 
 

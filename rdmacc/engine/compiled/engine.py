@@ -143,7 +143,7 @@ class CompiledEngine:
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
-            start_delay_ps=scheme.start_delay_ps,
+            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps,
         )  # fmt: skip
         queueing = scheme.queueing
         self._set(

@@ -11,6 +11,7 @@ from rdmacc.engine.compiled.messages import start
 from rdmacc.engine.compiled.ports import fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
     DELIVER,
+    NUMBER_MASK,
     PACE,
     PROBE,
     RANK_MASK,
@@ -23,6 +24,7 @@ from rdmacc.engine.compiled.rows import (
     load_entry,
     message_at,
     note,
+    ordered,
     packet_at,
     port_at,
     qp_at,
@@ -67,7 +69,8 @@ def deliver(g, number, now):
     following = packet.next
     port.flight_head = following
     if following >= 0:
-        heap_replace(g, packet_at(g, following).arrival_ps, DELIVER + number)
+        upcoming = packet_at(g, following)
+        heap_replace(g, upcoming.arrival_ps, DELIVER + ordered(upcoming.order, number))
     else:
         heap_pop(g)
     if port.has_loss:
@@ -196,7 +199,7 @@ def run_kernel(address, until_ps, max_events):
         number = rank & RANK_MASK
         if rank < WAKE:
             if rank >= DELIVER:
-                deliver(g, number, now)
+                deliver(g, number & NUMBER_MASK, now)
             else:
                 heap_pop(g)
                 if g.next_start < g.n_starts and load_entry(g.starts, g.next_start) == number:
@@ -208,7 +211,7 @@ def run_kernel(address, until_ps, max_events):
         else:
             heap_pop(g)
             if rank < SHAPE:
-                port = port_at(g, number)
+                port = port_at(g, number & NUMBER_MASK)
                 port.is_wake_pending = 0
                 if not port.is_down:
                     send_next(g, port, now)
@@ -218,7 +221,7 @@ def run_kernel(address, until_ps, max_events):
                 if not port.is_wake_pending:
                     kick(g, port, now)
             elif rank < SENDER_TIMER:
-                pace(g, number, now)
+                pace(g, number & NUMBER_MASK, now)
             elif rank < PROBE:
                 dispatch_timer(g, rank, now)
             else:

@@ -11,10 +11,13 @@ from rdmacc.engine.compiled.rows import (
     host_at,
     message_at,
     new_packet,
+    ordered,
+    pace_order,
     packet_at,
     port_at,
     qp_at,
     queue_of,
+    whole_ps,
 )
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.records import NEVER
@@ -38,13 +41,25 @@ def sendable_message(g, qp):
 
 
 @jit
-def next_start_ps(qp, now):
+def next_start_ps(g, qp, now):
     """Return when the pacing rate lets the next packet start."""
     if qp.last_wire_bytes == 0:
         return now
     if qp.rate_bps <= 0.0:
         return NEVER
-    return qp.last_start_ps + int(qp.last_wire_bytes * 8e12 / qp.rate_bps + 0.5)
+    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps, g.tick_ps)
+
+
+@jit
+def arm_pacing(g, port, qp, start, now):
+    """See to it that there is an event when the next packet may leave."""
+    is_later = g.tick_ps and port.busy_until_ps > now and start > qp.pace_timer_armed  # it was not set before
+    if start < qp.pace_timer_armed or is_later:
+        qp.pace_timer_armed = start
+        order = 0
+        if g.tick_ps:
+            order = pace_order((start - max(now, port.busy_until_ps)) // g.tick_ps, port.order)
+        heap_push(g, start, PACE + ordered(order, qp.number))
 
 
 @jit
@@ -53,11 +68,13 @@ def join_line(g, qp, now):
     if qp.state == READY:
         return False
     message_number = sendable_message(g, qp)
-    start = next_start_ps(qp, now) if message_number >= 0 else NEVER
+    start = next_start_ps(g, qp, now) if message_number >= 0 else NEVER
     port = port_at(g, qp.nic)
     if start >= NEVER:
         qp.state = IDLE
         qp.pace_timer_ps = NEVER
+        if g.tick_ps and next_start_ps(g, qp, now) > max(now, port.busy_until_ps):
+            arm_pacing(g, port, qp, next_start_ps(g, qp, now), now)  # its place does not wait for the window
         return False
     if start <= now or start <= port.busy_until_ps:
         qp.state = READY
@@ -77,9 +94,7 @@ def join_line(g, qp, now):
         return True
     qp.state = PACING
     qp.pace_timer_ps = start
-    if start < qp.pace_timer_armed:
-        qp.pace_timer_armed = start
-        heap_push(g, start, PACE + qp.number)
+    arm_pacing(g, port, qp, start, now)
     return False
 
 
@@ -108,7 +123,7 @@ def send_next_nic(g, port, now):
         port.queue_bytes -= g.wire_bytes
         qp.state = IDLE
         number = sendable_message(g, qp)
-        if number < 0 or next_start_ps(qp, now) > now:  # its rate or window has changed since it queued
+        if number < 0 or next_start_ps(g, qp, now) > now:  # its rate or window has changed since it queued
             join_line(g, qp, now)
             continue
         send_data(g, port, qp, number, now)

@@ -13,11 +13,14 @@ from rdmacc.engine.compiled.rows import (
     WAKE,
     ingress_at,
     new_packet,
+    next_order,
     note,
+    ordered,
     packet_at,
     port_at,
     queue_of,
     switch_at,
+    whole_ps,
 )
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
@@ -64,7 +67,7 @@ def append(g, port_number, cls, number):
 def wake_at_end(g, port):
     """Wake up when the transmission under way ends."""
     port.is_wake_pending = 1
-    heap_push(g, port.busy_until_ps, WAKE + port.number)
+    heap_push(g, port.busy_until_ps, WAKE + ordered(port.order, port.number))
 
 
 @jit
@@ -72,7 +75,7 @@ def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
     wire = packet.wire_bytes
-    end = now + int(wire * port.byte_ps + 0.5)
+    end = now + whole_ps(wire * port.byte_ps, g.tick_ps)
     port.busy_until_ps = end
     port.tx_bytes += wire
     if packet.kind == DATA:
@@ -81,12 +84,13 @@ def transmit(g, port, number, now):
         port.tx_control_packets += 1
     if g.has_trace:
         note(g, SENT, port.number, number, now)
+    packet.order = port.order = next_order(g)
     arrival = end + port.delay_ps
     packet.arrival_ps = arrival
     packet.next = -1
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number
-        heap_push(g, arrival, DELIVER + port.number)
+        heap_push(g, arrival, DELIVER + ordered(packet.order, port.number))
     else:
         packet_at(g, port.flight_tail).next = number
     port.flight_tail = number

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from rdmacc import ranks, units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.ranks import RANK_CLASSES, RANK_SHIFT
+from rdmacc.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
 from rdmacc.state import NUM_CLASSES, PAUSE
 from rdmacc.trace import DROPPED, ROW
 
@@ -13,6 +14,7 @@ __all__ = [
     "DELIVER",
     "EGRESS_TIMER",
     "ENDPOINT_TIMER",
+    "NUMBER_MASK",
     "PACE",
     "PROBE",
     "RANK_MASK",
@@ -31,7 +33,10 @@ __all__ = [
     "message_at",
     "message_row",
     "new_packet",
+    "next_order",
     "note",
+    "ordered",
+    "pace_order",
     "packet_at",
     "packet_row",
     "port_at",
@@ -42,6 +47,7 @@ __all__ = [
     "sample_at",
     "switch_at",
     "watch_at",
+    "whole_ps",
 ]
 
 (
@@ -57,7 +63,11 @@ __all__ = [
     EGRESS_TIMER,
     PROBE,
 ) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
+pace_order = jit(ranks.pace_order)
+whole_ps = jit(units.whole_ps)
+
 RANK_MASK = (1 << RANK_SHIFT) - 1
+NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 globals_at = record_at(layout.GLOBALS)
 _packet = record_at(layout.PACKET)
@@ -212,6 +222,20 @@ def discard(g, number, port, now):
         note(g, DROPPED, port, number, now)
     g.dropped_bytes += packet_at(g, number).payload_bytes
     recycle(g, number)
+
+
+@jit
+def next_order(g):
+    """Count transmissions, if simultaneous ones go by their order."""
+    if g.tick_ps:
+        g.order = (g.order + 1) & 0x7FFFFFFF
+    return g.order
+
+
+@jit
+def ordered(order, number):
+    """Return an event's place in its class."""
+    return (order << NUMBER_BITS) + number
 
 
 @jit

@@ -78,7 +78,8 @@ class Network:
         self.is_strict = not (scheme.queueing.wrr_ratio or scheme.queueing.lanes or scheme.queueing.credit_fraction)
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
-        self.start_delay_ps = scheme.start_delay_ps
+        self.start_delay_ps, self.tick_ps = scheme.start_delay_ps, scheme.tick_ps
+        self.order = 0  # with a tick: transmissions so far
         self.has_clocks = plan.has_clocks
         self.trace = Trace() if plan.has_trace else None
         self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
@@ -268,6 +269,12 @@ class Network:
         packet, self._spare = self._spare, None
         self.live_packets += 1
         return packet
+
+    def next_order(self) -> int:
+        """Count transmissions, if simultaneous ones go by their order."""
+        if self.tick_ps:
+            self.order = (self.order + 1) & 0x7FFFFFFF
+        return self.order
 
     def recycle(self, packet: Any) -> None:
         """Take back a packet that nothing refers to any more."""

@@ -27,6 +27,7 @@ from rdmacc.state import (
 )  # fmt: skip
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, Pfc
 from rdmacc.trace import TRIMMED
+from rdmacc.units import whole_ps
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.network import Network
@@ -298,7 +299,7 @@ class QueuePair(state.QueuePair):
             return now
         if self.rate_bps <= 0.0:
             return NEVER
-        return self.last_start_ps + int(self.last_wire_bytes * 8e12 / self.rate_bps + 0.5)
+        return self.last_start_ps + whole_ps(self.last_wire_bytes * 8e12 / self.rate_bps, self.nic._net.tick_ps)
 
     def remaining_packets(self) -> int:
         """Return how many packets the message that is served next has left to send."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rdmacc import state
 from rdmacc.chance import uniform
 from rdmacc.engine.reference.events import RANKS, Wake, push
+from rdmacc.ranks import NUMBER_BITS, pace_order
 from rdmacc.records import NEVER
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY
 from rdmacc.trace import ARRIVED, SENT
+from rdmacc.units import transmission_ps
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.network import Network
@@ -53,6 +55,7 @@ class Port(state.Port):
         "loss_data",
         "loss_key",
         "node",
+        "order",
         "pause_sent",
         "paused_since_ps",
         "queues",
@@ -99,6 +102,7 @@ class Port(state.Port):
         self.wrr_count = 0
         self.last_lane = NUM_CLASSES
         self.is_down = False
+        self.order = 0  # of the transmission under way
         self.node: Any = None
         self.receive: Any = None
         self.reverse: Any = None
@@ -187,7 +191,9 @@ class Port(state.Port):
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
         self.is_wake_pending = True
-        heappush(self._events, (self.busy_until_ps, self._wake_rank, 0, self._wake.rearm()))
+        heappush(
+            self._events, (self.busy_until_ps, self._wake_rank + (self.order << NUMBER_BITS), 0, self._wake.rearm())
+        )
 
     def wake(self, _: Any) -> None:
         """The transmitter is free and something waits."""
@@ -204,7 +210,7 @@ class Port(state.Port):
         wire = packet.wire_bytes
         duration = self._transmission_ps.get(wire)
         if duration is None:
-            duration = self._transmission_ps[wire] = int(wire * self.byte_ps + 0.5)
+            duration = self._transmission_ps[wire] = transmission_ps(wire, self.byte_ps, self._net.tick_ps)
         self.busy_until_ps = end = now + duration
         self.tx_bytes += wire
         if packet.kind == DATA:
@@ -213,10 +219,11 @@ class Port(state.Port):
             self.tx_control_packets += 1
         if self._net.trace is not None:
             self._net.trace.add(now, SENT, self.number, packet)
+        packet.order = self.order = order = self._net.next_order()
         packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
-            heappush(self._events, (arrival, self._deliver_rank, 0, self._deliver.rearm()))
+            heappush(self._events, (arrival, self._deliver_rank + (order << NUMBER_BITS), 0, self._deliver.rearm()))
         flight.append(packet)
 
     def deliver(self, event: Wake) -> None:
@@ -226,7 +233,8 @@ class Port(state.Port):
             return
         packet = flight.popleft()
         if flight:
-            heappush(self._events, (flight[0].arrival_ps, self._deliver_rank, 0, event.rearm()))
+            rank = self._deliver_rank + (flight[0].order << NUMBER_BITS)
+            heappush(self._events, (flight[0].arrival_ps, rank, 0, event.rearm()))
         net = self._net
         if self.loss_data or self.loss_control:
             loss = self.loss_data if packet.kind == DATA else self.loss_control
@@ -397,6 +405,8 @@ class NicPort(Port):
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
+            if self._net.tick_ps and qp.next_start_ps(now) > max(now, self.busy_until_ps):
+                self.arm_pacing(qp, qp.next_start_ps(now), now)  # its place in the order does not wait for the window
         elif start_ps <= now or start_ps <= self.busy_until_ps:
             qp.state = READY
             qp.pace_timer_ps = NEVER
@@ -411,6 +421,15 @@ class NicPort(Port):
         else:
             qp.state = PACING
             qp.pace_timer_ps = start_ps
-            if start_ps < qp.pace_timer_armed:
-                qp.pace_timer_armed = start_ps
-                push(self._net.env, start_ps, RANKS["pace"] + qp.number, qp.pace)
+            self.arm_pacing(qp, start_ps, now)
+
+    def arm_pacing(self, qp: Any, start_ps: int, now: int) -> None:
+        """See to it that there is an event when the next packet may leave."""
+        tick_ps = self._net.tick_ps
+        is_later = tick_ps and self.busy_until_ps > now and start_ps > qp.pace_timer_armed  # it was not set before
+        if start_ps < qp.pace_timer_armed or is_later:
+            qp.pace_timer_armed = start_ps
+            order = 0
+            if tick_ps:
+                order = pace_order((start_ps - max(now, self.busy_until_ps)) // tick_ps, self.order)
+            push(self._net.env, start_ps, RANKS["pace"] + (order << NUMBER_BITS) + qp.number, qp.pace)

@@ -1,0 +1,46 @@
+"""The packet meter: counts that follow from the topology and the losses, on both engines, and nothing else changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import rdmacc
+from rdmacc.faults import Script
+from rdmacc.protocols.packet_meter import PacketMeter
+
+
+def metered(name):
+    scheme = rdmacc.scheme(name)
+    return replace(scheme, control=(PacketMeter(), *scheme.control))
+
+
+def test_hops_are_the_switches_on_the_way(engine):
+    graph = rdmacc.leaf_spine(2, 2, 2)
+    work = rdmacc.messages([("h0", "h1", "5kB"), ("h0", "h2", "7kB"), ("h3", "h0", 1)])
+    met = rdmacc.simulate(graph, work, metered("line-rate"), engine=engine).transfers
+    assert met["arrived_packets"].tolist() == [5, 7, 1]
+    assert met["hops_passed"].tolist() == [5, 21, 3]  # under one leaf; leaf, spine, leaf
+    assert met["most_hops"].tolist() == [1, 3, 3]
+    assert not met[["marked_arrivals", "refused_packets"]].any(axis=None)
+
+
+def test_what_comes_after_a_loss_is_refused(engine):
+    """Go-back-N: the third packet is lost, so the seven after it come for nothing, once."""
+    work = rdmacc.messages([("h0", "h1", "10kB")])
+    faults = [Script(message=0, psn=2, nth=1, kind="data")]
+    result = rdmacc.simulate(rdmacc.star(2), work, metered("line-rate"), engine=engine, faults=faults)
+    met = result.transfers.iloc[0]
+    assert met["refused_packets"] == met["arrived_packets"] - 10 > 0
+    assert result.flows["status"].tolist() == ["finished"]
+
+
+def test_marks_are_those_that_the_network_made_and_the_run_is_the_same(engine):
+    graph = rdmacc.star(9, rate="10Gbps")
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
+    with_it = rdmacc.simulate(graph, work, metered("dasr"), engine=engine)
+    without = rdmacc.simulate(graph, work, "dasr", engine=engine)
+    assert with_it.flows.equals(without.flows)
+    assert with_it.counters.equals(without.counters)
+    met = with_it.transfers
+    assert met["marked_arrivals"].sum() == with_it.counters.marked_arrivals > 0
+    assert met["arrived_packets"].tolist() == [100] * 8
