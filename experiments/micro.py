@@ -1,16 +1,16 @@
-"""Micro-benchmarks of the sender-driven schemes, each as registered: one page of small multiples, one row a scheme.
+"""Micro-benchmarks of the sender-driven schemes, each as registered: small multiples, one row a scheme.
 
-- **Convergence.** Two and four flows to one receiver, which start one after another, a phase apart, and stop in reverse:
-  their sizes are what 90% of the link gives them at equal shares. Jain's index is taken over the second half of each
+- **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse: their
+  sizes are what 90% of the link gives them at equal shares. Jain's index is taken over the second half of each
   phase in which a further flow has joined, the queue over all of these halves.
 - **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times over that of a link
   that carries nothing but them.
 - **RTT fairness.** Two long flows whose links differ in delay by ten: near over far goodput.
 - **Two bottlenecks**, as RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min gives
-  each a half of the link.
+  each half of the link.
 
-Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 200 kB
-of buffer for each port and 2 MB besides.
+Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 200
+kB of buffer for each port and 2 MB besides.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ class SenderSchemes(Experiment):
         }
         curves: dict[str, tuple[pd.Series, str]] = {}
         if kind == "incast":
-            carried = flows * result.plan.ideal_fct_ps.mean()
+            wire = INCAST_BYTES + int(result.plan.packets[0]) * result.plan.scheme.header_bytes
+            carried = result.plan.ideal_fct_ps[0] + (flows - 1) * wire * 8e12 / LINE_BPS
             fct = result.flows["fct_ps"]
             queue = result.trace("queue s0->h0")
             numbers |= {
@@ -226,9 +227,9 @@ class SenderSchemes(Experiment):
                         axis.set_title(title)
             for axis, (case, _) in zip(grid[-1], columns, strict=True):
                 axis.set_xlabel("time (µs)" if case.startswith("incast") else "time (ms)")
-            handles = [plt.Line2D([], [], color=colour) for colour in list(COLOURS.values())[:4]]
+            lines = grid[0, 0].get_lines()
             labels = ["first flow (near)", "second (far)", "third", "fourth"]
-            figure.legend(handles, labels, loc="outside upper center", ncols=4)
+            figure.legend(lines, labels, loc="outside lower center", ncols=4)
             figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 µs (two bottlenecks: 2 µs)")
         return figure
 
