@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart, igbn, validation
+from rdmacc.experiments import dart, igbn, micro, validation
 from rdmacc.experiments.base import (
     EXPERIMENTS,
     SCALES,
@@ -37,6 +37,7 @@ __all__ = [
     "experiment",
     "igbn",
     "load_summary",
+    "micro",
     "register",
     "select",
     "summary_path",

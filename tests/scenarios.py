@@ -335,7 +335,9 @@ def _scheme(rng: np.random.Generator) -> Scheme:
     elif rng.spawn(1)[0].random() < 0.3:
         scheme = replace(scheme, queueing=Queueing(lanes=int(rng.spawn(1)[0].choice([2, 5, 7]))))
     if rng.random() < 0.3:
-        scheme = replace(scheme, switch=(*scheme.switch, Deflector(threshold_bytes=int(rng.choice([0, 5_000])))))
+        deflector = Deflector(threshold_bytes=int(rng.choice([0, 5_000])))
+        if not any(isinstance(part, FlowDeflection) for part in scheme.switch):  # its header has the same field
+            scheme = replace(scheme, switch=(*scheme.switch, deflector))
     if rng.random() < 0.3:
         scheme = replace(scheme, control=(*scheme.control, Picker()))
     least_interval = "5us" if isinstance(scheme.recovery, CheckEpsn) else "0us"
