@@ -69,6 +69,14 @@ _FAILS = {
         "rate to a free receiver make queues in the network that DCQCN had cut; IOFD sends short flows around these"
     ),
     "dart-f14-7": "two priorities keep short flows out of the long ones' queues altogether, at no cost: they gain most",
+    "dart-f14s-1": (
+        "a flow finds more than 20 KB two thirds as often as more than 15 KB: flows that start at line rate go past the "
+        "marking threshold of 22.5 KB before a mark can slow them down"
+    ),
+    "dart-f14s-2": (
+        "the other way around: the larger an incast, the more of its tail is its own time on the receiver's link; Dart "
+        "gains 20% with 6 senders"
+    ),
     "dart-f14-8": "flows of 8 KB have left before look-ahead can throttle anybody: the same tail within 1%",
 }
 

@@ -9,7 +9,7 @@ from rdmacc.engine.compare import differences, first_difference
 from rdmacc.errors import SimulationError
 from tests.scenarios import Scenario, draw
 
-BATCHES = 40
+BATCHES = 24
 PER_BATCH = 5
 
 
