@@ -85,7 +85,6 @@ def _draw_variants(rows: pd.DataFrame) -> Figure:
             ylabel="p99 of 8 KB flows / DCQCN's",
         )  # fmt: skip
         ax.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.18))
-        figure.tight_layout()
     return figure
 
 
@@ -103,7 +102,6 @@ def _draw_changes(rows: pd.DataFrame) -> Figure:
         ax.invert_yaxis()
         load = rows["load"].max()
         ax.set(title=f"Dart, VI-C: one parameter at a time, typical mix, {load:.0%}", xlabel="p99 of the flows (µs)")
-        figure.tight_layout()
     return figure
 
 

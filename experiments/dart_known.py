@@ -15,8 +15,8 @@ _QUICK = "at quick scale: one seed, 1 ms of flows, two loads of the typical mix:
 _INCAST = (
     "the tail is the incast's own: 16 senders' flows cross the receiver's link one after another (up to 108 us beside "
     "30 us of propagation), and have left before anybody can hear of the others. DCQCN's queues in the network add "
-    "little at these loads, so there is little that a scheme could take away. The paper does not say what its load is "
-    "a fraction of; it must have had standing queues. With its flows of 1 GB it is the same (dart.sensitivity)"
+    "little at these loads, so there is little that a scheme could take away. The paper does not say what its load "
+    "is a fraction of; it must have had standing queues. With its flows of 1 GB it is the same (dart.sensitivity)"
 )
 _MEDIAN = (
     "half of the flows meet no queue but their own incast's, the same for all schemes; detours and look-ahead's bytes "
@@ -68,7 +68,7 @@ _FAILS = {
         "IOFD does take 21% off the tail, but DASR alone adds 9% to it, likely since long flows that may send at line "
         "rate to a free receiver make queues in the network that DCQCN had cut; IOFD sends short flows around these"
     ),
-    "dart-f14-7": "two priorities keep short flows out of the long ones' queues altogether, at no cost: they gain most",
+    "dart-f14-7": "two priorities keep short flows out of the long ones' queues altogether, and gain most",
     "dart-f14s-1": (
         "a flow finds more than 20 KB two thirds as often as more than 15 KB: flows that start at line rate go past the "
         "marking threshold of 22.5 KB before a mark can slow them down"

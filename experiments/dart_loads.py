@@ -49,7 +49,6 @@ def panels(rows: pd.DataFrame, quantity: str, factor: float, label: str, title: 
         axes[0][0].set_ylabel(label)
         axes[0][0].legend()
         figure.suptitle(title)
-        figure.tight_layout()
     return figure
 
 

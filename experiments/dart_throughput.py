@@ -151,7 +151,6 @@ def _bars(
         axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
         axes[1].set_xlabel("mix and load")
         figure.suptitle(title)
-        figure.tight_layout()
     return figure
 
 
