@@ -23,8 +23,8 @@ _MEDIAN = (
     "cost Dart 2 to 3%"
 )
 _MARKS = (
-    "an incast of 16 x 4.7 kB is over the threshold of 22.5 kB at the receiver's port whatever a scheme does, and makes "
-    "for half of all packets at every load; only marks in the network become fewer"
+    "an incast of 16 x 4.7 kB is over the threshold of 22.5 kB at the receiver's port whatever a scheme does, and "
+    "makes for half of all packets at every load; only marks in the network become fewer"
 )
 _DETOURS = (
     "fewer flows meet 15 kB in the network than the paper's did: its queues there were longer (see figure 11); the "
@@ -70,8 +70,8 @@ _FAILS = {
     ),
     "dart-f14-7": "two priorities keep short flows out of the long ones' queues altogether, and gain most",
     "dart-f14s-1": (
-        "a flow finds more than 20 KB two thirds as often as more than 15 KB: flows that start at line rate go past the "
-        "marking threshold of 22.5 KB before a mark can slow them down"
+        "a flow finds more than 20 KB two thirds as often as more than 15 KB: flows that start at line rate go past "
+        "the marking threshold of 22.5 KB before a mark can slow them down"
     ),
     "dart-f14s-2": (
         "the other way around: the larger an incast, the more of its tail is its own time on the receiver's link; Dart "
