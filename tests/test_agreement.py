@@ -9,7 +9,7 @@ from rdmacc.engine.compare import differences, first_difference
 from rdmacc.errors import SimulationError
 from tests.scenarios import Scenario, draw
 
-BATCHES = 24
+BATCHES = 18
 PER_BATCH = 5
 
 

@@ -97,12 +97,15 @@ def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
 
 
 @pytest.fixture
-def small_group(monkeypatch):
+def small_group():
     """Leave two quick figures in the group "dart"."""
-    names = ["dart.fig4", "dart.fig5"]
-    for name in [name for name in EXPERIMENTS if name.startswith("dart.") and name not in names]:
-        monkeypatch.delitem(EXPERIMENTS, name)
-    return names
+    names, kept = ["dart.fig4", "dart.fig5"], dict(EXPERIMENTS)
+    for name in kept:
+        if name.startswith("dart.") and name not in names:
+            del EXPERIMENTS[name]
+    yield names
+    EXPERIMENTS.clear()  # in the old order again
+    EXPERIMENTS.update(kept)
 
 
 def test_run_takes_a_group_and_gives_json(tmp_path, small_group):
