@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme, as_scheme, scheme_table
-from rdmacc.store import read_table
-from rdmacc.tidy import assemble, check_table
+from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.sweep.store import read_table
+from rdmacc.sweep.tidy import assemble, check_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,7 +165,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return one point's rows of the table (see `rdmacc.tidy`), from its simulation alone."""
+        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone."""
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
@@ -308,7 +308,7 @@ def check_scale(scale: str) -> str:
 def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame | None:
     """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
 
-    Its provenance: ``rdmacc.store.read_table(summary_path(name))``.
+    Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
     """
     path = summary_path(name)
     if not path.exists():

@@ -18,7 +18,7 @@ import pandas as pd
 from rdmacc.experiments.base import Verdict
 from rdmacc.experiments.dart_clos import LOADS, Case, ClosFigure, cases, claim, means, reduction
 from rdmacc.experiments.dart_loads import us
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -30,10 +30,10 @@ from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, experimen
 from rdmacc.experiments.dart_known import known
 from rdmacc.presets import preset
 from rdmacc.protocols.packet_meter import PacketMeter
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme
-from rdmacc.tidy import tidy, wide
+from rdmacc.schemes import Scheme
+from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ms
 
 if TYPE_CHECKING:

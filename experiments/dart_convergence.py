@@ -20,12 +20,12 @@ from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, RATE, RECEIVER
 from rdmacc.experiments.traces import first_within, settled, shown
-from rdmacc.plotting import COLOURS, draw_trace, style
+from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.presets.base import preset
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme, scheme
-from rdmacc.tidy import curve, scalar, tidy
+from rdmacc.schemes import Scheme, scheme
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import us
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_paths import disorders, hops, visits
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, PACKET_PS, RATE, WIRE_BYTES
-from rdmacc.plotting import COLOURS, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import scheme
-from rdmacc.tidy import tidy, wide
+from rdmacc.schemes import scheme
+from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ms, size_bytes, time_ps
 
 if TYPE_CHECKING:

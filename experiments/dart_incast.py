@@ -18,11 +18,11 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
-from rdmacc.plotting import COLOURS, ecdf, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, ecdf, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import scheme
-from rdmacc.tidy import curve, tidy, wide
+from rdmacc.schemes import scheme
+from rdmacc.sweep.tidy import curve, tidy, wide
 from rdmacc.units import ms
 
 if TYPE_CHECKING:

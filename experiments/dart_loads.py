@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.dart_clos import LOADS, Case, cases, means, reduction, spreads
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

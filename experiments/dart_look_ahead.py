@@ -24,10 +24,10 @@ from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, LINE_BPS, RATE, RECEIVER
 from rdmacc.experiments.traces import mean_between
-from rdmacc.plotting import COLOURS, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import curve, scalar, tidy
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import ms, s, size_bytes, us
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.chance import hash63
-from rdmacc.results import Result
+from rdmacc.engine.trace import ARRIVED, SENT
+from rdmacc.results.result import Result
 from rdmacc.state import DATA
-from rdmacc.trace import ARRIVED, SENT
 
 __all__ = ["disorders", "entries", "hops", "occupancy", "visits"]
 

@@ -17,10 +17,10 @@ from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, chec
 from rdmacc.experiments.dart_receiver import DasrReceiver
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, PACKET_PS, RATE, RECEIVER
 from rdmacc.experiments.traces import shown
-from rdmacc.plotting import COLOURS, draw_trace, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, draw_trace, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import curve, scalar, tidy
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import s, us
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.dart_setup import LINE_BPS, PACKET_PS, RECEIVER, Network, fat_tree, other_pods
 from rdmacc.experiments.traces import first_within, settled, shown, worst_between
-from rdmacc.plotting import COLOURS, draw_trace, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, draw_trace, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import curve, scalar, tidy
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import us
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, chec
 from rdmacc.experiments.dart_receiver import DasrReceiver
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, RATE
 from rdmacc.experiments.traces import shown, time_in, value_at
-from rdmacc.plotting import COLOURS, draw_trace, style
+from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import curve, scalar, tidy
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import us
 
 if TYPE_CHECKING:

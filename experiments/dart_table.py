@@ -19,15 +19,15 @@ from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale
 from rdmacc.experiments.dart_paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart_setup import BUFFER_PER_PORT, DELAY, RATE, fat_tree
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import Byte
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import scheme
+from rdmacc.schemes import scheme
 from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
+from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.red import EcnStep
-from rdmacc.tidy import scalar, tidy, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

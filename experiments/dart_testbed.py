@@ -21,15 +21,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import probes, topology, workload
+from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.traces import shown
-from rdmacc.plotting import COLOURS, draw_trace, ecdf, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import scheme
+from rdmacc.schemes import scheme
 from rdmacc.state import DATA
-from rdmacc.tidy import curve, scalar, tidy
-from rdmacc.trace import ARRIVED, SENT
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import rate_bps, size_bytes, us
 
 if TYPE_CHECKING:

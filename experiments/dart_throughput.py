@@ -17,7 +17,7 @@ import pandas as pd
 from rdmacc.experiments.base import Claim, Verdict
 from rdmacc.experiments.dart_clos import LOADS, Case, ClosFigure, cases, claim, means
 from rdmacc.experiments.dart_loads import BASELINES, NAMES, all_runs, compared, panels, runs
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.workload import DART_MIXES
 
 if TYPE_CHECKING:

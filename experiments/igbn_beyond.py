@@ -17,9 +17,9 @@ from rdmacc.experiments.base import Claim, Verdict
 from rdmacc.experiments.igbn_comparison import LOOKS
 from rdmacc.experiments.igbn_drawing import closed_form, label
 from rdmacc.experiments.igbn_setup import GOODPUT, TITLES, VARIANTS, LossSweep, mean, percent, runs_of
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.igbn_2019 import IGBN_2019
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 from rdmacc.units import ms, us
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pandas as pd
 from rdmacc.experiments.base import Claim, Verdict
 from rdmacc.experiments.igbn_drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn_setup import GOODPUT, LossSweep, mean, percent, runs_of
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.units import ms
 

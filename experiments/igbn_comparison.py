@@ -20,7 +20,7 @@ from rdmacc.experiments.igbn_setup import (
     runs_of,
     without_timeouts,
 )
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.units import ms, us
 
 if TYPE_CHECKING:

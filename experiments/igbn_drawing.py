@@ -14,7 +14,7 @@ import pandas as pd
 
 from rdmacc.experiments.igbn_setup import GOODPUT, VARIANTS, mean, runs_of, spread
 from rdmacc.models.go_back_n import GoBackNGoodput
-from rdmacc.plotting import COLOURS
+from rdmacc.plotting.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

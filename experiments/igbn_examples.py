@@ -14,14 +14,14 @@ from rdmacc import probes, topology
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.igbn_setup import TITLES, VARIANTS, chain_of_messages
 from rdmacc.faults import Script
-from rdmacc.journeys import find_hops
-from rdmacc.ladder import Arrow, draw_arrows, find_arrows
-from rdmacc.plotting import style
+from rdmacc.plotting.ladder import Arrow, draw_arrows, find_arrows
+from rdmacc.plotting.style import style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
-from rdmacc.results import Result
+from rdmacc.results.hops import find_hops
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import curve, scalar, tidy
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import format_time, ms, us
 
 if TYPE_CHECKING:

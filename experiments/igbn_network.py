@@ -11,12 +11,12 @@ import pandas as pd
 from rdmacc import topology
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.igbn_setup import MESSAGE_BYTES, chain_of_messages
-from rdmacc.plotting import style
+from rdmacc.plotting.style import style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import GoBackN
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import scalar, tidy
+from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import KiB, MiB, format_rate, format_time, ms, us
 
 if TYPE_CHECKING:

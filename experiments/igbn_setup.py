@@ -26,10 +26,10 @@ from rdmacc.experiments.base import Experiment, Point, Run, check_scale
 from rdmacc.faults import Loss
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme
-from rdmacc.tidy import tidy
+from rdmacc.schemes import Scheme
+from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms, size_bytes, us
 
 __all__ = [

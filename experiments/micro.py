@@ -25,11 +25,11 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.probes import Probe
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import curve, scalar, tidy, wide
+from rdmacc.sweep.tidy import curve, scalar, tidy, wide
 from rdmacc.units import ms, us
 
 if TYPE_CHECKING:

@@ -37,12 +37,12 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register
-from rdmacc.plotting import COLOURS, style
+from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3, base_rtt_ps
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme
-from rdmacc.tidy import scalar, tidy, wide
+from rdmacc.schemes import Scheme
+from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.units import ms, ns
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.plotting import COLOURS, new_axes, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import scheme
+from rdmacc.schemes import scheme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

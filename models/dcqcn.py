@@ -19,11 +19,11 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, parameter
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, new_axes, style
 from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 from rdmacc.switch.red import Red
 
 if TYPE_CHECKING:

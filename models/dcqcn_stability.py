@@ -24,7 +24,7 @@ import pandas as pd
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
-from rdmacc.plotting import new_axes, style
+from rdmacc.plotting.style import new_axes, style
 from rdmacc.units import time_ps
 
 if TYPE_CHECKING:

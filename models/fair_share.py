@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting import COLOURS, draw_trace, new_axes, style, time_unit
+from rdmacc.plotting.style import COLOURS, draw_trace, new_axes, style, time_unit
 from rdmacc.units import rate_bps, size_bytes, time_ps
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, parameter
-from rdmacc.plotting import new_axes, style
+from rdmacc.plotting.style import new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, parameter
-from rdmacc.plotting import COLOURS, new_axes, style, time_unit
+from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.models.base import Floats, Model, parameter
-from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def base_fct_ps(
     """Return the FCT of messages alone on a path of links of one rate, store and forward.
 
     Propagation, the whole message once, and the first packet once for each further hop. For any network,
-    `rdmacc.fabric.Fabric.base_fct_ps_many` does the same exactly, also where a last packet that is short
+    `rdmacc.topology.fabric.Fabric.base_fct_ps_many` does the same exactly, also where a last packet that is short
     catches up.
 
     Parameters

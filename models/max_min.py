@@ -17,14 +17,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.chance import hash63
+from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Model, parameter
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.models.water_filling import as_lists, transfer
-from rdmacc.plan import Plan, make_plan
-from rdmacc.plotting import COLOURS, ecdf, new_axes, style
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, ecdf, new_axes, style
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme, as_scheme
+from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.topology import Graph
 
 if TYPE_CHECKING:

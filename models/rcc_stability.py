@@ -23,7 +23,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
-from rdmacc.plotting import new_axes, style
+from rdmacc.plotting.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:

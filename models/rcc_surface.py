@@ -14,7 +14,7 @@ import pandas as pd
 
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.rcc_stability import phase_margin
-from rdmacc.plotting import new_axes, style
+from rdmacc.plotting.style import new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,11 +28,11 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, new_axes, style
 from rdmacc.protocols.rcp import Rcp
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.units import transmission_ps
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from rdmacc.models.base import Floats, Model, parameter
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
-from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

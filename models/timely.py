@@ -30,7 +30,7 @@ import pandas as pd
 
 from rdmacc.models.base import Model, parameter
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from rdmacc import probes, topology, units, workload
-from rdmacc.compare import compare
+from rdmacc.comparison import compare
 from rdmacc.component import Component, param
 from rdmacc.errors import (
     CompileError,
@@ -24,9 +24,9 @@ from rdmacc.errors import (
 from rdmacc.faults import Clocks, LinkDown, Loss, Script
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import SCHEMES, Scheme, register, scheme, scheme_table
+from rdmacc.schemes import SCHEMES, Scheme, register, scheme, scheme_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing

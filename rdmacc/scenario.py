@@ -10,8 +10,8 @@ import pandas as pd
 
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
-from rdmacc.results import Result
-from rdmacc.scheme import Scheme, as_scheme
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
 from rdmacc.units import Quantity

@@ -12,14 +12,14 @@ from tqdm.auto import tqdm
 
 from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import Engine
+from rdmacc.engine.plan import make_plan
 from rdmacc.engine.select import make_engine
 from rdmacc.errors import ConfigError, DeadlockError, StalledError
 from rdmacc.faults import Fault
-from rdmacc.plan import make_plan
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER
-from rdmacc.results import Result
-from rdmacc.scheme import Scheme, as_scheme
+from rdmacc.results.result import Result
+from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, ms, s, time_ps
 
 __all__ = ["Simulation", "simulate"]

@@ -5,7 +5,6 @@ The engines own these fields. A handler reads them freely; the ones that it may 
 
 from __future__ import annotations
 
-from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
 __all__ = [
@@ -25,6 +24,7 @@ __all__ = [
     "IN_NETWORK",
     "KIND_NAMES",
     "LAST_HOP",
+    "LINK_CLASSES",
     "MAC",
     "NAK",
     "NONE",
@@ -52,6 +52,10 @@ KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert"
 # the highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
 MAC, CREDITS, CONTROL, DATA_CLASS = range(4)
 NUM_CLASSES = 10
+
+# Where a link is: from a host, from a switch to a host, from switch to switch.
+HOST_NIC, LAST_HOP, IN_NETWORK = range(3)
+LINK_CLASSES = ("host_nic", "last_hop", "in_network")
 
 # A queue pair: has nothing to send, waits for its pacing time, or waits in line for its NIC.
 IDLE, PACING, READY = range(3)

@@ -15,7 +15,7 @@ from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.scheme import SCHEMES, Scheme
+from rdmacc.schemes import SCHEMES, Scheme
 from rdmacc.state import (
     CONTROL,
     CREDIT,

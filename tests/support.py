@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Component, param, topology
-from rdmacc.fabric import Fabric
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import NEVER, Int, Int32, Record
 from rdmacc.state import DROP, Message, Packet, QueuePair
 from rdmacc.switch.buffer import headroom_bytes
+from rdmacc.topology.fabric import Fabric
 
 WIRE = 1048
 """Bytes on the wire of a full packet with the default sizes; the payload is 1000."""

@@ -15,9 +15,9 @@ from pathlib import Path
 import rdmacc
 from rdmacc.experiments import Claim, Experiment, Point, Verdict
 from rdmacc.scenario import Scenario
-from rdmacc.store import Store
-from rdmacc.sweep import stored, sweep
-from rdmacc.tidy import tidy, wide
+from rdmacc.sweep.run import stored, sweep
+from rdmacc.sweep.store import Store
+from rdmacc.sweep.tidy import tidy, wide
 
 
 def incast(k, seed=0, **changes):

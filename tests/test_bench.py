@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rdmacc import bench
+from rdmacc.cli import bench
 from rdmacc.errors import ConfigError, SimulationError
 
 

@@ -16,13 +16,13 @@ import pytest
 from typer.testing import CliRunner
 
 import rdmacc
-from rdmacc import bench
-from rdmacc.cli import app, main
+from rdmacc.cli import bench
+from rdmacc.cli.main import app, main
+from rdmacc.cli.report import scalars_text
 from rdmacc.experiments import EXPERIMENTS, base, experiment
-from rdmacc.report import scalars_text
-from rdmacc.store import Store, read_table, write_table
-from rdmacc.sweep import sweep
-from rdmacc.tidy import assemble, scalars, tidy
+from rdmacc.sweep.run import sweep
+from rdmacc.sweep.store import Store, read_table, write_table
+from rdmacc.sweep.tidy import assemble, scalars, tidy
 from tests.sweeps import Tiny, Troubled
 
 runner = CliRunner()
@@ -272,7 +272,7 @@ def test_usage_errors_exit_with_2(monkeypatch, capsys, arguments):
 
 
 def test_the_module_runs_as_a_process():
-    done = subprocess.run([sys.executable, "-m", "rdmacc.cli", "list"], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-m", "rdmacc.cli.main", "list"], capture_output=True, text=True, check=True)
     assert "dart.fig2" in done.stdout
 
 

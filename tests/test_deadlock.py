@@ -18,7 +18,7 @@ import rdmacc
 from rdmacc import Component, DeadlockError, Pfc, Scheme, StalledError, probes, topology
 from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import PfcState
-from rdmacc.plan import make_plan
+from rdmacc.engine.plan import make_plan
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import headroom_bytes

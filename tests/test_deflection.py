@@ -10,10 +10,10 @@ import pytest
 
 import rdmacc
 from rdmacc import DeadlockError, Pfc, topology
-from rdmacc.fabric import Fabric
 from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, IN_NETWORK, LAST_HOP, Message, Port
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.queueing import Queueing
+from rdmacc.topology.fabric import Fabric
 from tests.support import Watcher, check_conservation, line_rate, packet_with
 
 LANES = Queueing(lanes=5)

@@ -9,7 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pytest
 
-from rdmacc import demo
+from rdmacc.cli import demo
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from scipy import stats
 import rdmacc
 from rdmacc import topology
 from rdmacc.chance import hash63
-from rdmacc.plan import make_plan
+from rdmacc.engine.plan import make_plan
 
 
 def salts(seed, graph=None):

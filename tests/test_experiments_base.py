@@ -12,7 +12,7 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, SCALES, Claim, Experiment, Point, Verdict, select
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
+from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
 
 
 def claim(**changes):

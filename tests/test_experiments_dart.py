@@ -21,8 +21,8 @@ from rdmacc.experiments.dart_set import EXPECTED_STEPS, expire, walk
 from rdmacc.experiments.dart_setup import fat_tree, other_pods, ports_towards
 from rdmacc.experiments.dart_states import EXPECTED, INPUTS, STATES, transition
 from rdmacc.experiments.traces import first_within, settled, shown, time_in, value_at, worst_between
-from rdmacc.scheme import as_scheme
-from rdmacc.tidy import TABLE_COLUMNS, curve, scalar, scalars
+from rdmacc.schemes import as_scheme
+from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars
 from rdmacc.units import s, us
 
 NAMES = ["dart.fig2", "dart.fig3", "dart.fig4", "dart.fig5"]

@@ -14,7 +14,7 @@ import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.dart_clos import LOADS, Case
 from rdmacc.experiments.dart_throughput import PUBLISHED_DILATION, PUBLISHED_MARKS
-from rdmacc.tidy import assemble, tidy, wide
+from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import DART_MIXES
 
 NAMES = ["dart.fig11", "dart.fig12", "dart.fig13", "dart.table1", "dart.table2", "dart.fig14", "dart.sensitivity"]

@@ -22,7 +22,7 @@ from rdmacc.experiments.dart_paths import disorders, hops, occupancy, visits
 from rdmacc.experiments.dart_setup import fat_tree
 from rdmacc.experiments.dart_table import EXPECTED_STEPS, walk
 from rdmacc.experiments.dart_testbed import PUBLISHED_US, cpu_times
-from rdmacc.tidy import curve, scalar, wide
+from rdmacc.sweep.tidy import curve, scalar, wide
 
 NAMES = [
     "dart.fig1", "dart.fig6", "dart.fig7", "dart.look-ahead", "dart.fig8", "dart.fig9", "dart.fig10", "dart.fig15",

@@ -23,10 +23,10 @@ from rdmacc.experiments.igbn_comparison import Figure6
 from rdmacc.experiments.igbn_drawing import closed_form
 from rdmacc.experiments.igbn_examples import arrows_of
 from rdmacc.experiments.igbn_setup import GOODPUT, alone_ps, chain_of_messages, mean, runs_of, spread
-from rdmacc.fingerprint import identify
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
-from rdmacc.tidy import tidy
+from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 EXACT = ["igbn.fig1", "igbn.table1", "igbn.fig4", "igbn.fig5"]

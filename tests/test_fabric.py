@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP, Fabric
+from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import us
 
 

@@ -12,7 +12,7 @@ import pytest
 import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.micro import SENDERS, jain
-from rdmacc.tidy import assemble, scalar, wide
+from rdmacc.sweep.tidy import assemble, scalar, wide
 
 EXPERIMENT = experiment("micro.senders")
 

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 
 import rdmacc
 from rdmacc import models
-from rdmacc.compare import Comparable, compare
+from rdmacc.comparison import Comparable, compare
 from rdmacc.errors import ConfigError
 from rdmacc.models import explore as exploring
 from rdmacc.models.base import Model

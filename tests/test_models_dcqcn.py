@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmacc.compare import compare
+from rdmacc.comparison import compare
 from rdmacc.errors import ConfigError
 from rdmacc.models.dcqcn import DcqcnFluid, binned
 from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin

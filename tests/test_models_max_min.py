@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.compare import compare
+from rdmacc.comparison import compare
+from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
 from rdmacc.models.ideal import ProcessorSharing
 from rdmacc.models.max_min import MaxMin, message_paths
 from rdmacc.models.water_filling import max_min_rates
-from rdmacc.plan import make_plan
-from rdmacc.scheme import scheme
+from rdmacc.schemes import scheme
 
 
 @st.composite

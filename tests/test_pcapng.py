@@ -11,7 +11,7 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Script
-from rdmacc.pcapng import ip_address, mac_address, write_pcapng
+from rdmacc.results.pcapng import ip_address, mac_address, write_pcapng
 
 scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")
 

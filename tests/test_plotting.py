@@ -15,8 +15,10 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc import plotting, probes
+from rdmacc import probes
 from rdmacc.errors import ConfigError
+from rdmacc.plotting import style as plotting
+from rdmacc.results.summary import slowdown_by_size
 
 
 @pytest.fixture(autouse=True)
@@ -112,16 +114,16 @@ def test_fct_cdf_needs_a_delivery(engine):
 
 def test_slowdown_by_size_keeps_few_sizes_apart_and_bins_many():
     few = pd.DataFrame({"size_bytes": [1, 1, 2], "slowdown": [1.0, 3.0, 5.0]})
-    table = plotting.slowdown_by_size(few)
+    table = slowdown_by_size(few)
     assert table["size_bytes"].tolist() == [1, 2]
     assert table["flows"].tolist() == [2, 1]
     assert table["median"].tolist() == [2.0, 5.0]
     many = pd.DataFrame({"size_bytes": np.arange(1, 101), "slowdown": np.arange(1, 101) / 10})
-    table = plotting.slowdown_by_size(many, bins=4)
+    table = slowdown_by_size(many, bins=4)
     assert table["flows"].tolist() == [25] * 4
     assert table["size_bytes"].tolist() == [25, 50, 75, 100]
     undelivered = pd.DataFrame({"size_bytes": [1, 2], "slowdown": [1.0, np.nan]})
-    assert len(plotting.slowdown_by_size(undelivered)) == 1
+    assert len(slowdown_by_size(undelivered)) == 1
 
 
 def test_ecdf_sorts_and_counts():
@@ -155,5 +157,5 @@ def test_save_makes_the_folder_and_closes_the_figure(result, tmp_path):
 
 
 def test_matplotlib_is_imported_only_to_draw():
-    code = "import sys, rdmacc, rdmacc.cli; sys.exit('matplotlib.pyplot' in sys.modules)"
+    code = "import sys, rdmacc, rdmacc.cli.main; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

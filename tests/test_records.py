@@ -17,7 +17,7 @@ import rdmacc
 from rdmacc import ConfigError, DropTail, Loss
 from rdmacc import state as states
 from rdmacc.records import BANNED_NAMES, NEVER, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record, record_dtype
-from rdmacc.scheme import SCHEMES
+from rdmacc.schemes import SCHEMES
 from rdmacc.state import Packet
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import ConfigError, DropTail, EcnStep, Red, probes
 from rdmacc.chance import hash63, stream_key, uniform
-from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP
-from rdmacc.state import Packet, Port
+from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, Packet, Port
 from rdmacc.units import us
 from tests.support import WIRE, line_rate, samples, spokes, transmission
 

@@ -12,9 +12,9 @@ import rdmacc
 from rdmacc import Component, probes
 from rdmacc.errors import ConfigError
 from rdmacc.records import Deadline, Float, Int32, Record
-from rdmacc.results import Result
-from rdmacc.summary import Summary, percentile
-from rdmacc.tables import html_table, text_table
+from rdmacc.results.result import Result
+from rdmacc.results.summary import Summary, percentile
+from rdmacc.results.tables import html_table, text_table
 
 STAR = {"rate": "100Gbps", "delay": "1us"}
 

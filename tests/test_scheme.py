@@ -12,7 +12,7 @@ from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.protocols.line_rate import LineRate
-from rdmacc.scheme import SCHEMES, as_scheme
+from rdmacc.schemes import SCHEMES, as_scheme
 from rdmacc.units import us
 
 

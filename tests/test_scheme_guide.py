@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 import pytest
 
 import rdmacc
-from rdmacc.scheme import SCHEMES
+from rdmacc.schemes import SCHEMES
 from rdmacc.units import us
 from tests.support import WIRE, check_finished
 

@@ -202,7 +202,7 @@ def test_labels_of_messages_are_kept(engine):
 
 
 def test_a_fabric_is_a_topology_too(engine):
-    fabric = rdmacc.fabric.Fabric.from_graph(rdmacc.star(2))
+    fabric = rdmacc.topology.fabric.Fabric.from_graph(rdmacc.star(2))
     work = rdmacc.messages([("h0", "h1", 1000)])
     one = rdmacc.simulate(fabric, work, "line-rate", engine=engine)
     same(one, lone(engine).run())

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import rdmacc
-from rdmacc import codehash
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Point, experiment
 from rdmacc.faults import Clocks, LinkDown, Script
-from rdmacc.fingerprint import identify
-from rdmacc.store import Store, default_folder, read_table, write_atomically, write_table
-from rdmacc.tidy import tidy
+from rdmacc.sweep import codehash
+from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
+from rdmacc.sweep.tidy import tidy
 from tests.sweeps import Tiny, Troubled, incast
 
 
@@ -288,9 +288,9 @@ def test_a_protocol_counts_for_the_schemes_that_have_it():
     plain = {type(part) for part in rdmacc.scheme("line-rate").components}
     assert codehash.code_hash(Tiny, frozenset(dasr)) != codehash.code_hash(Tiny, frozenset(plain))
     closure = codehash._closure(["rdmacc.simulation"])
-    assert "rdmacc.fabric" in closure
+    assert "rdmacc.topology.fabric" in closure
     assert "rdmacc.engine.compiled.kernel" in closure
-    assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.plotting", "rdmacc.cli"}
+    assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.plotting.style", "rdmacc.cli.main"}
 
 
 def test_code_without_a_source_cannot_be_hashed():

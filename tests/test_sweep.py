@@ -19,9 +19,9 @@ import pytest
 from rdmacc.engine.compiled import handlers
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
-from rdmacc.store import Store
-from rdmacc.sweep import SweepError, compile_once, stored, sweep
-from rdmacc.workers import Failed, Task, compute
+from rdmacc.sweep.run import SweepError, compile_once, stored, sweep
+from rdmacc.sweep.store import Store
+from rdmacc.sweep.workers import Failed, Task, compute
 from tests.sweeps import Endless, Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parent.parent

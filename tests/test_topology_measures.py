@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rdmacc import topology
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import Fabric
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import us
 from tests.support import networks
 

@@ -8,7 +8,7 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.faults import LinkDown, Loss, Script
-from rdmacc.journeys import find_hops
+from rdmacc.results.hops import find_hops
 
 ENGINES = ["simpy", "compiled"]
 

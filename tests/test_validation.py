@@ -15,7 +15,7 @@ from rdmacc.experiments import experiment
 from rdmacc.experiments.validation import CASES, SCHEMES
 from rdmacc.models.hpcc import HpccSteady
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
-from rdmacc.tidy import scalar, wide
+from rdmacc.sweep.tidy import scalar, wide
 from rdmacc.units import ns
 
 EXPERIMENT = experiment("validation.hpcc_ns3")

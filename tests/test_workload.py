@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import Fabric
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import kB, us
 
 HOSTS = [f"h{i}" for i in range(8)]

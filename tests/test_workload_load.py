@@ -13,7 +13,7 @@ from scipy import stats
 import rdmacc
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import Fabric
+from rdmacc.topology.fabric import Fabric
 from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition
 from rdmacc.workload.traffic import Traffic
 from tests.support import ACK_WIRE, line_rate, networks

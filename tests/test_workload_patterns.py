@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import Fabric
+from rdmacc.topology.fabric import Fabric
 from tests.support import check_finished, line_rate
 
 HOSTS = [f"h{i}" for i in range(12)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rdmacc.engine.outcome import Outcome
-from rdmacc.plan import Plan
-from rdmacc.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
 from rdmacc.records import NEVER
 
 __all__ = ["differences", "event_name", "first_difference"]

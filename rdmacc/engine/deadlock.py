@@ -13,7 +13,7 @@ from collections import defaultdict
 import networkx as nx
 
 from rdmacc.engine.outcome import PfcState
-from rdmacc.plan import Plan
+from rdmacc.engine.plan import Plan
 from rdmacc.switch.buffer import Pfc
 
 __all__ = ["find_deadlock"]

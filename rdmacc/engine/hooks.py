@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rdmacc.component import HOOKS, Component
 from rdmacc.records import Field, Record
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 
 __all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of", "transfer_fields"]
 

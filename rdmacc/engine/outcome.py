@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.fabric import Fabric
-from rdmacc.plan import Plan
+from rdmacc.engine.plan import Plan
+from rdmacc.topology.fabric import Fabric
 
 __all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "TOTALS", "Engine", "Outcome", "PfcState"]
 
@@ -48,7 +48,7 @@ class Outcome:
         One entry for each message number: the components' `Transfer` records, by (component number, field name);
         deadlines and arrays are left out.
     trace : structured array or None
-        What happened to every packet (`rdmacc.trace.ROW`), if it was asked for.
+        What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for.
     """
 
     messages: dict[str, npt.NDArray[np.int64]]

@@ -6,8 +6,8 @@ import logging
 from functools import cache
 
 from rdmacc.engine.outcome import Engine
+from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
-from rdmacc.plan import Plan
 
 __all__ = ["ENGINES", "make_engine", "why_not_compiled"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.scheme import Scheme, as_scheme
+from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 
 __all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rdmacc.presets.base import Preset, define
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.pri_q import PriQ
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 from rdmacc.switch.red import EcnStep
 
 __all__ = ["DART_2020"]

@@ -23,7 +23,7 @@ from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
-from rdmacc.scheme import Scheme, register
+from rdmacc.schemes import Scheme, register
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.deflection import FlowDeflection

@@ -11,7 +11,7 @@ from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.protocols.improved_go_back_n import ImprovedGoBackN
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.send_twice import SendTwice
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 
 __all__ = ["IGBN_2019"]
 

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
-from rdmacc.tables import html_table, text_table
+from rdmacc.results.tables import html_table, text_table
 from rdmacc.topology.base import Graph, hops_to, hosts, switches
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 
 if TYPE_CHECKING:
-    from rdmacc.fabric import Fabric
+    from rdmacc.topology.fabric import Fabric
 
 __all__ = ["TopologyInfo", "base_rtt_ps", "bdp_bytes", "bisection_bps", "describe"]
 
@@ -102,7 +102,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     >>> paper.base_rtt_ps, paper.bdp_bytes
     (12000000, 150000)
     """
-    from rdmacc.fabric import Fabric
+    from rdmacc.topology.fabric import Fabric
 
     for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
         if value < 0:

@@ -16,7 +16,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
 
 if TYPE_CHECKING:
-    from rdmacc.fabric import Fabric
+    from rdmacc.topology.fabric import Fabric
 
 __all__ = ["check_acyclic", "positions", "split_after", "split_ids", "unique_index", "validate"]
 

@@ -22,7 +22,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import HOST_NIC, IN_NETWORK, LAST_HOP, Fabric
+from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
 from rdmacc.workload.frame import Host, Int64s

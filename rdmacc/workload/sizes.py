@@ -215,7 +215,7 @@ class SizeDistribution:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of messages, and of bytes, in messages of at most a size."""
-        from rdmacc.plotting import COLOURS, new_axes, style
+        from rdmacc.plotting.style import COLOURS, new_axes, style
 
         positive = [size for size in self.sizes if size > 0]
         grid = np.geomspace(max(min(positive) / 2, 1), max(positive) * 1.5, 2000)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import Fabric
 from rdmacc.topology import Graph
+from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.frame import Host, Int64s, Objects, as_objects
 
 __all__ = ["Network", "Traffic", "as_fabric", "port_bytes", "spread"]

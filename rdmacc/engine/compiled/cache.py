@@ -26,8 +26,8 @@ __all__ = ["cache_folder", "caching_in", "source_hash"]
 _KEPT = 4
 
 
-_SOURCES = ("engine/compiled/*.py", "chance.py", "fabric.py", "ranks.py", "records.py", "state.py", "switch/buffer.py",
-            "switch/queueing.py", "trace.py", "units.py")  # fmt: skip
+_SOURCES = ("engine/compiled/*.py", "engine/ranks.py", "engine/trace.py", "chance.py", "records.py", "state.py",
+            "switch/buffer.py", "switch/queueing.py", "units.py")  # fmt: skip
 """What the kernel is compiled from, or takes constants and layouts from."""
 
 

@@ -36,14 +36,14 @@ from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import calls_of, records_of, transfer_fields
 from rdmacc.engine.outcome import Outcome, PfcState
+from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.events import RANKS
-from rdmacc.fabric import Fabric
-from rdmacc.plan import Plan
+from rdmacc.engine.trace import ROW
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
-from rdmacc.trace import ROW
+from rdmacc.topology.fabric import Fabric
 
 __all__ = ["CompiledEngine", "compiled_kernel"]
 

@@ -26,7 +26,7 @@ from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.records import record_dtype
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 
 __all__ = ["CompiledHooks", "params_dtype"]
 

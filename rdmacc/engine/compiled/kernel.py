@@ -33,10 +33,10 @@ from rdmacc.engine.compiled.rows import (
 )  # fmt: skip
 from rdmacc.engine.compiled.switches import switch_receive
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.ranks import RANK_SHIFT
+from rdmacc.engine.ranks import RANK_SHIFT
+from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, IDLE, MAC
-from rdmacc.trace import ARRIVED
 
 __all__ = [
     "MORE_EVENTS",

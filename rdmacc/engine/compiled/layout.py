@@ -13,7 +13,7 @@ import numpy as np
 from rdmacc import state
 from rdmacc.engine.hooks import records_of
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 from rdmacc.state import NUM_CLASSES
 
 __all__ = [

@@ -23,9 +23,9 @@ from rdmacc.engine.compiled.rows import (
     whole_ps,
 )
 from rdmacc.engine.compiled.timers import arm
+from rdmacc.engine.trace import SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 from rdmacc.switch.buffer import PFC_FRAME_BYTES
-from rdmacc.trace import SENT
 
 __all__ = [
     "append",

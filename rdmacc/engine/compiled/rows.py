@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from rdmacc import ranks, units
+from rdmacc import units
+from rdmacc.engine import ranks
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.state import NUM_CLASSES, PAUSE
-from rdmacc.trace import DROPPED, ROW
 
 __all__ = [
     "DELIVER",

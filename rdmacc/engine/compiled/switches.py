@@ -20,6 +20,7 @@ from rdmacc.engine.compiled.rows import (
     queue_of,
     switch_at,
 )
+from rdmacc.engine.trace import TRIMMED
 from rdmacc.state import (
     ACCEPT,
     DATA,
@@ -34,7 +35,6 @@ from rdmacc.state import (
     TRIM_TAIL,
 )
 from rdmacc.switch.queueing import ROUTINGS
-from rdmacc.trace import TRIMMED
 
 __all__ = ["admit", "call_route", "may_deflect", "modulo", "next_hop", "reroute", "switch_receive", "trim", "trim_tail"]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, records_of, slots_of, timer_call
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 
 __all__ = ["OWNERS", "SIGNATURES", "Binding"]
 

@@ -1,7 +1,7 @@
 """Events on a SimPy environment that cost little: an object with callbacks, its place in the order given by a rank.
 
-SimPy orders its queue by (time, priority, number). The priority is the event's rank (`rdmacc.ranks`), so simultaneous
-events run in a fixed order whoever scheduled them first.
+SimPy orders its queue by (time, priority, number). The priority is the event's rank (`rdmacc.engine.ranks`), so
+simultaneous events run in a fixed order whoever scheduled them first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import simpy
 
-from rdmacc.ranks import RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.ranks import RANK_CLASSES, RANK_SHIFT
 
 __all__ = ["RANKS", "Wake", "push"]
 

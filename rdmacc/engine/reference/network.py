@@ -13,13 +13,13 @@ from rdmacc.chance import uniform
 from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Slot
 from rdmacc.engine.outcome import Outcome, PfcState
+from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.events import RANKS, push
 from rdmacc.engine.reference.nodes import Host, Message, QueuePair, Switch
 from rdmacc.engine.reference.ports import NicPort, SwitchPort
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
-from rdmacc.fabric import Fabric
-from rdmacc.plan import Plan
+from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,
@@ -31,7 +31,7 @@ from rdmacc.state import (
     NONE,
     Packet,
 )  # fmt: skip
-from rdmacc.trace import DROPPED, Trace
+from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
 

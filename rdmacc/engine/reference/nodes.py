@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rdmacc import state
 from rdmacc.chance import hash63
 from rdmacc.engine.reference.ports import NicPort, Port
+from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
 from rdmacc.state import (
     ACCEPT,
@@ -26,7 +27,6 @@ from rdmacc.state import (
     TRIM_TAIL,
 )  # fmt: skip
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, Pfc
-from rdmacc.trace import TRIMMED
 from rdmacc.units import whole_ps
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rdmacc import __version__
-from rdmacc.codehash import git_commit
 from rdmacc.engine.select import ENGINES, why_not_compiled
 from rdmacc.errors import ConfigError, SimulationError
-from rdmacc.fingerprint import identify
-from rdmacc.scheme import as_scheme
-from rdmacc.store import Store, as_stored
-from rdmacc.tidy import assemble
-from rdmacc.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
+from rdmacc.schemes import as_scheme
+from rdmacc.sweep.codehash import git_commit
+from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.store import Store, as_stored
+from rdmacc.sweep.tidy import assemble
+from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:
     from rdmacc.experiments.base import Experiment, Point

@@ -3,7 +3,7 @@
 A packet-hop is one packet sent by one port: a data packet that crosses a star makes two, its ACK two more.
 Data and control packets are counted apart, since a control packet is cheaper to simulate. Each case runs in
 a process of its own, so that peaks of memory do not mix; in it, a small run comes first, so that nothing is
-compiled while the clock runs. ``python -m rdmacc.bench a simpy 1.0`` is such a process.
+compiled while the clock runs. ``python -m rdmacc.cli.bench a simpy 1.0`` is such a process.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import pandas as pd
 from rdmacc import topology, workload
 from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, SimulationError
-from rdmacc.scheme import SCHEMES
+from rdmacc.results.tables import text_table
+from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import simulate
-from rdmacc.tables import text_table
 from rdmacc.units import format_size, size_bytes
 
 __all__ = [
@@ -212,7 +212,7 @@ def measure(name: str, engine: str, scale: float = 1.0) -> Measurement:
         If the process fails; its last line of errors is the message.
     """
     _case(name)
-    command = [sys.executable, "-m", "rdmacc.bench", name, engine, repr(scale)]
+    command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         trouble = done.stderr.strip().splitlines()

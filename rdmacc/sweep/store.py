@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError
-from rdmacc.tidy import TABLE_COLUMNS, check_table, typed
+from rdmacc.sweep.tidy import TABLE_COLUMNS, check_table, typed
 
 __all__ = ["Store", "as_stored", "default_folder", "read_table", "write_atomically", "write_table"]
 
@@ -142,7 +142,7 @@ class Store:
         ----------
         identity : mapping
             What the file must say that it is: `experiment`, `point`, `key`, and whatever else (see
-            `rdmacc.fingerprint.identify`).
+            `rdmacc.sweep.fingerprint.identify`).
         """
         path = self.path(identity["experiment"], identity["key"])
         try:

@@ -18,15 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
-from rdmacc.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of
-from rdmacc.topology import Graph, validate
+from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
+from rdmacc.topology.base import Graph, validate
+from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of
 
-__all__ = ["HOST_NIC", "IN_NETWORK", "LAST_HOP", "LINK_CLASSES", "Fabric"]
-
-HOST_NIC = 0
-LAST_HOP = 1
-IN_NETWORK = 2
-LINK_CLASSES = ("host_nic", "last_hop", "in_network")
+__all__ = ["Fabric"]
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]

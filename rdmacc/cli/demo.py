@@ -18,11 +18,11 @@ from tqdm.auto import tqdm
 
 from rdmacc import probes, topology, workload
 from rdmacc.models.fair_share import FairShare
-from rdmacc.results import Result
-from rdmacc.scheme import scheme
+from rdmacc.results.result import Result
+from rdmacc.results.summary import percentile
+from rdmacc.results.tables import text_table
+from rdmacc.schemes import scheme
 from rdmacc.simulation import simulate
-from rdmacc.summary import percentile
-from rdmacc.tables import text_table
 from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, time_ps, us
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def figure(demo: Demo) -> Figure:
     """Draw rates and queue over time, a column for each scheme."""
     import matplotlib.pyplot as plt
 
-    from rdmacc.plotting import style
+    from rdmacc.plotting.style import style
 
     with style():
         fig, axes = plt.subplots(2, len(SCHEMES), figsize=(10, 5.6), sharex=True, sharey="row", squeeze=False)
@@ -201,7 +201,7 @@ def figure(demo: Demo) -> Figure:
 
 
 def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
-    from rdmacc.plotting import COLOURS, draw_trace
+    from rdmacc.plotting.style import COLOURS, draw_trace
 
     result, share = demo.results[name], demo.model.share_bps / 1e9
     start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
@@ -231,7 +231,7 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
 
 
 def _draw_queue(ax: Axes, result: Result) -> None:
-    from rdmacc.plotting import COLOURS
+    from rdmacc.plotting.style import COLOURS
 
     queue = result.trace(f"queue s0->{_RECEIVER}")
     time, held = queue.index.to_numpy() / 1e6, queue.to_numpy() / 1e3
@@ -251,6 +251,6 @@ def _draw_queue(ax: Axes, result: Result) -> None:
 
 def save(demo: Demo, folder: str | Path = ".") -> Path:
     """Write the picture to ``rdmacc-demo.png`` in a folder, and return its path."""
-    from rdmacc import plotting
+    from rdmacc.plotting.style import save
 
-    return plotting.save(figure(demo), Path(folder) / "rdmacc-demo.png")
+    return save(figure(demo), Path(folder) / "rdmacc-demo.png")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rdmacc.tables import text_table
+from rdmacc.results.tables import text_table
 from rdmacc.units import format_rate, format_size, format_time
 
 __all__ = ["as_expected", "checks_text", "effort_text", "format_value", "records", "scalars_text"]

@@ -19,13 +19,13 @@ from rdmacc import workload as workloads
 from rdmacc.chance import hash63, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import Fabric
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER, Field
-from rdmacc.scheme import Scheme
+from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 
 __all__ = ["Plan", "Watch", "make_plan"]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from rdmacc.engine.trace import ARRIVED, DROPPED, SENT, TRIMMED
 from rdmacc.errors import ConfigError
 from rdmacc.state import KIND_NAMES, PAUSE
-from rdmacc.trace import ARRIVED, DROPPED, SENT, TRIMMED
 from rdmacc.units import transmission_ps
 
 if TYPE_CHECKING:
-    from rdmacc.results import Result
+    from rdmacc.results.result import Result
 
 __all__ = ["FATES", "find_hops"]
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.tables import html_table, text_table
+from rdmacc.results.tables import html_table, text_table
 from rdmacc.units import format_rate, format_size, format_time
 
-__all__ = ["Summary", "percentile"]
+__all__ = ["Summary", "percentile", "slowdown_by_size"]
 
 NOTHING = "-"
 """Stands where there is no number."""
@@ -126,3 +126,28 @@ def _time(time_ps: float) -> str:
 
 def _number(value: float) -> str:
     return NOTHING if np.isnan(value) else f"{value:.2f}"
+
+
+def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
+    """Return median and p99 slowdown of the delivered messages by their size.
+
+    Parameters
+    ----------
+    flows : DataFrame
+        As `Result.flows`.
+    bins : int
+        Where there are more sizes than that, they are put into so many bins of equally many messages.
+
+    Returns
+    -------
+    DataFrame
+        `size_bytes` (largest of the bin), `flows`, `median`, `p99`; one row for each bin, ascending.
+    """
+    delivered = flows[flows["slowdown"].notna()]
+    sizes = delivered["size_bytes"]
+    if sizes.nunique() > bins:
+        codes = pd.qcut(sizes, bins, labels=False, duplicates="drop")
+        sizes = sizes.groupby(codes).transform("max")
+    grouped = delivered["slowdown"].groupby(sizes.to_numpy())
+    table = grouped.agg(flows="size", median="median", p99=lambda values: np.percentile(values, 99))
+    return table.rename_axis("size_bytes").reset_index()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rdmacc.experiments import Experiment
-    from rdmacc.sweep import Sweep
+    from rdmacc.sweep.run import Sweep
 
 __all__ = ["Engine", "EngineOption", "JsonOption", "SeedOption", "list_experiments", "plot", "run", "verify"]
 
@@ -69,7 +69,7 @@ class _Request:
     store: Path | None
 
     def common(self) -> dict[str, Any]:
-        from rdmacc.store import Store
+        from rdmacc.sweep.store import Store
 
         return {"scale": self.scale, "seed": self.seed, "changes": self.changes, "store": Store(self.store)}
 
@@ -91,7 +91,7 @@ def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
 def list_experiments() -> None:
     """List the experiments: figures and tables of the papers."""
     from rdmacc.experiments import EXPERIMENTS
-    from rdmacc.tables import text_table
+    from rdmacc.results.tables import text_table
 
     rows = [(name, one.description, str(len(one.claims))) for name, one in EXPERIMENTS.items()]
     typer.echo(text_table(["experiment", "what it shows", "claims"], rows, "<<>"))
@@ -139,7 +139,7 @@ def verify(
     """Judge what the papers claim: exit code 0 if every verdict is the one that is recorded, with its reason."""
     import pandas as pd
 
-    from rdmacc import report
+    from rdmacc.cli import report
 
     request = _Request(scale.value, seed, _changes(changed), store)
     every = []
@@ -170,9 +170,9 @@ def plot(
     store: _StoreOption = None,
 ) -> None:
     """Draw figures of what is stored, or of the results that rdmacc comes with; compute nothing."""
-    from rdmacc import plotting
     from rdmacc.experiments import load_summary, select
-    from rdmacc.sweep import stored
+    from rdmacc.plotting.style import save
+    from rdmacc.sweep.run import stored
 
     request = _Request(scale.value, seed, _changes(changed), store)
     for one in select(name):
@@ -183,13 +183,13 @@ def plot(
         if table is None:
             allowed = f"stored before: `rdmacc run {one.name} --scale {scale.value}` computes what is missing"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
-        typer.echo(f"Saved {plotting.save(one.plot(table), out / f'{one.name}.png')}")
+        typer.echo(f"Saved {save(one.plot(table), out / f'{one.name}.png')}")
 
 
 def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Iterable[tuple[Experiment, Sweep]]:
     """Yield each experiment and its sweep; those with failures are reported at the end."""
     from rdmacc.experiments import select
-    from rdmacc.sweep import SweepError, sweep
+    from rdmacc.sweep.run import SweepError, sweep
 
     failed = []
     for one in select(name):
@@ -209,19 +209,19 @@ def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Itera
 
 
 def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, folder: Path) -> list[Path]:
-    from rdmacc import plotting
-    from rdmacc.store import write_atomically, write_table
+    from rdmacc.plotting.style import save
+    from rdmacc.sweep.store import write_atomically, write_table
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
     write_table(paths[0], table, found.summary())
-    plotting.save(one.plot(table), paths[1])
+    save(one.plot(table), paths[1])
     write_atomically(paths[2], lambda draft: checks.to_csv(draft, index=False))
     return paths
 
 
 def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, saved: list[Path]) -> str:
-    from rdmacc import report
-    from rdmacc.tidy import scalars
+    from rdmacc.cli import report
+    from rdmacc.sweep.tidy import scalars
 
     summary = found.summary()
     changes = "".join(f", {name}={value}" for name, value in found.changes.items())
@@ -236,8 +236,8 @@ def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
 
 def _content(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
-    from rdmacc import report
-    from rdmacc.tidy import scalars
+    from rdmacc.cli import report
+    from rdmacc.sweep.tidy import scalars
 
     return {
         **found.summary(),

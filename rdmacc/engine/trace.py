@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.fabric import Fabric
 from rdmacc.state import KIND_NAMES, PAUSE
+from rdmacc.topology.fabric import Fabric
 
 __all__ = ["ARRIVED", "DROPPED", "ROW", "SENT", "TRIMMED", "WHAT_NAMES", "Trace", "trace_frame"]
 

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.errors import ConfigError
-from rdmacc.plan import Plan
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST
-from rdmacc.trace import ARRIVED, SENT
 
 if TYPE_CHECKING:
-    from rdmacc.results import Result
+    from rdmacc.results.result import Result
 
 __all__ = ["ip_address", "mac_address", "write_pcapng"]
 

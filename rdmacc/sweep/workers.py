@@ -28,10 +28,10 @@ from typing import Any
 import pandas as pd
 
 from rdmacc.errors import ConfigError, RdmaccError
-from rdmacc.fingerprint import Fingerprints
-from rdmacc.results import Result
+from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.tidy import check_table
+from rdmacc.sweep.fingerprint import Fingerprints
+from rdmacc.sweep.tidy import check_table
 
 __all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "default_jobs"]
 
@@ -217,7 +217,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["rdmacc.workers", "rdmacc.experiments"])
+    context.set_forkserver_preload(["rdmacc.sweep.workers", "rdmacc.experiments"])
     return context
 
 

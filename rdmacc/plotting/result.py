@@ -1,163 +1,28 @@
-"""Plots of a result: functions that compute a table, and functions that draw one on given axes.
-
-Every drawing function takes `ax` (a new figure without it) and returns the Axes, so that plots can be put
-side by side and changed. matplotlib is imported when something is drawn. The look is `rdmacc.mplstyle`; the
-colours are Okabe and Ito's, which all kinds of colour vision tell apart.
-"""
+"""The plots of one result, as ``result.plot``."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.plotting.ladder import draw_ladder
+from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, new_axes, style, time_unit, value_unit
+from rdmacc.results.summary import slowdown_by_size
 from rdmacc.units import Quantity, format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-    from rdmacc.plan import Watch
-    from rdmacc.results import Result
+    from rdmacc.engine.plan import Watch
+    from rdmacc.results.result import Result
 
-__all__ = [
-    "COLOURS",
-    "ResultPlots",
-    "draw_trace",
-    "ecdf",
-    "new_axes",
-    "save",
-    "slowdown_by_size",
-    "style",
-    "time_unit",
-]
+__all__ = ["ResultPlots"]
 
-COLOURS = {
-    "blue": "#0072B2",
-    "vermilion": "#D55E00",
-    "green": "#009E73",
-    "orange": "#E69F00",
-    "sky": "#56B4E9",
-    "purple": "#CC79A7",
-    "black": "#000000",
-    "yellow": "#F0E442",
-}
-"""Okabe and Ito's palette, in the order in which lines take them."""
-
-_STYLE = Path(__file__).with_name("rdmacc.mplstyle")
 _MANY_SIZES = 5
-
-_TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
-_VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Apply rdmacc's look to what is drawn inside the ``with`` block."""
-    import matplotlib.style
-
-    with matplotlib.style.context(_STYLE):
-        yield
-
-
-def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return `ax`, or the axes of a new figure. Call inside `style()`."""
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=figsize)[1]
-
-
-def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file, making its folder, close it, and return the path."""
-    import matplotlib.pyplot as plt
-
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with style():
-        figure.savefig(target)
-    plt.close(figure)
-    return target
-
-
-def time_unit(span_ps: float) -> tuple[float, str]:
-    """Return (picoseconds, name) of the unit in which a time axis of that length reads best."""
-    for factor, name in _TIME_UNITS:
-        if span_ps >= 2 * factor:
-            return factor, name
-    return _TIME_UNITS[-1]
-
-
-def value_unit(field: str) -> tuple[float, str]:
-    """Return (factor, name) of the unit to show a field in, by the last part of its name."""
-    return _VALUE_UNITS.get(field.rpartition("_")[2], (1.0, ""))
-
-
-def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the sorted values and the fraction of values that are at most each."""
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    return ordered, np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
-
-
-def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
-    """Return median and p99 slowdown of the delivered messages by their size.
-
-    Parameters
-    ----------
-    flows : DataFrame
-        As `Result.flows`.
-    bins : int
-        Where there are more sizes than that, they are put into so many bins of equally many messages.
-
-    Returns
-    -------
-    DataFrame
-        `size_bytes` (largest of the bin), `flows`, `median`, `p99`; one row for each bin, ascending.
-    """
-    delivered = flows[flows["slowdown"].notna()]
-    sizes = delivered["size_bytes"]
-    if sizes.nunique() > bins:
-        codes = pd.qcut(sizes, bins, labels=False, duplicates="drop")
-        sizes = sizes.groupby(codes).transform("max")
-    grouped = delivered["slowdown"].groupby(sizes.to_numpy())
-    table = grouped.agg(flows="size", median="median", p99=lambda values: np.percentile(values, 99))
-    return table.rename_axis("size_bytes").reset_index()
-
-
-def draw_trace(
-    ax: Axes,
-    time_ps: npt.ArrayLike,
-    value: npt.ArrayLike,
-    *,
-    unit_ps: float = 1e6,
-    scale: float = 1.0,
-    is_step: bool = True,
-    **kwargs: Any,
-) -> None:
-    """Draw one curve over time: in steps for a value that holds until the next sample.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to draw.
-    time_ps, value : array of shape (N,)
-        Samples.
-    unit_ps, scale : float
-        Picoseconds of the time axis' unit, and what the values are divided by.
-    is_step : bool
-        Steps, or straight lines from sample to sample.
-    **kwargs
-        Of `Axes.plot`.
-    """
-    x, y = np.asarray(time_ps) / unit_ps, np.asarray(value) / scale
-    ax.plot(x, y, drawstyle="steps-post" if is_step else "default", **kwargs)
 
 
 class ResultPlots:
@@ -254,10 +119,8 @@ class ResultPlots:
     ) -> Axes:
         """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
 
-        Parameters are those of `rdmacc.ladder.draw_ladder`.
+        Parameters are those of `rdmacc.plotting.ladder.draw_ladder`.
         """
-        from rdmacc.ladder import draw_ladder
-
         return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
 
     @property

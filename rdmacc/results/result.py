@@ -6,21 +6,22 @@ import platform
 from collections.abc import Hashable
 from functools import cached_property
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.engine.outcome import Outcome
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError
-from rdmacc.fabric import LINK_CLASSES
-from rdmacc.plan import Plan
-from rdmacc.plotting import ResultPlots
-from rdmacc.state import HOST_NIC
-from rdmacc.summary import Summary, percentile
-from rdmacc.trace import trace_frame
+from rdmacc.results.summary import Summary, percentile
+from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.units import format_time
+
+if TYPE_CHECKING:
+    from rdmacc.plotting.result import ResultPlots
 
 __all__ = ["Result"]
 
@@ -214,6 +215,8 @@ class Result:
     @property
     def plot(self) -> ResultPlots:
         """Plots of the result; each takes `ax` and returns the Axes."""
+        from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
+
         return ResultPlots(self)
 
     def goodput(self, flow: Hashable) -> float:

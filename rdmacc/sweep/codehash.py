@@ -24,10 +24,11 @@ from rdmacc.errors import ConfigError
 __all__ = ["code_hash", "git_commit", "versions"]
 
 _ROOT = "rdmacc"
-_SIMULATION = ("rdmacc.simulation", "rdmacc.scenario", "rdmacc.tidy", "rdmacc.engine.compiled.engine")
+_SIMULATION = ("rdmacc.simulation", "rdmacc.scenario", "rdmacc.sweep.tidy", "rdmacc.engine.compiled.engine")
 _NO_RESULT = (
-    "rdmacc", "rdmacc.experiments", "rdmacc.experiments.base", "rdmacc.ladder", "rdmacc.pcapng", "rdmacc.plotting",
-    "rdmacc.presets", "rdmacc.tables", "rdmacc.topology.drawing",
+    "rdmacc", "rdmacc.experiments", "rdmacc.experiments.base", "rdmacc.plotting", "rdmacc.plotting.ladder",
+    "rdmacc.plotting.result", "rdmacc.plotting.style", "rdmacc.presets", "rdmacc.results.pcapng",
+    "rdmacc.results.tables", "rdmacc.topology.drawing",
 )  # fmt: skip
 """Modules that show or judge results, or only name things: a scheme's parameters are data of the point."""
 _NOT_MEASURED = ("plot", "claims", "title", "description", "name")

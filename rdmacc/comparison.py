@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting import COLOURS, new_axes, style, time_unit
-from rdmacc.results import Result
+from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
+from rdmacc.results.result import Result
+from rdmacc.results.tables import html_table
 from rdmacc.scenario import Scenario
 from rdmacc.simulation import Simulation
-from rdmacc.tables import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

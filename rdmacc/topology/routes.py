@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.topology import Graph
+from rdmacc.topology.base import Graph
 
 __all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of"]
 

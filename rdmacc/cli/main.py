@@ -1,7 +1,7 @@
 """The command line: ``rdmacc demo | list | run | plot | verify | schemes | bench``.
 
 Each command imports what it needs, so that ``rdmacc --help`` is quick. Those about experiments are in
-`rdmacc.commands`.
+`rdmacc.cli.commands`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from rdmacc.commands import Engine, EngineOption, JsonOption, SeedOption, list_experiments, plot, run, verify
+from rdmacc.cli.commands import Engine, EngineOption, JsonOption, SeedOption, list_experiments, plot, run, verify
 from rdmacc.errors import ConfigError, RdmaccError
 
 if TYPE_CHECKING:
-    from rdmacc.scheme import Scheme
+    from rdmacc.schemes import Scheme
 
 __all__ = ["app", "main"]
 
@@ -80,7 +80,7 @@ def demo(
     engine: EngineOption = Engine.simpy,
 ) -> None:
     """Run a 16-to-1 incast beside a long flow, under DCQCN and DASR: a table and a picture, in seconds."""
-    from rdmacc import demo as example
+    from rdmacc.cli import demo as example
 
     found = example.run(engine=engine.value, seed=seed)
     typer.echo(example.table_text(example.measure(found)))
@@ -98,8 +98,8 @@ def schemes(
     """List schemes and presets, what a preset sets, or all parameters of one scheme with unit, symbol and source."""
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
-    from rdmacc.scheme import SCHEMES, scheme, scheme_table
-    from rdmacc.tables import text_table
+    from rdmacc.results.tables import text_table
+    from rdmacc.schemes import SCHEMES, scheme, scheme_table
     from rdmacc.units import format_rate
 
     chosen = find_preset(preset) if preset is not None else None
@@ -124,7 +124,7 @@ def _composition(one: Scheme) -> str:
 
 
 def _scheme_text(table: list[dict[str, Any]]) -> str:
-    from rdmacc.tables import text_table
+    from rdmacc.results.tables import text_table
 
     parameters = [
         (
@@ -142,7 +142,7 @@ def _scheme_text(table: list[dict[str, Any]]) -> str:
 
 
 def _parameter(value: Any, unit: str) -> str:
-    from rdmacc.report import format_value
+    from rdmacc.cli.report import format_value
 
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
@@ -159,8 +159,8 @@ def bench(
     """Measure packet-hops per second and memory: incast, permutation, random flows on 1,024 hosts; then each scheme."""
     from tqdm.auto import tqdm
 
-    from rdmacc import bench as benchmark
-    from rdmacc.scheme import SCHEMES
+    from rdmacc.cli import bench as benchmark
+    from rdmacc.schemes import SCHEMES
 
     engines = ["simpy", "compiled"] if engine is BenchEngine.both else [engine.value]
     cases = only or list(benchmark.CASES)

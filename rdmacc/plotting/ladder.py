@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.journeys import find_hops
-from rdmacc.plotting import COLOURS, new_axes, style
-from rdmacc.timeline import Timeline
+from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.timeline import Timeline
+from rdmacc.results.hops import find_hops
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rdmacc.results import Result
+    from rdmacc.results.result import Result
 
 __all__ = ["Arrow", "draw_arrows", "draw_ladder", "find_arrows"]
 
@@ -178,7 +178,7 @@ def find_arrows(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable]) -
     result : Result
         The run.
     hops : DataFrame
-        Some rows of `rdmacc.journeys.find_hops`, whole journeys.
+        Some rows of `rdmacc.results.hops.find_hops`, whole journeys.
     nodes : sequence of nodes
         The lifelines.
     """

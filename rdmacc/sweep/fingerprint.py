@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from rdmacc.codehash import code_hash, versions
 from rdmacc.errors import ConfigError
 from rdmacc.records import NEVER
 from rdmacc.scenario import Scenario
-from rdmacc.scheme import as_scheme
+from rdmacc.schemes import as_scheme
+from rdmacc.sweep.codehash import code_hash, versions
 from rdmacc.topology import Graph
 from rdmacc.units import time_ps
 

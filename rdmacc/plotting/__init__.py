@@ -1,0 +1,1 @@
+"""Plots: the common style, the plots of a result, and ladder diagrams of packets."""

@@ -1,0 +1,126 @@
+"""The look of every plot, and what drawing functions share.
+
+A drawing function takes `ax` (a new figure without it) and returns the Axes, so that plots can be put side by side
+and changed. matplotlib is imported when something is drawn. The look is `rdmacc.mplstyle`; the
+colours are Okabe and Ito's, which all kinds of colour vision tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLOURS",
+    "draw_trace",
+    "ecdf",
+    "new_axes",
+    "save",
+    "style",
+    "time_unit",
+    "value_unit",
+]
+
+COLOURS = {
+    "blue": "#0072B2",
+    "vermilion": "#D55E00",
+    "green": "#009E73",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "purple": "#CC79A7",
+    "black": "#000000",
+    "yellow": "#F0E442",
+}
+"""Okabe and Ito's palette, in the order in which lines take them."""
+
+_STYLE = Path(__file__).with_name("rdmacc.mplstyle")
+
+_TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
+_VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply rdmacc's look to what is drawn inside the ``with`` block."""
+    import matplotlib.style
+
+    with matplotlib.style.context(_STYLE):
+        yield
+
+
+def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
+    """Return `ax`, or the axes of a new figure. Call inside `style()`."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=figsize)[1]
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure to a file, making its folder, close it, and return the path."""
+    import matplotlib.pyplot as plt
+
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with style():
+        figure.savefig(target)
+    plt.close(figure)
+    return target
+
+
+def time_unit(span_ps: float) -> tuple[float, str]:
+    """Return (picoseconds, name) of the unit in which a time axis of that length reads best."""
+    for factor, name in _TIME_UNITS:
+        if span_ps >= 2 * factor:
+            return factor, name
+    return _TIME_UNITS[-1]
+
+
+def value_unit(field: str) -> tuple[float, str]:
+    """Return (factor, name) of the unit to show a field in, by the last part of its name."""
+    return _VALUE_UNITS.get(field.rpartition("_")[2], (1.0, ""))
+
+
+def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the sorted values and the fraction of values that are at most each."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    return ordered, np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
+
+
+def draw_trace(
+    ax: Axes,
+    time_ps: npt.ArrayLike,
+    value: npt.ArrayLike,
+    *,
+    unit_ps: float = 1e6,
+    scale: float = 1.0,
+    is_step: bool = True,
+    **kwargs: Any,
+) -> None:
+    """Draw one curve over time: in steps for a value that holds until the next sample.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    time_ps, value : array of shape (N,)
+        Samples.
+    unit_ps, scale : float
+        Picoseconds of the time axis' unit, and what the values are divided by.
+    is_step : bool
+        Steps, or straight lines from sample to sample.
+    **kwargs
+        Of `Axes.plot`.
+    """
+    x, y = np.asarray(time_ps) / unit_ps, np.asarray(value) / scale
+    ax.plot(x, y, drawstyle="steps-post" if is_step else "default", **kwargs)

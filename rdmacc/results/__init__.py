@@ -1,0 +1,8 @@
+"""What a simulation found out: results and their summary, packets followed hop by hop, and captures for Wireshark."""
+
+from __future__ import annotations
+
+from rdmacc.results.result import Result
+from rdmacc.results.summary import Summary
+
+__all__ = ["Result", "Summary"]

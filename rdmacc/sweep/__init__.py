@@ -1,0 +1,8 @@
+"""Sweeps over the points of experiments: workers that compute them, and the store that keeps them."""
+
+from __future__ import annotations
+
+from rdmacc.sweep.run import Sweep, SweepError, stored, sweep
+from rdmacc.sweep.store import Store
+
+__all__ = ["Store", "Sweep", "SweepError", "stored", "sweep"]
