@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, close_names
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Point", "Run", "Verdict", "check_scale",
-    "experiment", "load_summary", "register", "select", "summary_path", "with_parameters",
+    "experiment", "load_summary", "register_experiment", "select", "summary_path", "with_parameters",
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
@@ -242,7 +242,9 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
     known = {name for one in schemes for name in _parameters(one)}
     for name in changes:
         if name not in known:
-            allowed = f"one of {', '.join(sorted(known))}" if known else "nothing: its points have no scheme"
+            meant = " or ".join(f'"{close}"' for close in close_names(name, sorted(known)))
+            allowed = f"did you mean {meant}?" if meant else f"one of {', '.join(sorted(known))}"
+            allowed = allowed if known else "nothing: its points have no scheme"
             raise ConfigError("parameter", name, allowed)
     changed = []
     for point in points:
@@ -255,15 +257,31 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
 
 
 def _parameters(scheme: Scheme) -> set[str]:
-    return {row["parameter"] for row in scheme_table(scheme)}
+    rows = scheme_table(scheme)
+    return {name for row in rows for name in (row["parameter"], f"{row['component']}.{row['parameter']}")}
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
 """The experiments by name, in the order of the papers and of their figures."""
 
 
-def register(one: Experiment) -> Experiment:
-    """Add an experiment under its name."""
+def register_experiment(one: Experiment, *, replace: bool = False) -> Experiment:
+    """Add an experiment under its name.
+
+    Parameters
+    ----------
+    one : Experiment
+        The experiment.
+    replace : bool
+        Take the place of an experiment of that name.
+
+    Raises
+    ------
+    ConfigError
+        If the name is taken.
+    """
+    if one.name in EXPERIMENTS and not replace:
+        raise ConfigError("experiment name", one.name, "must not be registered yet, unless replace=True")
     EXPERIMENTS[one.name] = one
     return one
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.base import register
+from rdmacc.experiments.base import register_experiment
 from rdmacc.experiments.dart_ablation import FIGURE_14, SENSITIVITY
 from rdmacc.experiments.dart_convergence import Figure1, Figure15
 from rdmacc.experiments.dart_deflection import Figure6
@@ -28,4 +28,4 @@ _TESTBED = (Figure8(), Figure9(), Figure10())
 _AT_SCALE = (FIGURE_11, FIGURE_12, FIGURE_13, TABLE_1, TABLE_2, FIGURE_14, SENSITIVITY)
 
 for _figure in (*_CONCEPTS, *_TESTBED, *_AT_SCALE, Figure15()):
-    register(_figure)
+    register_experiment(_figure)

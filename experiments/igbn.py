@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.base import register
+from rdmacc.experiments.base import register_experiment
 from rdmacc.experiments.igbn_beyond import OtherReadings, OtherRecoveries
 from rdmacc.experiments.igbn_collapse import Figure2, Figure3
 from rdmacc.experiments.igbn_comparison import Figure6
@@ -18,4 +18,4 @@ __all__ = [
 for _kind in (
     Figure1, Table1, Figure2, Figure3, Figure4, Figure5, Figure6, Figure7, OtherReadings, OtherRecoveries,
 ):  # fmt: skip
-    register(_kind())
+    register_experiment(_kind())

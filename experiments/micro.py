@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -258,4 +258,4 @@ class SenderSchemes(Experiment):
         axis.text(0.98, 0.95, note, transform=axis.transAxes, ha="right", va="top", fontsize=7)
 
 
-register(SenderSchemes())
+register_experiment(SenderSchemes())

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3, base_rtt_ps
 from rdmacc.results.result import Result
@@ -167,4 +167,4 @@ class HpccNs3(Experiment):
         return figure
 
 
-register(HpccNs3())
+register_experiment(HpccNs3())
