@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmacc.component import HOOKS, Component
-from rdmacc.records import Field, Record
+from rdmacc.records import NEVER, Field, Record
 from rdmacc.schemes import Scheme
 
-__all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of", "transfer_fields"]
+__all__ = ["Call", "Slot", "calls_of", "limits_of", "moved", "records_of", "slots_of", "transfer_fields"]
 
 _LIMITS = ("rate_bps", "window_bytes")
 
@@ -91,6 +91,15 @@ def limits_of(scheme: Scheme) -> dict[str, list[int]]:
         ]
         for limit in _LIMITS
     }
+
+
+def moved(deadline: str, armed: str, scheme: Scheme) -> str:
+    """Return the condition under which a deadline needs a new event.
+
+    That is when it is earlier than the pending one. With a tick the event's place in its instant depends on when the
+    deadline was set, so that any other time needs one.
+    """
+    return f"{armed} != {deadline} < {NEVER}" if scheme.tick_ps else f"{deadline} < {armed}"
 
 
 def has_hook(component: Component, hook: str) -> bool:

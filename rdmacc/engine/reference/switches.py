@@ -77,11 +77,14 @@ class Switch(_Switch):
             if not self.admit(packet, port, now):
                 net.discard(packet, port, now)
                 return
-        port.enqueue(packet, now)
+        port.enqueue(packet, packet.priority, now)
 
     def next_hop(self, dst: int, key: int) -> Port | None:
-        """Return the port towards a host: the only one, or one chosen for the message or for this packet."""
+        """Return the port towards a host: of the message's own path, the only one, or one chosen for it or this packet."""
         net, plan = self._net, self._net.plan
+        given = net.path_ports.get((key, self.number), -1) if net.path_ports else -1
+        if given >= 0 and not net.ports[given].is_down:
+            return net.ports[given]
         choices = net.fabric.candidates(self.number, dst)
         count = len(choices)
         if count <= 1:
@@ -152,7 +155,7 @@ class Switch(_Switch):
         port.queue_bytes -= tail.wire_bytes
         self.release(tail, now)
         self.trim(tail, port, now)
-        port.enqueue(tail, now)
+        port.enqueue(tail, tail.priority, now)
 
     def admit(self, packet: Any, port: Port, now: int) -> bool:
         """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
@@ -185,4 +188,4 @@ class Switch(_Switch):
         """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
         frame = self._net.new_packet()
         write_frame(frame, kind, account.cls)
-        account.in_port.enqueue(frame, now)
+        account.in_port.enqueue(frame, frame.priority, now)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.engine.hooks import Slot
-from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.records import NEVER
@@ -17,13 +16,13 @@ __all__ = ["arm", "expire"]
 
 
 def arm(net: Network, owner: Any, slot: Slot) -> None:
-    """Schedule an event for a deadline that is earlier than the one pending."""
+    """Schedule an event for a deadline that is earlier than the one pending (with a tick: for any other)."""
     record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
     at = max(getattr(record, slot.field.name), net.env._now)
     setattr(record, slot.field.armed_name, at)
     count = len(net.timers[slot.kind])
     number = owner.node if slot.kind == "Endpoint" else owner.number
-    rank = RANKS[f"{slot.kind.lower()}_timer"] + number * count + slot.number
+    rank = net.rank(f"{slot.kind.lower()}_timer", number * count + slot.number)
     push(net.env, at, rank, lambda _: expire(net, owner, record, slot))
 
 
@@ -41,8 +40,9 @@ def expire(net: Network, owner: Any, record: Any, slot: Slot) -> None:
     setattr(record, name, NEVER)
     function = net.timers[slot.kind][slot.number][1]
     if slot.kind == "Sender":
+        before = owner.rate_bps, owner.window_bytes, owner.credits
         function(owner, now)
-        owner.nic.schedule(owner, now)
+        owner.nic.after_timer(owner, before, now)
     elif slot.kind == "Egress":
         function(owner, now)
     else:
