@@ -5,6 +5,7 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
 from rdmacc.engine.compiled.messages import after_sender, count_down
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule
+from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.rows import (
     EGRESS_TIMER,
     ENDPOINT_TIMER,
@@ -64,9 +65,12 @@ def host_receive(g, number, node, in_port_number, now):
             hook = g.on_advert
         if hook and not qp_at(g, packet.qp).closed:  # a closed queue pair has no use for late replies
             qp, message = packet.qp, packet.message
+            rate_bps = qp_at(g, qp).rate_bps
             due = call(hook, g.params, 0, qp_row(g, qp), message_row(g, message), packet_row(g, number), 0, 0, now)
             if due:
                 arm(g, due, qp, message, node, 0)
+            if g.tick_ps and qp_at(g, qp).rate_bps != rate_bps:
+                advance(g, qp_at(g, qp), now)
             after_sender(g, qp, message, now)
     recycle(g, number)
 
@@ -223,7 +227,8 @@ def send(g, number, qp_number, message_number, now):
         g.credits += 1
     elif kind == ADVERT:
         g.adverts += 1
-    enqueue(g, port_at(g, qp.reply_nic), number, now)
+    cls = reply.priority
+    enqueue(g, port_at(g, qp.reply_nic), number, g.nic_ack_priority if cls == g.ack_priority else cls, now)
 
 
 @jit
@@ -242,10 +247,18 @@ def expire(g, kind, owner, slot, now):
     store_i8(at, NEVER)
     handler = load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16 + 8)
     if kind == 0:
+        qp = qp_at(g, owner)
+        rate_bps, window_bytes, credits = qp.rate_bps, qp.window_bytes, qp.credits
         due = call(handler, g.params, 0, row, 0, 0, 0, 0, now)
         if due:
             arm(g, due, owner, 0, 0, 0)
-        schedule(g, owner, now)
+        if not g.tick_ps:
+            schedule(g, owner, now)
+            return
+        if qp.rate_bps != rate_bps:
+            advance(g, qp, now)
+        if qp.window_bytes != window_bytes or qp.credits != credits:
+            schedule(g, owner, now)
     elif kind == 4:
         due = call(handler, g.params, row, 0, 0, 0, 0, 0, now)
         if due:
