@@ -71,8 +71,10 @@ class Scheme(Component):
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
     nic_ack_priority: int = param(
-        -1, "class of such replies in the NIC that sends them, before the first link; -1: `ack_priority`",
-        low=-1, high=NUM_CLASSES - 1,
+        -1,
+        "class of such replies in the NIC that sends them, before the first link; -1: `ack_priority`",
+        low=-1,
+        high=NUM_CLASSES - 1,
     )
     connection: str = param(
         "auto",

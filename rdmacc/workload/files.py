@@ -33,7 +33,7 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
     ConfigError
         As :func:`messages`.
     """
-    texts: Any = {name: str for name in ("src", "dst", "after", *PATH_COLUMNS)}
+    texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
     frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
     if "message" in frame:
         frame = frame.set_index("message")

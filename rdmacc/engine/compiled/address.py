@@ -15,7 +15,19 @@ from numba import from_dtype, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "lowest_bit", "prefetch", "record_at", "store_i4", "store_i8"]
+__all__ = [
+    "call",
+    "jit",
+    "load_f8",
+    "load_i1",
+    "load_i4",
+    "load_i8",
+    "lowest_bit",
+    "prefetch",
+    "record_at",
+    "store_i4",
+    "store_i8",
+]
 
 _I64 = ir.IntType(64)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
 from rdmacc.engine.compiled.messages import after_sender, count_down
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule
-from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.rows import (
     EGRESS_TIMER,
     ENDPOINT_TIMER,
@@ -25,6 +24,7 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     recycle,
 )
+from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST

@@ -14,7 +14,6 @@ from rdmacc.engine.compiled.rows import (
     new_packet,
     packet_at,
     port_at,
-    qp_at,
     queue_of,
     rank_now,
     whole_ps,

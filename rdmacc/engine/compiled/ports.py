@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
-from rdmacc.engine.compiled.queues import append, is_busy, next_class, release, run_port_hook, take, transmit, wake_at_end
+from rdmacc.engine.compiled.queues import (
+    append,
+    is_busy,
+    next_class,
+    release,
+    run_port_hook,
+    take,
+    transmit,
+    wake_at_end,
+)
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
 from rdmacc.engine.compiled.rules import fits_queue, obey, queue_limit_bytes
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
-__all__ = ["enqueue", "expire_nic_timer", "fail_port", "kick", "look", "pause_or_resume", "schedule", "send_next", "send_next_switch"]
+__all__ = [
+    "enqueue",
+    "expire_nic_timer",
+    "fail_port",
+    "kick",
+    "look",
+    "pause_or_resume",
+    "schedule",
+    "send_next",
+    "send_next_switch",
+]
 
 
 @jit

@@ -37,7 +37,18 @@ from rdmacc.state import (
 )
 from rdmacc.switch.queueing import ROUTINGS
 
-__all__ = ["admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "switch_receive", "trim", "trim_tail"]
+__all__ = [
+    "admit",
+    "call_route",
+    "may_deflect",
+    "modulo",
+    "next_hop",
+    "own_hop",
+    "reroute",
+    "switch_receive",
+    "trim",
+    "trim_tail",
+]
 
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
 
