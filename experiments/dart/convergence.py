@@ -23,7 +23,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import us
 
-__all__ = ["NAMES", "at_least", "measured", "points", "rtts", "within_two_rtts", "words"]
+__all__ = ["NAMES", "at_least", "in_words", "measure_convergence", "points_for", "rtts", "within_two_rtts"]
 
 HALF_BPS = LINE_BPS / 2
 
@@ -37,7 +37,7 @@ _CONVERGED, _REACHED = 0.1, 0.05
 NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
 
-def points(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
+def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
     """Return a point for each scheme: one flow, then two."""
     lasting_rtts = 300 if check_scale(scale) == "quick" else 5000
     found = []
@@ -58,7 +58,7 @@ def points(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
     return found
 
 
-def measured(point: Point, result: Result) -> pd.DataFrame:
+def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
     """Return times in ps since the second flow arrived, and both flows' rates and throughput."""
     rtt_ps = int(result.plan.qp_base_rtt_ps.max())
     rates = [result.trace(f"rate {flow}") for flow in range(2)]
@@ -93,7 +93,7 @@ def rtts(table: pd.DataFrame, name: str, quantity: str = "converged") -> float:
     return scalar(table, name, quantity) / scalar(table, name, "base RTT")
 
 
-def words(table: pd.DataFrame, name: str) -> str:
+def in_words(table: pd.DataFrame, name: str) -> str:
     """Return how long a scheme took, or for how long it was watched."""
     taken = rtts(table, name)
     if not np.isnan(taken):
@@ -109,4 +109,4 @@ def at_least(table: pd.DataFrame, name: str) -> float:
 
 def within_two_rtts(table: pd.DataFrame) -> Verdict:
     """Judge whether Dart converges within two RTTs."""
-    return Verdict(words(table, "dart"), rtts(table, "dart") <= 2)
+    return Verdict(in_words(table, "dart"), rtts(table, "dart") <= 2)

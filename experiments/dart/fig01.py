@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, register_experiment
-from rdmacc.experiments.dart.convergence import NAMES, at_least, measured, points, rtts, within_two_rtts, words
+from rdmacc.experiments.dart.convergence import (
+    NAMES,
+    at_least,
+    in_words,
+    measure_convergence,
+    points_for,
+    rtts,
+    within_two_rtts,
+)
 from rdmacc.experiments.dart.setup import LINE_BPS
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
@@ -28,13 +36,13 @@ QUOTED = {"RCP": 60, "TIMELY": 50, "NUMFabric": 31, "EyeQ": 27.5}
 
 def _iterative(table: pd.DataFrame) -> Verdict:
     holds = at_least(table, "rcp") >= 10 and at_least(table, "timely") >= 15
-    return Verdict(f"{words(table, 'rcp')}, {words(table, 'timely')}", holds)
+    return Verdict(f"{in_words(table, 'rcp')}, {in_words(table, 'timely')}", holds)
 
 
 def _order(table: pd.DataFrame) -> Verdict:
     own = max(rtts(table, "dart"), 1.0)
     others = ("rcp", "timely", "dcqcn")
-    measured = ", ".join(words(table, name) for name in ("dart", *others))
+    measured = ", ".join(in_words(table, name) for name in ("dart", *others))
     return Verdict(measured, all(at_least(table, name) >= 5 * own for name in others))
 
 
@@ -76,10 +84,10 @@ class Figure1(Experiment):
     )
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        return points(("dart", "rcp", "dcqcn", "timely"), scale, seed)
+        return points_for(("dart", "rcp", "dcqcn", "timely"), scale, seed)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        return measured(point, result)
+        return measure_convergence(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
-from rdmacc.experiments.dart.testbed import curves, epoch_point, measured
+from rdmacc.experiments.dart.testbed import epoch_point, measure_epochs, parts_of_epochs
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 
@@ -19,7 +19,7 @@ __all__ = ["Figure8"]
 
 
 def _conservative(table: pd.DataFrame) -> Verdict:
-    means = curves(table, "epochs").mean()
+    means = parts_of_epochs(table, "epochs").mean()
     true, conservative = means["t_f"], means["t_f'"]
     return Verdict(f"t_f' {conservative:.1f} us, t_f {true:.1f} us (means)", bool(conservative >= true))
 
@@ -47,12 +47,12 @@ class Figure8(Experiment):
         return [epoch_point("epochs", 16 if check_scale(scale) == "quick" else 1024, True, seed)]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        return measured(point, result, result.plan.seed)
+        return measure_epochs(point, result, result.plan.seed)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        means = curves(table, "epochs").mean()
+        means = parts_of_epochs(table, "epochs").mean()
         heights = {"LFS": 2.0, "SFS": 1.0, "R": 0.0}
         with style():
             figure, ax = plt.subplots(figsize=(8, 3.4))

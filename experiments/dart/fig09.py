@@ -18,10 +18,11 @@ from rdmacc.experiments.dart.testbed import (
     PUBLISHED_US,
     RTT_PS,
     SFS,
-    curves,
     epoch_point,
-    measured,
-    scenario,
+    measure_epochs,
+    messages_to_r,
+    parts_of_epochs,
+    testbed_scenario,
 )
 from rdmacc.experiments.traces import shown
 from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
@@ -64,7 +65,7 @@ def _edges(table: pd.DataFrame) -> Verdict:
 
 def _quantile(level: float) -> Callable[[pd.DataFrame], Verdict]:
     def verdict(table: pd.DataFrame) -> Verdict:
-        parts = curves(table, "epochs")
+        parts = parts_of_epochs(table, "epochs")
         value = float((parts["t_f"] + parts["t_cpu"] + parts["t_b"]).quantile(level))
         measured = f"{value:.1f} us, calibrated, of {len(parts)} epochs"
         return Verdict(measured, abs(value / PUBLISHED_US[level] - 1) <= 0.15)
@@ -73,7 +74,7 @@ def _quantile(level: float) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def _hardware(table: pd.DataFrame) -> Verdict:
-    parts = curves(table, "epochs")
+    parts = parts_of_epochs(table, "epochs")
     true = parts["t_f"] + parts["t_b"]
     by_figure_8 = (parts["t_b"] + parts["t_f'"]).mean()
     measured = f"{true.min():.1f} to {true.max():.1f} us; {by_figure_8:.1f} us as R would measure it"
@@ -81,13 +82,13 @@ def _hardware(table: pd.DataFrame) -> Verdict:
 
 
 def _few_rtts(table: pd.DataFrame) -> Verdict:
-    parts = curves(table, "epochs")
+    parts = parts_of_epochs(table, "epochs")
     median = float((parts["t_f"] + parts["t_cpu"] + parts["t_b"]).median())
     return Verdict(f"{median:.1f} us, {median / 15:.2f} RTT (calibrated)", median <= 2 * RTT_PS / 1e6)
 
 
 def _stays(table: pd.DataFrame) -> Verdict:
-    parts = curves(table, "without a pause")
+    parts = parts_of_epochs(table, "without a pause")
     true = (parts["t_f"] + parts["t_b"]).to_numpy()
     quarter = max(len(true) // 4, 1)
     first, last = true[:quarter].mean(), true[-quarter:].mean()
@@ -194,10 +195,10 @@ class Figure9(Experiment):
         # While SFS is active, LFS sends as much as SFS; in a gap as long, twice as much.
         burst_ps = round(2 * messages * MESSAGE * 8e12 / LINE_BPS)
         bursts = [(round((0.5 + 2 * number) * burst_ps), messages) for number in range(count)]
-        work = partial(messages, {LFS: [(0, 3 * count * messages)], SFS: bursts})
+        work = partial(messages_to_r, {LFS: [(0, 3 * count * messages)], SFS: bursts})
         return [
             Point(
-                name="throughput", scenario=scenario(work, seed), cost=count * messages / 10,
+                name="throughput", scenario=testbed_scenario(work, seed), cost=count * messages / 10,
                 labels={"group": messages // 32 if not is_quick else 8},
             ),
             epoch_point("epochs", epochs, True, seed),
@@ -206,7 +207,7 @@ class Figure9(Experiment):
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         if point.name != "throughput":
-            return measured(point, result, result.plan.seed)
+            return measure_epochs(point, result, result.plan.seed)
         flows, group = result.flows, int(point.labels["group"])
         flows = flows.assign(end_ps=flows["start_ps"] + flows["fct_ps"].astype(np.int64))
         ends = np.sort(flows.loc[flows["src"] == LFS, "end_ps"].to_numpy())[group - 1 :: group]
@@ -246,7 +247,7 @@ class Figure9(Experiment):
             draw_trace(left, trace.index, trace, unit_ps=epoch_ps, scale=1e9, color=COLOURS["blue"])
             left.set(title="(a) LFS among bursts of SFS", xlabel="time (epochs)", ylabel="LFS's throughput (Gb/s)")
             left.set(ylim=(0, 46), xlim=(0, end / epoch_ps))
-            parts = curves(table, "epochs")
+            parts = parts_of_epochs(table, "epochs")
             network = parts["t_f"] + parts["t_b"]
             lines = (
                 (network + parts["t_cpu"], "software (CPU calibrated)", "blue", "-"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, register_experiment
-from rdmacc.experiments.dart.convergence import NAMES, measured, points, rtts, within_two_rtts
+from rdmacc.experiments.dart.convergence import NAMES, measure_convergence, points_for, rtts, within_two_rtts
 from rdmacc.experiments.dart.known import known
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -71,10 +71,10 @@ class Figure15(Experiment):
     )
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        return points(("rcp", "dart"), scale, seed)
+        return points_for(("rcp", "dart"), scale, seed)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        return measured(point, result)
+        return measure_convergence(point, result)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

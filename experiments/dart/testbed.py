@@ -38,11 +38,11 @@ __all__ = [
     "RTT_PS",
     "SFS",
     "cpu_times",
-    "curves",
     "epoch_point",
-    "measured",
-    "messages",
-    "scenario",
+    "measure_epochs",
+    "messages_to_r",
+    "parts_of_epochs",
+    "testbed_scenario",
 ]
 
 R, LFS, SFS = "h0", "h1", "h2"
@@ -75,7 +75,7 @@ def cpu_times(count: int, seed: int) -> npt.NDArray[np.float64]:
     return np.interp(drawn, [*CPU_US], [*CPU_US.values()]) * 1e6
 
 
-def messages(of: dict[str, list[tuple[int, int]]]) -> pd.DataFrame:
+def messages_to_r(of: dict[str, list[tuple[int, int]]]) -> pd.DataFrame:
     """Return 64 KB messages to R, given (start in ps, count) for each sender."""
     src, start = [], []
     for sender, bursts in of.items():
@@ -93,10 +93,10 @@ def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
     bursts = [(start + _LEAD_PS + int(late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
     lasting = round(count * _EPOCH_PS * LINE_BPS / 8e12 / MESSAGE)
     steady = [(start, _LFS_MESSAGES) for start in starts] if pauses else [(0, lasting)]
-    return messages({LFS: steady, SFS: bursts})
+    return messages_to_r({LFS: steady, SFS: bursts})
 
 
-def scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object) -> Scenario:
+def testbed_scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object) -> Scenario:
     """Return three hosts of the testbed under DASR without look-ahead (V)."""
     dasr = PRESET["dasr-no-look-ahead"].replace(payload_bytes=TESTBED_PAYLOAD_BYTES)
     return Scenario(topology=partial(topology.dart_testbed, 3), workload=work, scheme=dasr, seed=seed, **more)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def epoch_point(name: str, count: int, pauses: bool, seed: int) -> Point:
     """Return the point of so many epochs; `pauses` is whether LFS pauses between them."""
     work = partial(_epochs, count, pauses, seed)
     lfs = 0  # its first message: all of them share a queue pair
-    return Point(name=name, scenario=scenario(work, seed, trace=True, probes=(probes.rate(lfs),)), cost=count)
+    return Point(name=name, scenario=testbed_scenario(work, seed, trace=True, probes=(probes.rate(lfs),)), cost=count)
 
 
 def _parts(result: Result) -> pd.DataFrame:
@@ -139,7 +139,7 @@ def _parts(result: Result) -> pd.DataFrame:
     return pd.DataFrame(found, index=index, columns=["t_f", "t_b", "t_f'"], dtype=np.float64)
 
 
-def measured(point: Point, result: Result, seed: int) -> pd.DataFrame:
+def measure_epochs(point: Point, result: Result, seed: int) -> pd.DataFrame:
     """Return the parts of the convergence time of each epoch, in ps."""
     parts = _parts(result)
     parts["t_cpu"] = cpu_times(len(parts), seed)
@@ -147,6 +147,6 @@ def measured(point: Point, result: Result, seed: int) -> pd.DataFrame:
     return tidy(point.name, numbers, {str(name): (parts[name], "ps") for name in parts})
 
 
-def curves(table: pd.DataFrame, point: str) -> pd.DataFrame:
+def parts_of_epochs(table: pd.DataFrame, point: str) -> pd.DataFrame:
     """Return the parts by epoch, in us."""
     return pd.DataFrame({name: curve(table, point, name) for name in ("t_f", "t_b", "t_f'", "t_cpu")}) / 1e6
