@@ -18,6 +18,7 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, hops, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PAYLOAD_BYTES, PRESET, RATE, WIRE_BYTES
 from rdmacc.plotting.style import COLOURS, style
@@ -145,6 +146,7 @@ class Figure6(Experiment):
             published="not drawn",
             band="the same to one packet time: nothing gained, nothing lost",
             verdict=_way_back,
+            **known("dart-f6-2a"),
         ),
         Claim(
             id="dart-f6-3",

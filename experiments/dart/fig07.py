@@ -253,7 +253,7 @@ class Figure7(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
-        tree, count, runs = (4, 100, 1) if is_quick else (8, 1000, 6)
+        tree, count, runs = (4, 100, 1) if is_quick else (8, 1000, 8)
         duration, long = ("0.5ms", "200kB") if is_quick else ("1ms", "1MB")
         clos = (
             partial(topology.clos, 4, 2, 8, 2, 4, rate=RATE, delay=DELAY, buffer=10 * BUFFER_PER_PORT)
