@@ -1,10 +1,11 @@
 """Dart, figure 7: the deflected flow table (DFT), by its handlers alone and in networks.
 
-Assumed besides `dart_setup`: the rest of the example around the figure's entry, id 0xBC to port 12. "order" has
-short messages of up to 100 KB between random hosts of a fat tree, enough to congest it in many places. "typical" is
-the evaluation's mix, without its warm-up, on a small Clos with the same oversubscription of 4 and long flows of 200 KB,
-so that some start in 0.5 ms ("quick"), or on the evaluation's own. Everything is read off the packet trace:
-deflections, order, lanes, and the entries in use.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: the rest of the example around the figure's one entry, id 0xBC to
+port 12. "order" has messages of up to 100 KB between random hosts of a fat tree, enough to congest it in many places.
+To put the table under stress, all of them may be deflected, not just those of up to 8 KB. "typical" is the
+evaluation's mix, without its warm-up: at quick scale on a small Clos with the same oversubscription of 4 and long flows
+of 200 KB, so that some start in 0.5 ms, at paper scale on the evaluation's own. Deflections, order, lanes and the
+entries in use are all read from the packet trace.
 """
 
 from __future__ import annotations
@@ -297,7 +298,7 @@ class Figure7(Experiment):
         sizes = plan.size_bytes[paths.index.get_level_values("message")]
         deflection = next(part for part in plan.scheme.switch if isinstance(part, FlowDeflection))
         is_long = sizes > deflection.short_bytes
-        # All packets of a message go the same way: as many of them leave a switch by a port as by any other of its way.
+        # All packets of a message must leave a switch by the same port.
         ways = passed.groupby(["message", "node", "visit"])["port"].nunique()
         steps = passed.sort_values(["message", "psn", "sent_ps"]).groupby(["message", "psn"])["lane"].diff()
         used = entries(result, passed)

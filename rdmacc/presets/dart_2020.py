@@ -1,6 +1,10 @@
 """Dart (Xue et al., IEEE/ACM ToN 2020): its own schemes and the baselines of its simulations, at 10 Gb/s.
 
 Switches have 225 KB of buffer for each port, links 5 us of delay: `rdmacc.dart_clos` builds them (VI-A).
+
+The experiments
+of the paper run these schemes. The registered schemes of the same names (``rdmacc.scheme("dart")``) are the same
+compositions with rdmacc's defaults: payloads of 1,000 bytes, and deflection of flows of up to 100 KB instead of 8 KB.
 """
 
 from __future__ import annotations
