@@ -10,9 +10,9 @@ from typing import Any
 
 __all__ = ["KNOWN", "known", "known_at_scale"]
 
-_NOT_JUDGED = {"quick": None, "paper": None}
-_TOO_SMALL_AT_QUICK = {"quick": None, "paper": True}
-_FAILS_AT_PAPER = {"quick": None, "paper": False}
+_NOT_JUDGED: dict[str, bool | None] = {"quick": None, "paper": None}
+_TOO_SMALL_AT_QUICK: dict[str, bool | None] = {"quick": None, "paper": True}
+_FAILS_AT_PAPER: dict[str, bool | None] = {"quick": None, "paper": False}
 
 _EPOCHS = "The quick scale has too few epochs for its quantiles."
 _NO_GAIN = (
