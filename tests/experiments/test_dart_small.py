@@ -17,7 +17,7 @@ import pytest
 import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.dart.fig06 import detour
-from rdmacc.experiments.dart.fig07 import EXPECTED_STEPS, walk
+from rdmacc.experiments.dart.flow_table import EXPECTED_STEPS, walk
 from rdmacc.experiments.dart.look_ahead import shared_machine
 from rdmacc.experiments.dart.paths import disorders, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import fat_tree
