@@ -1,8 +1,8 @@
 """Dart at 1,024 hosts: what figures 11 to 14, the tables and the sensitivity study share.
 
 Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc.dart_clos`, the traffic
-`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions. Assumed
-in addition, for all figures alike:
+`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions. Also
+assumed, for all figures alike:
 
 - Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
   process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
