@@ -12,7 +12,8 @@ assumed, for all figures alike:
 - Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
 - Throughput is the mean over long flows of size / latency.
 - A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
-- A link that PFC pauses counts as congested no further: buffers are as `rdmacc.Pfc` shares them, DCTCP's tail-drop.
+- Switches share their buffers as `rdmacc.Pfc` does; under DCTCP they drop at the tail. Deflection looks at the queue
+  alone: whether PFC has paused the link does not matter.
 """
 
 from __future__ import annotations
