@@ -8,12 +8,16 @@ reported with what was measured.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Point", "Run", "Verdict", "check_scale",
-    "experiment", "load_summary", "register", "select", "summary_path", "with_parameters",
+    "experiment", "import_modules", "load_summary", "register_experiment", "select", "summary_path", "with_parameters",
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
@@ -83,7 +87,7 @@ class Claim:
     Attributes
     ----------
     id : str
-        As in the project's list of claims; a claim that this project adds ends in a letter.
+        Paper, figure and number, such as "dart-f2-1". An id that ends in a letter is a check that rdmacc adds.
     place : str
         Where the paper says it.
     quantity, condition : str
@@ -259,13 +263,60 @@ def _parameters(scheme: Scheme) -> set[str]:
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
-"""The experiments by name, in the order of the papers and of their figures."""
+"""The experiments by name: grouped by paper, figures first, then tables, then the others."""
 
 
-def register(one: Experiment) -> Experiment:
-    """Add an experiment under its name."""
-    EXPERIMENTS[one.name] = one
+_Registered = TypeVar("_Registered", bound="Experiment | type[Experiment]")
+
+
+def register_experiment(one: _Registered, *, replace: bool = False) -> _Registered:
+    """Add an experiment under its name. Also a class decorator, for a class that needs no arguments.
+
+    Parameters
+    ----------
+    one : Experiment or type of Experiment
+        The experiment, or its class.
+    replace : bool
+        Whether it may take the place of another one of that name.
+
+    Returns
+    -------
+    Experiment or type of Experiment
+        `one`, unchanged.
+
+    Raises
+    ------
+    ConfigError
+        If another experiment has that name.
+    """
+    added = one() if isinstance(one, type) else one
+    if added.name in EXPERIMENTS and not replace:
+        raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
+    EXPERIMENTS[added.name] = added
+    # Sorting keeps the order of what compares equal: groups, and experiments that are no figure or table.
+    groups = [name.partition(".")[0] for name in EXPERIMENTS]
+    ordered = sorted(EXPERIMENTS.items(), key=lambda item: (groups.index(item[0].partition(".")[0]), _place(item[0])))
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(ordered)
     return one
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Return where an experiment is listed in its group: figures by number, tables by number, everything else."""
+    found = re.fullmatch(r".*\.(fig|table)(\d+)", name)
+    return (("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)
+
+
+def import_modules(package: str) -> None:
+    """Import every module of a package, so that the experiments in it register themselves.
+
+    Parameters
+    ----------
+    package : str
+        Its name, such as "rdmacc.experiments.dart"; called from its ``__init__``.
+    """
+    for found in pkgutil.iter_modules(sys.modules[package].__path__):
+        importlib.import_module(f"{package}.{found.name}")
 
 
 def experiment(name: str) -> Experiment:
