@@ -46,7 +46,7 @@ def _listed(items: Sequence[object]) -> str:
 
 def close_names(name: object, known: Iterable[str]) -> list[str]:
     """Return up to three of the known names that a name may be a slip for, the closest first."""
-    return difflib.get_close_matches(name, list(known)) if isinstance(name, str) else []
+    return difflib.get_close_matches(name, list(known), cutoff=0.7) if isinstance(name, str) else []
 
 
 class RdmaccError(Exception):

@@ -274,7 +274,7 @@ def compile_once(points: Sequence[Point]) -> None:
     """Compile what the points need, so that the processes find it in the cache and do not all compile."""
     if why_not_compiled():
         return
-    from rdmacc.engine.compiled.engine import compiled_kernel
+    from rdmacc.engine.compiled.build import compiled_kernel
     from rdmacc.engine.compiled.handlers import CompiledHooks
     from rdmacc.engine.compiled.layout import Layout
 

@@ -7,14 +7,17 @@ So the kernel knows every field that it touches at a fixed offset whatever the s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rdmacc import state
 from rdmacc.engine.hooks import records_of
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
-from rdmacc.schemes import Scheme
 from rdmacc.state import NUM_CLASSES
+
+if TYPE_CHECKING:
+    from rdmacc.schemes import Scheme
 
 __all__ = [
     "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",

@@ -14,8 +14,9 @@ from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import Slot
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.reference.binding import Binding
-from rdmacc.engine.reference.events import RANKS, push
+from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.nodes import Host, Message, QueuePair, Switch
 from rdmacc.engine.reference.ports import NicPort, SwitchPort
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of

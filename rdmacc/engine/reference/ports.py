@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rdmacc import state
 from rdmacc.chance import uniform
-from rdmacc.engine.ranks import NUMBER_BITS, pace_order
-from rdmacc.engine.reference.events import RANKS, Wake, push
+from rdmacc.engine.ranks import NUMBER_BITS, RANKS, pace_order
+from rdmacc.engine.reference.events import Wake, push
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.records import NEVER
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, IDLE, MAC, NUM_CLASSES, PACING, PAUSE, READY
