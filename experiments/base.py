@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, close_names
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
@@ -246,7 +246,9 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
     known = {name for one in schemes for name in _parameters(one)}
     for name in changes:
         if name not in known:
-            allowed = f"one of {', '.join(sorted(known))}" if known else "nothing: its points have no scheme"
+            meant = " or ".join(f'"{close}"' for close in close_names(name, sorted(known)))
+            allowed = f"did you mean {meant}?" if meant else f"one of {', '.join(sorted(known))}"
+            allowed = allowed if known else "nothing: its points have no scheme"
             raise ConfigError("parameter", name, allowed)
     changed = []
     for point in points:
@@ -259,7 +261,8 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
 
 
 def _parameters(scheme: Scheme) -> set[str]:
-    return {row["parameter"] for row in scheme_table(scheme)}
+    rows = scheme_table(scheme)
+    return {name for row in rows for name in (row["parameter"], f"{row['component']}.{row['parameter']}")}
 
 
 EXPERIMENTS: dict[str, Experiment] = {}

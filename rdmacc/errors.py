@@ -8,6 +8,7 @@ trouble.
 
 from __future__ import annotations
 
+import difflib
 import pickle
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ __all__ = [
     "RdmaccError",
     "SimulationError",
     "StalledError",
+    "close_names",
 ]
 
 _SHOWN = 8
@@ -40,6 +42,11 @@ def _listed(items: Sequence[object]) -> str:
     text = ", ".join(str(item) for item in items[:_SHOWN])
     more = len(items) - _SHOWN
     return f"{text} and {more} more" if more > 0 else text
+
+
+def close_names(name: object, known: Iterable[str]) -> list[str]:
+    """Return up to three of the known names that a name may be a slip for, the closest first."""
+    return difflib.get_close_matches(name, list(known), cutoff=0.7) if isinstance(name, str) else []
 
 
 class RdmaccError(Exception):
