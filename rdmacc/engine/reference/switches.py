@@ -8,7 +8,6 @@ from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.records import joined
 from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, TRIM, TRIM_TAIL
 from rdmacc.switch.admission import SharedBuffer, admit_lossless, admit_lossy, release_lossless, release_lossy
 from rdmacc.switch.buffer import Pfc
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Switch"]
 
-_Switch: Any = joined(Routing, SharedBuffer)
 
-
-class Switch(_Switch):
+class Switch(Routing, SharedBuffer):
     """A switch: routes packets, shares its buffer among them, and pauses its neighbours or drops."""
 
     __slots__ = ("_net", "_next_hops", "_spray_counts", "is_lossless", "number", "policy")
