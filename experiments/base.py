@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError, close_names
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
@@ -246,10 +246,7 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
     known = {name for one in schemes for name in _parameters(one)}
     for name in changes:
         if name not in known:
-            meant = " or ".join(f'"{close}"' for close in close_names(name, sorted(known)))
-            allowed = f"did you mean {meant}?" if meant else f"one of {', '.join(sorted(known))}"
-            allowed = allowed if known else "nothing: its points have no scheme"
-            raise ConfigError("parameter", name, allowed)
+            raise unknown("parameter", name, sorted(known), "a parameter of the schemes compared")
     changed = []
     for point in points:
         if point.scenario is not None:

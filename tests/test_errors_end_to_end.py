@@ -201,7 +201,7 @@ def test_unknown_scheme():
 @pytest.mark.parametrize(
     ("changes", "field", "value", "allowed"),
     [
-        ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "cnp_interval_ps"),
+        ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "ack_every_packets"),
         ({"reference_bps": 1}, "parameter of scheme 'dcqcn'", "reference_bps", "named with its component"),
         ({"cnp_interval_ps": "5Gbps"}, "Dcqcn.cnp_interval_ps", "5Gbps", "us"),
         ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "not be negative"),
