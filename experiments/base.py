@@ -1,9 +1,8 @@
-"""What an experiment is: points, a measurement of each, a picture, and what the paper says of it.
+"""What an experiment is: points, a measurement of each, a picture, and the paper's claims about it.
 
-An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in
-one process, `measure` makes its rows of the table, and these rows are kept. The table of all points is what the
-picture is drawn from and every claim judged by. Nothing here tunes anything: a claim that does not hold is
-reported with what was measured.
+An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in one
+process, `measure` makes its rows of the table, and these rows are stored. The picture is drawn and every claim judged
+from the table of all points. Nothing is tuned: a claim that does not hold is reported with what was measured.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
-"""Seconds, for tests and a first look; the paper's own topology and load."""
+"""Quick takes seconds, for tests and a first look; paper has the paper's own topology and load."""
 
 CHECK_COLUMNS = (
     "id", "place", "quantity", "condition", "published", "band", "measured", "holds", "expected", "matches", "reason",
@@ -51,8 +50,8 @@ Run = Callable[[Scenario], Result]
 class Point:
     """A unit of work: one scenario, or whatever else `Experiment.execute` makes of it.
 
-    It can be pickled and is cheap to make. Whatever its rows depend on is in it, as plain data: it is stored
-    under a hash of them.
+    It can be pickled and is cheap to make. It holds everything that its rows depend on, as plain data: they are
+    stored under a hash of it.
 
     Attributes
     ----------
@@ -63,7 +62,7 @@ class Point:
     labels : mapping
         What distinguishes this point from the others: a column of the table for each.
     cost : float
-        How long it takes, beside the experiment's other points; in any unit.
+        How long it takes relative to the experiment's other points; in any unit.
     """
 
     name: str
@@ -74,7 +73,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim came to: the measured value in words, and whether the claim holds."""
+    """The outcome of a claim: the measured value in words, and whether the claim holds."""
 
     measured: str
     holds: bool
@@ -99,8 +98,8 @@ class Claim:
     verdict : callable
         Judges the experiment's table.
     expected : bool, or mapping from scale to bool or None
-        Whether we know it to hold. None at a scale whose points cannot show it: whatever comes out there is
-        reported, and is no surprise.
+        Whether it is known to hold. None at a scale whose points cannot decide it: any outcome is reported there,
+        and none is a surprise.
     reason : str
         Why it does not hold, or cannot be judged: needed where `expected` is not True.
     """
@@ -126,7 +125,7 @@ class Claim:
         return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
-        """Return the claim and what it came to, as a row of `CHECK_COLUMNS`."""
+        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
         verdict, expected = self.verdict(table), self.expectation(scale)
         holds = bool(verdict.holds)
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
@@ -151,7 +150,7 @@ class Experiment(ABC):
     description : str
         One line on what it shows.
     claims : tuple of Claim
-        What the paper says of it, and what this project checks besides.
+        What the paper says about it, and what rdmacc checks in addition.
     points_of : type of Experiment, optional
         A base class that computes the points, for figures that are drawn from the same simulations: what is stored
         for one of them is there for all. Its `measure` and `execute` must not be overridden then.

@@ -1,18 +1,19 @@
-"""Dart at scale: 1,024 hosts, mixes of short and long flows, four schemes. What figures 11 to 14 and the tables share.
+"""Dart at 1,024 hosts: what figures 11 to 14, the tables and the sensitivity study share.
 
 Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc.dart_clos`, the traffic
-`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; what these assume stands there. Assumed
-besides, for all figures alike:
+`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions. Also
+assumed, for all figures alike:
 
 - Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
-  process and have 1 MB, so that a run of milliseconds has many of them: with one flow of 1 GB from each host, as the
-  paper has it, the long flows' load could not be set at all. The sensitivity study has that reading too, for 16 ms.
-- Flows arrive for 10 ms, those of the first 2 ms are not counted. Each point is run for three seeds, which share
-  nothing; the schemes of a seed have the same flows. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+  process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
+  paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds; all
+  schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
 - Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
 - Throughput is the mean over long flows of size / latency.
-- A flow that has not finished 100 ms after the first arrival counts with the time that it has taken so far.
-- A link that PFC pauses counts as congested no further: buffers are as `rdmacc.Pfc` shares them, DCTCP's tail-drop.
+- A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
+- Switches share their buffers as `rdmacc.Pfc` does; under DCTCP they drop at the tail. Deflection looks at the queue
+  alone: whether PFC has paused the link does not matter.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ REPORTED_BYTES = 8_000
 
 @dataclass(frozen=True)
 class Case:
-    """What distinguishes a run from the others."""
+    """A run: what distinguishes it from the others."""
 
     scheme: str
     mix: str
@@ -71,7 +72,7 @@ class Case:
 
     @property
     def differences(self) -> str:
-        """What else distinguishes it, in words."""
+        """Everything but scheme, mix and load, in words."""
         parts = [f"degree {self.degree}"] if self.degree != 16 else []
         parts += [f"{self.short_bytes} B"] if self.short_bytes else []
         parts += ["long flows of 1 GB"] if self.is_persistent else []
@@ -110,7 +111,7 @@ def metered(name: str, **changes: Any) -> Scheme:
 
 
 class ClosFigure(Experiment):
-    """A figure or a table made of such runs. Figures share the runs that they have in common."""
+    """A figure or a table of these runs. What one figure has stored, the others reuse."""
 
     name = "dart.clos"
 
@@ -210,7 +211,7 @@ def claim(
     verdict: Callable[[pd.DataFrame], Verdict],
     needs: Iterable[Case] = (),
 ) -> Claim:
-    """Return a claim that is judged by one row for each point, where all the cases that it needs have run."""
+    """Return a claim that is judged by one row for each point, once all the cases that it needs have run."""
 
     def judged(table: pd.DataFrame) -> Verdict:
         rows = wide(table)

@@ -1,7 +1,7 @@
 """Dart, figure 2: two long flows to one receiver share its link.
 
-The set-up is in `dart_setup`. Assumed besides: the second flow starts 500 us after the first. The queue is
-the sum over the ports on the last three hops to the receiver, wherever the two paths meet.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: the second flow starts 500 us after the first. The queue is the
+sum over the ports on the last three hops to the receiver, since the two paths may meet at any of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dart, figure 3: a long flow among short ones backs off to its share, for as long as they last.
 
-The set-up is in `dart_setup`. Assumed besides: k is 4 and 16; short flows have 8 KB, which fit into one RTT,
-and 256 KB, which outlast it; they start at the same instant, from senders spread over the other pods.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows have 8 KB, which fits into one RTT, or
+256 KB, which outlasts it. They start at the same instant, from senders spread over the other pods.
 """
 
 from __future__ import annotations

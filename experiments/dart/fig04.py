@@ -1,8 +1,8 @@
 """Dart, figure 4: who is in the active unique sender set (AUSS), by the handlers alone and in two scenarios.
 
-Assumed besides `dart_setup`: a star of its links. In "overlap" two incasts overlap in one sender, S, as in
-III-B; look-ahead announces S with each. In "silent" S is announced and starts only after 2.5 s, more than the
-2 s after which soft state expires.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. In "overlap" two incasts overlap in one
+sender, S, as in III-B; look-ahead announces S with each. In "silent" S is announced and starts only after 2.5 s, more
+than the 2 s after which soft state expires.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Dart, figure 5: receiver congestion or not, by the handlers alone and in four scenarios.
 
-Assumed besides `dart_setup`: a star for receiver congestion, a dumbbell for the others, all flows long.
-"network" has two flows to different receivers through one link, "network of 8" eight. In "both" S1 shares
-that link with two flows to elsewhere, and the receiver with S2, which does not cross it. "A few RTT" are
-five.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star for receiver congestion, a dumbbell for the others, all
+flows long. "network" has two flows to different receivers through one link, "network of 8" has eight. In "both", S1
+shares that link with two flows to other receivers, and its receiver with S2, which does not cross the link. "A few RTT"
+is taken as five.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ EXPECTED = {
 
 FEW_RTT = 5
 _LASTS_PS = us(400)
-"""For how long an input is applied: more than six base RTTs of 60 us."""
+"""How long an input is applied: more than six base RTTs of 60 us."""
 
 
 def transition(state: int, seen: str) -> dict[str, float]:
-    """Return what the handlers come to, in that state, after an input has lasted.
+    """Return the state that the handlers reach from a state under a lasting input.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Dart, figure 7: the deflected flow table (DFT), by its handlers alone and in networks.
 
-Assumed besides `dart_setup`: the rest of the example around the figure's entry, id 0xBC to port 12. "order" has
-short messages of up to 100 KB between random hosts of a fat tree, enough to congest it in many places. "typical" is
-the evaluation's mix, without its warm-up, on a small Clos with the same oversubscription of 4 and long flows of 200 KB,
-so that some start in 0.5 ms ("quick"), or on the evaluation's own. Everything is read off the packet trace:
-deflections, order, lanes, and the entries in use.
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: "order" has messages of up to 100 KB between random hosts of a fat
+tree, enough to congest it in many places. To put the table under stress, all of them may be deflected, not just those
+of up to 8 KB. "typical" is the evaluation's mix, without its warm-up: at quick scale on a small Clos with the same
+oversubscription of 4 and long flows of 200 KB, so that some start in 0.5 ms, at paper scale on the evaluation's own.
+Deflections, order, lanes and the entries in use are all read from the packet trace.
 """
 
 from __future__ import annotations
@@ -17,88 +17,31 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.flow_table import (
+    DEFLECTION,
+    DRAWN,
+    EXPECTED_STEPS,
+    ROUTED,
+    STEP,
+    draw_steps,
+    right_steps,
+    walk,
+)
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.records import Byte
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
-from rdmacc.switch.red import EcnStep
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EXPECTED_STEPS", "Figure7", "walk"]
+__all__ = ["Figure7"]
 
-_DRAWN, _ROUTED = 12, -1
-_PACKETS = 3
-
-EXPECTED_STEPS = (
-    ("0xBC starts, long queue", 12, 1),
-    ("0xBC goes on, no queue", 12, 1),
-    ("0x5A goes on, long queue", _ROUTED, 1),
-    ("0x5A starts, short queue", _ROUTED, 1),
-    ("seven others start, long queue", 12, 8),
-    ("0x77 starts, long queue, table full", _ROUTED, 8),
-    ("0xBC ends", 12, 7),
-    ("0xBC again", _ROUTED, 7),
-    ("0x78 starts, long queue", 12, 8),
-)
-"""Event, port that the packet leaves by (-1: its route's), entries in use then."""
-
-_HANDLERS: Any = FlowDeflection
-_DEFLECTION = next(part for part in PRESET["dart"].switch if isinstance(part, FlowDeflection))
-_STEP = next(part for part in PRESET["dart"].switch if isinstance(part, EcnStep))
 _UP_TO_100_KB = PRESET["dart"].replace(**{"FlowDeflection.short_bytes": "100kB"})
-
-
-class _Header(Packet):
-    tokens = Byte()
-
-
-def walk() -> list[tuple[str, int, int]]:
-    """Return the steps of `EXPECTED_STEPS` as the handlers take them."""
-    params, chip = _DEFLECTION, FlowDeflection.Chip()
-
-    def send(number: int, psn: int, queue_bytes: int) -> int:
-        port, drawn, message, packet = Port(), Port(), Message(), _Header()
-        port.queue_bytes, port.link_class, drawn.number = queue_bytes, IN_NETWORK, _DRAWN
-        message.number, message.packets, packet.psn, packet.tokens = number, _PACKETS, psn, params.tokens
-        _HANDLERS.on_route(params, port, chip, message, packet)
-        if packet.verdict == DEFLECT:
-            packet.verdict = ACCEPT
-            _HANDLERS.on_deflect(params, drawn, chip, message, packet)
-            return _DRAWN
-        return int(packet.route)
-
-    above, below = params.threshold_bytes + 1, params.threshold_bytes
-    steps = []
-    for (event, _, _), packets in zip(
-        EXPECTED_STEPS,
-        (
-            [(0xBC, 0, above)], [(0xBC, 1, 0)], [(0x5A, 1, above)], [(0x5A, 0, below)],
-            [(number, 0, above) for number in range(1, 8)], [(0x77, 0, above)], [(0xBC, _PACKETS - 1, 0)],
-            [(0xBC, 1, above)], [(0x78, 0, above)],
-        ),
-        strict=True,
-    ):  # fmt: skip
-        ports = {send(*packet) for packet in packets}
-        assert len(ports) == 1
-        steps.append((event, ports.pop(), ENTRIES - chip.keys.count(-1)))
-    return steps
-
-
-def _right_steps(table: pd.DataFrame) -> list[str]:
-    return [
-        event
-        for event, port, used in EXPECTED_STEPS
-        if (scalar(table, "handlers", f"{event}: port"), scalar(table, "handlers", f"{event}: entries")) == (port, used)
-    ]
 
 
 def _networks(table: pd.DataFrame) -> pd.DataFrame:
@@ -109,12 +52,12 @@ def _networks(table: pd.DataFrame) -> pd.DataFrame:
 def _lookup(table: pd.DataFrame) -> Verdict:
     port = scalar(table, "handlers", "0xBC goes on, no queue: port")
     miss = scalar(table, "handlers", "0x5A goes on, long queue: port")
-    words = "by its route" if miss == _ROUTED else f"by port {miss:.0f}"
-    return Verdict(f"0xBC leaves by port {port:.0f}, 0x5A {words}", port == _DRAWN and miss == _ROUTED)
+    words = "by its route" if miss == ROUTED else f"by port {miss:.0f}"
+    return Verdict(f"0xBC leaves by port {port:.0f}, 0x5A {words}", port == DRAWN and miss == ROUTED)
 
 
 def _rules(table: pd.DataFrame) -> Verdict:
-    right = len(_right_steps(table))
+    right = len(right_steps(table))
     most = _networks(table)["most entries in use"].max()
     measured = f"{right} of {len(EXPECTED_STEPS)} steps as stated; {most:.0f} entries of a switch in use at most"
     return Verdict(measured, right == len(EXPECTED_STEPS) and most <= ENTRIES)
@@ -253,7 +196,7 @@ class Figure7(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
-        tree, count, runs = (4, 100, 1) if is_quick else (8, 1000, 6)
+        tree, count, runs = (4, 100, 1) if is_quick else (8, 1000, 8)
         duration, long = ("0.5ms", "200kB") if is_quick else ("1ms", "1MB")
         clos = (
             partial(topology.clos, 4, 2, 8, 2, 4, rate=RATE, delay=DELAY, buffer=10 * BUFFER_PER_PORT)
@@ -286,8 +229,8 @@ class Figure7(Experiment):
         numbers: dict[str, tuple[float, str]] = {}
         for event, port, used in walk():
             numbers |= {f"{event}: port": (port, ""), f"{event}: entries": (used, "")}
-        numbers["deflection threshold"] = (_DEFLECTION.threshold_bytes, "bytes")
-        numbers["ECN threshold"] = (_STEP.kmin_bytes, "bytes")
+        numbers["deflection threshold"] = (DEFLECTION.threshold_bytes, "bytes")
+        numbers["ECN threshold"] = (STEP.kmin_bytes, "bytes")
         return tidy("handlers", numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
@@ -297,7 +240,7 @@ class Figure7(Experiment):
         sizes = plan.size_bytes[paths.index.get_level_values("message")]
         deflection = next(part for part in plan.scheme.switch if isinstance(part, FlowDeflection))
         is_long = sizes > deflection.short_bytes
-        # All packets of a message go the same way: as many of them leave a switch by a port as by any other of its way.
+        # All packets of a message must leave a switch by the same port.
         ways = passed.groupby(["message", "node", "visit"])["port"].nunique()
         steps = passed.sort_values(["message", "psn", "sent_ps"]).groupby(["message", "psn"])["lane"].diff()
         used = entries(result, passed)
@@ -337,7 +280,7 @@ class Figure7(Experiment):
         rows = rows[rows["load"].notna()]
         with style():
             figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(1.25, 1))
-            _draw_steps(left, table)
+            draw_steps(left, table)
             numbers = np.arange(1, ENTRIES + 1)
             for shift, colour, (_, row) in zip((-0.2, 0.2), ("sky", "blue"), rows.iterrows(), strict=True):
                 counts = np.array([row[f"entries, {number}"] for number in numbers])
@@ -365,24 +308,3 @@ def _random_messages(hosts: int, count: int, seed: int) -> pd.DataFrame:
 
 def _typical_mix(network: Any, load: float, duration: str, long: str, seed: int) -> pd.DataFrame:
     return workload.dart_mix(network(), load, "typical", duration=duration, long=long, seed=seed)
-
-
-def _draw_steps(ax: Axes, table: pd.DataFrame) -> None:
-    """Draw the walk as a list: what happens, where the packet goes, entries in use."""
-    ax.set_axis_off()
-    ax.set(xlim=(0, 1), ylim=(len(EXPECTED_STEPS) + 0.2, -1), title="Dart, figure 7: packets ask the table")
-    ax.text(0.62, -0.6, "leaves by", fontsize=9, color="0.35")
-    ax.text(0.84, -0.6, "entries", fontsize=9, color="0.35")
-    right = _right_steps(table)
-    for row, (event, _, _) in enumerate(EXPECTED_STEPS):
-        port = scalar(table, "handlers", f"{event}: port")
-        used = int(scalar(table, "handlers", f"{event}: entries"))
-        colour = "black" if event in right else COLOURS["vermilion"]
-        ax.text(0, row + 0.3, event, fontsize=9, va="center", color=colour)
-        ax.text(0.62, row + 0.3, "its route" if port == _ROUTED else f"port {port:.0f}", fontsize=9, va="center",
-                color=COLOURS["blue"] if port == _DRAWN else "0.35")  # fmt: skip
-        for number in range(ENTRIES):
-            face = COLOURS["blue"] if number < used else "white"
-            ax.plot(
-                0.85 + 0.018 * number, row + 0.3, "s", markersize=5, color=face, markeredgecolor="0.4", clip_on=False
-            )

@@ -10,9 +10,9 @@ from typing import Any
 
 __all__ = ["KNOWN", "known", "known_at_scale"]
 
-_NOT_JUDGED = {"quick": None, "paper": None}
-_TOO_SMALL_AT_QUICK = {"quick": None, "paper": True}
-_FAILS_AT_PAPER = {"quick": None, "paper": False}
+_NOT_JUDGED: dict[str, bool | None] = {"quick": None, "paper": None}
+_TOO_SMALL_AT_QUICK: dict[str, bool | None] = {"quick": None, "paper": True}
+_FAILS_AT_PAPER: dict[str, bool | None] = {"quick": None, "paper": False}
 
 _EPOCHS = "The quick scale has too few epochs for its quantiles."
 _NO_GAIN = (
@@ -28,6 +28,11 @@ KNOWN: dict[str, tuple[bool | dict[str, bool | None], str]] = {
         False,
         "With eight flows the marks arrive before the receivers have measured their throughput, which takes about one"
         " RTT. Until then they take the congestion for their own.",
+    ),
+    "dart-f6-2a": (
+        {"quick": True, "paper": False},
+        "Lanes take turns on a link, so a message that comes back on a lane of its own does not wait for the whole"
+        " queue: it gains up to 5 us where more packets are queued than it has itself.",
     ),
     "dart-f7-3": (_TOO_SMALL_AT_QUICK, "The quick networks deflect fewer packets than the band asks for."),
     "dart-f9b-1": (_TOO_SMALL_AT_QUICK, _EPOCHS),

@@ -1,4 +1,4 @@
-"""Dart, figures 11 to 13: what their pictures and their claims share. The set-up is in `dart_clos`."""
+"""Dart, figures 11 to 13: the runs, pictures and claims that they share. Setup: `rdmacc.experiments.dart.clos`."""
 
 from __future__ import annotations
 

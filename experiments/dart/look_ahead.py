@@ -1,13 +1,13 @@
 """Dart, III-D and III-E: what look-ahead costs, and what a tenant can do to others with it.
 
-Assumed besides `dart_setup`: a star of its links. Tenant A has a long flow to a machine on which both tenants run.
-From 0.3 ms on tenant B sends a message of one packet to that machine every 100 us, as one of an incast of 16 whose
-other 15 senders send nothing. The arrangements:
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. Tenant A has a long flow to a
+machine on which both tenants run. From 0.3 ms on, tenant B sends a message of one packet to that machine every 100 us,
+as one of an incast of 16 whose other 15 senders send nothing. The arrangements:
 
 - "one set": both tenants' messages go to one host, whose sender set has them all.
 - "a set each": each tenant's virtual machine is a host of its own, behind the machine's virtual switch, on a link
-  with the tenant's half of the line. So its NIC function has a sender set of its own, and its rate is limited, as
-  the paper says that datacenters do. DASR itself knows no tenants.
+  with half the line rate. So its NIC function has its own sender set, and its rate is limited, as the paper says that
+  datacenters do. DASR itself does not know about tenants.
 - "no look-ahead": one set, without look-ahead.
 """
 
@@ -113,11 +113,11 @@ def _addresses(table: pd.DataFrame) -> Verdict:
 
 @register_experiment
 class LookAhead(Experiment):
-    """Look-ahead's bytes on the wire, and the attack that it opens the door to."""
+    """Look-ahead's bytes on the wire, and the attack that it makes possible."""
 
     name = "dart.look-ahead"
     title = "Look-ahead: its overhead, and attacks by it"
-    description = "Dart, III-D and III-E: 40 bytes for 20 senders; an attack that sender sets of tenants' own stop"
+    description = "Dart, III-D and III-E: 40 bytes for 20 senders; an attack, which a sender set for each tenant stops"
     claims = (
         Claim(
             id="dart-x-2",

@@ -1,7 +1,7 @@
-"""Deflections read off a packet trace, without a word from the component that made them.
+"""Deflections read from a packet trace, independently of the component that made them.
 
-A packet was deflected where it left a switch by another port than ECMP's. So the trace alone says how many
-deflections each packet had, which way it went, and when each entry of a deflection table was in use.
+A packet was deflected where it left a switch by another port than ECMP chose. So the trace alone tells how often each
+packet was deflected, which path it took, and when each entry of a deflection table was in use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Dart, section VI-C: the sensitivity study, one parameter at a time, in the typical mix.
 
-Setup and assumptions: `rdmacc.experiments.dart.clos`. Assumed besides: in the study of sizes all short flows have the
+Setup and assumptions: `rdmacc.experiments.dart.clos`. Also assumed: in the study of sizes all short flows have the
 same size. Two readings of the paper are varied as well. `deflect_last_hop`: section I says that flows that collide at
 the receiver should not be deflected, yet in figure 14 IOFD alone takes 79% off the tail. Long flows of 1 GB, one for
 each host, as VI-A describes them.

@@ -62,7 +62,7 @@ Network = Callable[[], "nx.Graph[Any]"]
 
 
 def fat_tree(k: int) -> Network:
-    """Return the call that builds a k-ary fat tree of Dart's links."""
+    """Return a callable that builds a k-ary fat tree with Dart's links."""
     return partial(topology.fat_tree, k, rate=RATE, delay=DELAY, buffer=k * BUFFER_PER_PORT)
 
 
@@ -73,7 +73,7 @@ def other_pods(graph: nx.Graph[Any]) -> list[Any]:
 
 
 def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tuple[Any, Any]]:
-    """Return the switch ports, as (node, peer), on the last so many hops of shortest paths to a receiver."""
+    """Return the switch ports, as (node, peer), on the last `hops` hops of shortest paths to a receiver."""
     distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=hops)
     switches = [name for name in topology.switches(graph) if name in distance]
     return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]

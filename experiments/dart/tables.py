@@ -39,7 +39,7 @@ def draw_bars(
     names: tuple[str, str],
     title: str,
 ) -> Figure:
-    """Draw what was published beside what was measured, two numbers for each mix and load."""
+    """Draw the published and the measured values side by side, two for each mix and load."""
     ran = set(zip(rows["mix"], rows["load"], strict=True))
     at = [key for key in published if key in ran]
     places = np.arange(len(at))

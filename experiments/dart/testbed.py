@@ -103,7 +103,7 @@ def testbed_scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object
 
 
 def epoch_point(name: str, count: int, pauses: bool, seed: int) -> Point:
-    """Return the point of so many epochs; `pauses` is whether LFS pauses between them."""
+    """Return a point of `count` epochs; `pauses` tells whether LFS pauses between them."""
     work = partial(_epochs, count, pauses, seed)
     lfs = 0  # its first message: all of them share a queue pair
     return Point(name=name, scenario=testbed_scenario(work, seed, trace=True, probes=(probes.rate(lfs),)), cost=count)

@@ -1,7 +1,7 @@
-"""Curves of throughput over loss, for figures 2, 6 and 7: runs, their mean, the closed form, the paper's words.
+"""Curves of throughput over loss, for figures 2, 6 and 7: runs, their mean, the closed form, the paper's values.
 
-The band is where four of five runs of a hundred messages lie; the marker is the mean of all of them, its bar the 95%
-confidence interval of that mean by the runs; the thin line is the closed form.
+The band holds 80% of the runs. The marker is the mean of all runs, its bar the 95% confidence interval of that mean.
+The thin line is the closed form.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def interval(runs: pd.DataFrame) -> tuple[float, float]:
 
 
 def mark_published(ax: Axes, values: Iterable[tuple[float, float]], colour: str = COLOURS["black"]) -> None:
-    """Mark what the paper's text says: (loss rate, relative throughput)."""
+    """Mark the values in the paper's text: (loss rate, relative throughput)."""
     for loss, value in values:
         ax.plot(
             100 * loss, 100 * value, marker="*", markersize=11, color=colour, linestyle="none", zorder=5,

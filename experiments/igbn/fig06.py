@@ -1,4 +1,4 @@
-"""Improved Go-Back-N, figure 6: what each change gains, with timeouts of 100 ms, 10 ms and 500 us."""
+"""Improved Go-Back-N, figure 6: what each change gains at timeouts of 100 ms, 10 ms and 500 us."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class Figure6(LossSweep):
         Claim(
             id="igbn-f6-a",
             place="derived",
-            quantity="closed form beside the mean",
+            quantity="closed form against the mean",
             condition="p = 1e-2, all variants and timeouts",
             published="(the model is ours)",
             band="within 7 points",

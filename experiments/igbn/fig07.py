@@ -1,4 +1,4 @@
-"""Improved Go-Back-N, figure 7: what the timeout does to each variant."""
+"""Improved Go-Back-N, figure 7: how the timeout affects each variant."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from typing import Any
 
 __all__ = ["KNOWN", "known"]
 
-_NOT_JUDGED = {"quick": None, "paper": None}
-_TOO_SMALL_AT_QUICK = {"quick": None, "paper": True}
-_FAILS_AT_PAPER = {"quick": None, "paper": False}
+_NOT_JUDGED: dict[str, bool | None] = {"quick": None, "paper": None}
+_TOO_SMALL_AT_QUICK: dict[str, bool | None] = {"quick": None, "paper": True}
+_FAILS_AT_PAPER: dict[str, bool | None] = {"quick": None, "paper": False}
 
 _FEW = "The quick scale has too few messages: one timeout more or less decides."
 _FEW_TIMEOUTS = "The quick scale has about ten timeouts, too few for shares."

@@ -46,7 +46,7 @@ def nak(psn: int, nth: int = 1) -> Script:
 
 
 class Ladders(Experiment):
-    """What both figures share: a point for each scripted loss, whose rows are numbers and the arrows of its ladder."""
+    """A point for each scripted loss; its rows are numbers, and the arrows of its ladder diagram."""
 
     def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
         """Return (name, scheme, losses, further labels) of each point."""
@@ -72,7 +72,7 @@ class Ladders(Experiment):
         ]
 
     def probes(self, variant: str) -> tuple[probes.Probe, ...]:
-        """Return what else to record."""
+        """Return further probes."""
         return ()
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
@@ -89,7 +89,7 @@ class Ladders(Experiment):
         return pd.concat([tidy(point.name, numbers, curves), arrows], ignore_index=True)
 
     def watched(self, point: Point) -> tuple[str, ...]:
-        """Return the fields that are recorded besides."""
+        """Return the names of further fields to record."""
         return ()
 
 
@@ -101,7 +101,7 @@ def arrows_of(table: pd.DataFrame, point: str) -> list[Arrow]:
 
 
 def draw(table: pd.DataFrame, names: Sequence[tuple[str, str]], notes: Any, figsize: tuple[float, float]) -> Figure:
-    """Draw a ladder for each (point, title); `notes(point)` gives what to write beside it."""
+    """Draw a ladder for each (point, title); `notes(point)` gives the notes beside it."""
     import matplotlib.pyplot as plt
 
     with style():

@@ -21,7 +21,7 @@ POINT = "a message without loss"
 
 
 class LoneMessage(Experiment):
-    """What both share: one message of 4 MB, without loss."""
+    """One message of 4 MB, without loss."""
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both

@@ -60,7 +60,9 @@ class OtherRecoveries(LossSweep):
 
     name = "igbn.others"
     title = "Go-back-0 and selective repeat"
-    description = "Improved Go-Back-N, II-A and V: go-back-0 and IRN over the loss rate, beside the paper's variants"
+    description = (
+        "Improved Go-Back-N, II-A and V: go-back-0 and IRN over the loss rate, compared with the paper's variants"
+    )
     claims = (
         Claim(
             id="igbn-x-2a",

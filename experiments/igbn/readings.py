@@ -50,9 +50,9 @@ def _late_timer(table: pd.DataFrame) -> Verdict:
 
 @register_experiment
 class OtherReadings(LossSweep):
-    """Two sentences read another way: one NAK in 500 us for any packet; a timer that waits for the last packet.
+    """Two other readings: one NAK in 500 us for all packets together; a timer that starts with the last packet.
 
-    The first is what section II-A says, to the letter. The second is what the public ns-3 sender does; the paper
+    The first is what section II-A says, taken literally. The second is what the public ns-3 sender does; the paper
     does not say when its timer starts.
     """
 

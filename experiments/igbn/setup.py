@@ -1,12 +1,15 @@
-"""What Improved Go-Back-N's experiments share: its network, Table I, its variants, and messages under random loss.
+"""What Improved Go-Back-N's experiments share: variants, table I's timeout, and messages under random loss.
 
 Paper: Wang et al., "Error Recovery of RDMA Packets in Data Center Networks", ICCCN 2019 (IGBN).
 
-Assumed, once for all of them, where the paper is silent: a packet is lost with the same probability whatever it is,
-data or ACK or NAK, once on its way, independently (the paper's reasons 2 and 3 need lost replies); 4 MB are 4,096
-packets of 1,024 bytes with 48 bytes of headers, replies have 64 bytes; messages follow one another, each when the one
-before is acknowledged; relative throughput is the time of a message without loss over the mean time of a message. The
-paper's points look like runs of about a hundred messages, so a run has a hundred here, and there are many runs.
+Where the paper is silent, this is assumed for all figures:
+
+- Every packet, be it data, ACK or NAK, is lost independently with the same probability, on one link of its path. (The
+  paper's reasons 2 and 3 require lost replies.)
+- 4 MB are 4,096 packets of 1,024 bytes with 48 bytes of headers. Replies have 64 bytes.
+- Each message starts when the previous one is acknowledged.
+- Relative throughput is the time of a message without loss over the mean time of a message.
+- A run has a hundred messages, which is what the paper's points look like. There are many runs.
 """
 
 from __future__ import annotations
@@ -69,16 +72,16 @@ def losing(loss: float) -> tuple[Loss, ...]:
 
 
 class LossSweep(Experiment):
-    """Messages under random loss, by every variant, timeout and loss rate: what figures 2, 3, 6 and 7 are drawn from.
+    """Messages under random loss, for every variant, timeout and loss rate: the data of figures 2, 3, 6 and 7.
 
-    A point is a setting; its rows are those of several runs, told apart by the column `run`.
+    A point is a setting. Its rows are those of several runs; the column `run` numbers them.
     """
 
     name = "igbn.sweep"
     messages: Mapping[str, int] = MappingProxyType({"quick": 10, "paper": 100})
-    """In a run, by scale."""
+    """Messages of a run, by scale."""
     runs: Mapping[str, int] = MappingProxyType({"quick": 2, "paper": 20})
-    """Of a setting, by scale."""
+    """Runs of a setting, by scale."""
 
     def settings(self, scale: str) -> list[tuple[str, int, float]]:
         """Return (scheme, timeout, loss) of each point; a figure that needs some of them chooses."""
@@ -152,7 +155,7 @@ def go_back_n_runs(table: pd.DataFrame, loss: float) -> pd.DataFrame:
 
 
 def mean(runs: pd.DataFrame) -> float:
-    """Return the relative throughput of all runs together: as much data in each, so the mean is of their times."""
+    """Return the relative throughput of all runs together: the mean is taken over times, as all carry the same data."""
     return float(1.0 / (1.0 / runs[GOODPUT]).mean()) if len(runs) else float("nan")
 
 

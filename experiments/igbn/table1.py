@@ -48,11 +48,11 @@ def _binary(size: int) -> str:
 
 @register_experiment
 class Table1(LoneMessage):
-    """The parameters of all that follows."""
+    """The parameters of all figures."""
 
     name = "igbn.table1"
     title = "Parameter values used in our simulation"
-    description = "Improved Go-Back-N, table I: parameters, as the preset igbn-2019 has them"
+    description = "Improved Go-Back-N, table I: the parameters, as set by the preset igbn-2019"
     claims = (
         Claim(
             id="igbn-t1-1",

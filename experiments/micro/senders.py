@@ -1,16 +1,16 @@
-"""Micro-benchmarks of the sender-driven schemes, each as registered: small multiples, one row a scheme.
+"""Micro-benchmarks of the sender-driven schemes, with their registered defaults.
 
 - **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse: their
   sizes are what 90% of the link gives them at equal shares. Jain's index is taken over the second half of each
   phase in which a further flow has joined, the queue over all of these halves.
-- **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times over that of a link
-  that carries nothing but them.
+- **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times
+  relative to what the link needs for them alone.
 - **RTT fairness.** Two long flows whose links differ in delay by ten: near over far goodput.
 - **Two bottlenecks**, as RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min gives
   each half of the link.
 
-Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 200
-kB of buffer for each port and 2 MB besides.
+Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 2 MB
+of buffer plus 200 kB for each port.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ class SenderSchemes(Experiment):
     description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"
     claims = (
         Claim(
-            id="micro-senders-1a", place="pfc.md", quantity="packets lost", condition="schemes with PFC, all runs",
+            id="micro-senders-1a", place="IEEE 802.1Qbb", quantity="packets lost",
+            condition="schemes with PFC, all runs",
             published="none", band="0", verdict=_nothing_lost_with_pfc,
         ),
     )  # fmt: skip

@@ -1,9 +1,9 @@
-"""Validation: the same runs as the HPCC simulator, whose numbers they are to be compared with.
+"""Validation against the HPCC simulator (github.com/alibaba-edu/High-Precision-Congestion-Control): the same runs.
 
 A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the preset `hpcc-ns3`. Two flows to one
 receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB.
 
-What decides the numbers, as that simulator has it:
+What decides the numbers in that simulator, and here:
 
 - On the wire a packet is its payload and 48 bytes, with HPCC 42 more of telemetry (1,090), with TIMELY 8 of timestamp
   (1,056). An ACK answers every packet: 60 bytes, with HPCC 88.
@@ -97,7 +97,7 @@ class HpccNs3(Experiment):
     description = "Validation: completion times and queue of two and eight flows, with the HPCC simulator's settings"
     claims = (
         Claim(
-            id="validation-hpcc-1a", place="pfc.md", quantity="packets lost", condition="all runs",
+            id="validation-hpcc-1a", place="IEEE 802.1Qbb", quantity="packets lost", condition="all runs",
             published="none, by PFC", band="0, and every flow finishes", verdict=_lossless,
         ),
         Claim(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from functools import partial
 
 import numpy as np
@@ -10,8 +12,11 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import EXPERIMENTS, SCALES, Claim, Experiment, Point, Verdict, select
+from rdmacc.experiments import EXPERIMENTS, SCALES, Claim, Experiment, Point, Verdict, register_experiment, select
+from rdmacc.experiments.dart import known as dart_known
+from rdmacc.experiments.igbn import known as igbn_known
 from rdmacc.scenario import Scenario
+from rdmacc.sweep import codehash
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
 
 
@@ -132,6 +137,76 @@ def test_experiments_are_selected_by_name_and_by_group():
     assert {one.name for one in select("dart")} == {name for name in EXPERIMENTS if name.startswith("dart.")}
     with pytest.raises(ConfigError, match=r"'dar': one of dart, .*dart\.fig2"):
         select("dar")
+
+
+@pytest.fixture
+def registry():
+    """Let a test register experiments; forget them afterwards."""
+    kept = dict(EXPERIMENTS)
+    yield EXPERIMENTS
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(kept)
+
+
+def test_a_taken_name_is_refused_unless_it_is_to_be_replaced(registry):
+    assert register_experiment(Incasts) is Incasts
+    first = registry["base.incasts"]
+    with pytest.raises(ConfigError, match=r"'base\.incasts': .*replace=True"):
+        register_experiment(Incasts())
+    assert registry["base.incasts"] is first
+    second = register_experiment(Incasts(), replace=True)
+    assert registry["base.incasts"] is second
+
+
+def test_figures_are_listed_by_number_then_tables_then_others(registry):
+    for name in ("new.other", "new.fig10", "new.table1", "new.fig2", "dart.fig99"):
+        register_experiment(type("New", (Incasts,), {"name": name}))
+    names = list(registry)
+    assert [name for name in names if name.startswith("new.")] == ["new.fig2", "new.fig10", "new.table1", "new.other"]
+    assert names.index("dart.fig99") == names.index("dart.fig15") + 1
+
+
+def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
+    """Every module of a package is imported, so what it registers is found."""
+    package = tmp_path / "rdmacc_a_paper"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from rdmacc.experiments.base import import_modules\nimport_modules(__name__)\n"
+    )
+    (package / "fig01.py").write_text(
+        "from rdmacc.experiments import register_experiment\n"
+        "from tests.experiments.test_base import Incasts\n"
+        "@register_experiment\n"
+        "class Figure1(Incasts):\n"
+        "    name = 'paper.fig1'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    importlib.import_module(package.name)
+    assert "paper.fig1" in registry
+
+
+def test_what_is_known_of_claims_is_of_claims_that_exist():
+    ids = {claim.id for one in EXPERIMENTS.values() for claim in one.claims}
+    assert {*dart_known.KNOWN, *igbn_known.KNOWN} <= ids
+
+
+HELPERS = {
+    "dart.fig1": "dart.convergence", "dart.fig4": "dart.receiver", "dart.fig6": "dart.paths",
+    "dart.fig8": "dart.testbed", "dart.fig2": "traces", "igbn.table1": "igbn.setup",
+}  # fmt: skip
+"""A module that the experiment's measurements need."""
+
+
+@pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_the_code_of_a_point_has_its_helpers_and_no_claims_or_pictures(one):
+    """What a figure's points are computed by is hashed wherever it stands, and nothing else is."""
+    kinds = [kind for kind in (one.points_of or type(one)).__mro__ if kind.__module__ not in codehash._NO_RESULT]
+    roots = set().union(*(codehash._reached(kind)[1] for kind in kinds if kind.__module__.startswith("rdmacc.")))
+    reached = codehash._closure(roots)
+    assert not {name for name in reached if name.endswith((".known", ".drawing", ".loads", ".tables"))}
+    if one.name in HELPERS:
+        assert f"rdmacc.experiments.{HELPERS[one.name]}" in reached
 
 
 @pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)

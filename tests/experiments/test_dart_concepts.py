@@ -19,7 +19,7 @@ from rdmacc.experiments.base import CHECK_COLUMNS
 from rdmacc.experiments.dart.fig04 import EXPECTED_STEPS, expire, walk
 from rdmacc.experiments.dart.fig05 import EXPECTED, INPUTS, STATES, transition
 from rdmacc.experiments.dart.receiver import DasrReceiver
-from rdmacc.experiments.dart.setup import fat_tree, other_pods, ports_towards
+from rdmacc.experiments.dart.setup import WIRE_BYTES, fat_tree, other_pods, ports_towards
 from rdmacc.experiments.traces import first_within, settled, shown, time_in, value_at, worst_between
 from rdmacc.schemes import as_scheme
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars
@@ -108,7 +108,7 @@ def test_n_and_queue_follow_the_flows(tables):
     assert sorted(curve(table, "long", "n").unique()) == [0, 1, 2]
     queue = curve(table, "long", "queue")
     arrival = scalar(table, "long", "arrival of S2")
-    assert queue[queue.index < arrival - us(40)].max() <= 1048
+    assert queue[queue.index < arrival - us(40)].max() <= WIRE_BYTES
     assert 0 < queue.iloc[-1] < 100_000
     assert scalar(table, "long", "CNPs") == 0
 
