@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
@@ -245,8 +245,7 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
     known = {name for one in schemes for name in _parameters(one)}
     for name in changes:
         if name not in known:
-            allowed = f"one of {', '.join(sorted(known))}" if known else "nothing: its points have no scheme"
-            raise ConfigError("parameter", name, allowed)
+            raise unknown("parameter", name, sorted(known), "a parameter of the schemes compared")
     changed = []
     for point in points:
         if point.scenario is not None:
@@ -258,7 +257,8 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
 
 
 def _parameters(scheme: Scheme) -> set[str]:
-    return {row["parameter"] for row in scheme_table(scheme)}
+    rows = scheme_table(scheme)
+    return {name for row in rows for name in (row["parameter"], f"{row['component']}.{row['parameter']}")}
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
