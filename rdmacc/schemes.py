@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError, close_names
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
@@ -181,13 +182,16 @@ class Scheme(Component):
         if len(owners) == 1 and (component or owners[0] not in (self.buffer, self.queueing)):
             return owners[0], own_name
         if owners and not component:
-            meant = " or ".join(f'"{type(part).__name__}.{own_name}"' for part in owners)
-            raise ConfigError(field, name, f"must be named with its component: {meant}")
+            names = [f"{type(part).__name__}.{own_name}" for part in owners]
+            raise ConfigError(field, name, f"must be named with its component: {_alternatives(names)}")
         if owners:
             raise ConfigError(field, name, f"must be the name of one component: {len(owners)} are {component}s")
         known = sorted(set().union(*map(_parameters, parts)))
-        meant = " or ".join(f'"{one}"' for close in close_names(own_name, known) for one in self._names_of(close))
-        raise ConfigError(field, name, f"did you mean {meant}?" if meant else f"must be one of {', '.join(known)}")
+        close = get_close_matches(own_name, known, n=2)  # the component may be the wrong part of the name
+        names = [one for own_name in close or known for one in self._names_of(own_name)]
+        if close:
+            raise ConfigError(field, name, f"must be a parameter's name; did you mean {_alternatives(names)}?")
+        raise unknown(field, name, names)
 
     def _names_of(self, own_name: str) -> list[str]:
         """Return the names by which `owner` knows what has a parameter of that name."""
@@ -207,6 +211,10 @@ class Scheme(Component):
             buffer=swapped if self.buffer is old else self.buffer,
             queueing=swapped if self.queueing is old else self.queueing,
         )
+
+
+def _alternatives(names: list[str]) -> str:
+    return " or ".join(map(repr, names))
 
 
 def _parameters(component: Component) -> set[str]:
@@ -264,9 +272,7 @@ def scheme(name: str, **changes: Any) -> Scheme:
     0.5
     """
     if not isinstance(name, str) or name not in SCHEMES:
-        meant = " or ".join(f'"{close}"' for close in close_names(name, SCHEMES))
-        allowed = f"did you mean {meant}?" if meant else f"one of {', '.join(SCHEMES)}, or a Scheme"
-        raise ConfigError("scheme", name, allowed)
+        raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
     return SCHEMES[name]().replace(**changes)
 
 

@@ -82,7 +82,7 @@ def test_replace_takes_whole_components():
 
 
 def test_ambiguous_and_unknown_names():
-    with pytest.raises(ConfigError, match=r'component: "Dcqcn\.reference_bps" or "Red\.reference_bps"$'):
+    with pytest.raises(ConfigError, match=r"component: 'Dcqcn\.reference_bps' or 'Red\.reference_bps'$"):
         scheme("dcqcn", reference_bps="25Gbps")
     changed = scheme("dcqcn", **{"Red.reference_bps": "25Gbps", "Scheme.ack_bytes": 60})
     assert (changed.control[0].reference_bps, changed.switch[0].reference_bps, changed.ack_bytes) == (40e9, 25e9, 60)
@@ -93,15 +93,15 @@ def test_ambiguous_and_unknown_names():
 @pytest.mark.parametrize(
     ("name", "parameter", "meant"),
     [
-        ("dcqcn", "alpha", 'must be named with its component: "Pfc.alpha"'),
-        ("swift", "alpha", 'must be named with its component: "DropTail.alpha"'),
-        ("rcp", "alpha", 'must be named with its component: "RcpStamp.alpha" or "Pfc.alpha"'),
-        ("dcqcn", "lanes", 'must be named with its component: "Queueing.lanes"'),
-        ("dcqcn", "kmin_byte", 'did you mean "kmin_bytes"'),
-        ("dcqcn", "Pcf.alpha", 'did you mean "Pfc.alpha"'),
-        ("dcqcn", "DropTail.alpha", 'did you mean "Pfc.alpha"'),
-        ("dcqcn", "reference_bp", 'did you mean "Dcqcn.reference_bps" or "Red.reference_bps"'),
-        ("dcqcn", "Dcqcn.kmin_bytes", 'did you mean "kmin_bytes"'),
+        ("dcqcn", "alpha", "must be named with its component: 'Pfc.alpha'"),
+        ("swift", "alpha", "must be named with its component: 'DropTail.alpha'"),
+        ("rcp", "alpha", "must be named with its component: 'RcpStamp.alpha' or 'Pfc.alpha'"),
+        ("dcqcn", "lanes", "must be named with its component: 'Queueing.lanes'"),
+        ("dcqcn", "kmin_byte", "did you mean 'kmin_bytes'"),
+        ("dcqcn", "Pcf.alpha", "did you mean 'Pfc.alpha'"),
+        ("dcqcn", "DropTail.alpha", "did you mean 'Pfc.alpha'"),
+        ("dcqcn", "reference_bp", "did you mean 'Dcqcn.reference_bps' or 'Red.reference_bps'"),
+        ("dcqcn", "Dcqcn.kmin_bytes", "did you mean 'kmin_bytes'"),
     ],
 )
 def test_a_name_that_could_set_something_else_is_refused_with_what_was_meant(name, parameter, meant):
@@ -126,7 +126,7 @@ def test_choices_of_a_scheme_are_checked_as_its_other_parameters_are():
 
 
 def test_a_slip_in_a_scheme_name_is_pointed_out():
-    with pytest.raises(ConfigError, match='did you mean "dcqcn"'):
+    with pytest.raises(ConfigError, match="did you mean .*'dcqcn'"):
         scheme("dcqn")
 
 
@@ -137,8 +137,11 @@ def test_as_scheme():
     for wrong in (None, 5, ["dcqcn"], Dcqcn()):
         with pytest.raises(ConfigError, match="scheme"):
             as_scheme(wrong)
-    for wrong in ("DCQCN", "", ["dcqcn"], None):
-        with pytest.raises(ConfigError, match="one of line-rate"):
+    for wrong in ("DCQCN", "dcqn", ["dcqcn"]):
+        with pytest.raises(ConfigError, match=r"a Scheme or the name of one; did you mean .*'dcqcn'"):
+            scheme(wrong)
+    for wrong in ("", None):
+        with pytest.raises(ConfigError, match="a Scheme or the name of one: line-rate, dcqcn"):
             scheme(wrong)
 
 

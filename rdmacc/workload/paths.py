@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -74,7 +75,7 @@ def _steps(fabric: Fabric, value: Any, src: Hashable, dst: Hashable) -> list[tup
     if len(set(names)) < len(names):
         raise ConfigError("path", value, "must not visit a node twice")
     found = []
-    for here, there in zip(names, names[1:], strict=False):
+    for here, there in pairwise(names):
         try:
             port = fabric.port(here, there)
         except ConfigError:

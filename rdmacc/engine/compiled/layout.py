@@ -7,6 +7,7 @@ So the kernel knows every field that it touches at a fixed offset whatever the s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +24,12 @@ from rdmacc.engine.records import (
     Turns,
 )
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
-from rdmacc.schemes import Scheme
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
 from rdmacc.switch.credits import TokenBucket
+
+if TYPE_CHECKING:
+    from rdmacc.schemes import Scheme
 
 __all__ = [
     "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",

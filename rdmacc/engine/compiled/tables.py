@@ -268,7 +268,8 @@ class Tables:
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
             path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
-            path_nodes=self._table("path_nodes", plan.paths.nodes), path_ports=self._table("path_ports", plan.paths.ports),
+            path_nodes=self._table("path_nodes", plan.paths.nodes),
+            path_ports=self._table("path_ports", plan.paths.ports),
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
             spray_counts=self._table("spray_counts", np.zeros(sprays)),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,

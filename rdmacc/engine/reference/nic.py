@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc import state
 from rdmacc.engine.records import QueuePairUse
@@ -14,9 +14,6 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
 from rdmacc.units import transmission_ps
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["NicPort", "QueuePair"]
 
@@ -82,7 +79,7 @@ class NicPort(Port):
 
     __slots__ = ("lines",)
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Any, number: int) -> None:
         super().__init__(net, number)
         self.lines: list[list[int]] = [[] for _ in range(NUM_CLASSES)]  # numbers of queue pairs, ascending
 
