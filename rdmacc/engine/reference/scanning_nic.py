@@ -10,16 +10,13 @@ none if that time has passed. What is simultaneous depends on it, to the nanosec
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE, READY
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["ScanningNicPort"]
 
@@ -29,7 +26,7 @@ class ScanningNicPort(NicPort):
 
     __slots__ = ("line",)
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Any, number: int) -> None:
         super().__init__(net, number)
         self.line: list[int] = []
 
