@@ -105,7 +105,9 @@ class Scheme(Component):
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
         if self.nic_ack_priority in (MAC, CREDITS):
-            raise ConfigError("nic_ack_priority", self.nic_ack_priority, f"-1, or from {CONTROL} to {NUM_CLASSES - 1}")
+            raise ConfigError(
+                "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
+            )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
 
     @property

@@ -90,7 +90,7 @@ def test_times_of_the_hpcc_simulator_are_whole_nanoseconds(engine):
 
 
 def test_the_hpcc_simulators_base_rtt_is_the_networks_largest():
-    """Links of 1 us there and back and payloads there: 4 links on a star, 6 on a dumbbell, two of whose hosts are near."""
+    """Links of 1 us there and back and payloads there: 4 links on a star, 6 on a dumbbell, 12 on a fat tree."""
     work = rdmacc.messages([("h0", "h1", 2000)])
     for graph, rtt_ps in (
         (rdmacc.star(2), ns(4 * 1000 + 2 * 80)),
