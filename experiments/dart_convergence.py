@@ -71,8 +71,8 @@ def _points(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
 
 def _measured(point: Point, result: Result) -> pd.DataFrame:
     rtt_ps = int(result.plan.qp_base_rtt_ps.max())
-    rates = [result.trace(f"rate {flow}") for flow in range(2)]
-    held = [result.trace(f"received_packets {flow}") for flow in range(2)]
+    rates = [result.samples(f"rate {flow}") for flow in range(2)]
+    held = [result.samples(f"received_packets {flow}") for flow in range(2)]
     arrival_ps = int(held[1].index[held[1] > 0][0])
     numbers = {
         "base RTT": (rtt_ps, "ps"),

@@ -138,11 +138,11 @@ class Figure2(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan
         rtt_ps = int(plan.host_base_rtt_ps.max())
-        rates = {"S1": result.trace("rate 0"), "S2": result.trace("rate 1")}
-        n, held = result.trace(_N), result.trace("received_packets 1")
-        throughput = result.trace("throughput tor0->h0")
+        rates = {"S1": result.samples("rate 0"), "S2": result.samples("rate 1")}
+        n, held = result.samples(_N), result.samples("received_packets 1")
+        throughput = result.samples("throughput tor0->h0")
         watched = [watch.probe.name for watch in plan.watches if watch.field.name == "queue_bytes"]
-        queue = pd.concat([result.trace(name) for name in watched], axis=1).sum(axis=1)
+        queue = pd.concat([result.samples(name) for name in watched], axis=1).sum(axis=1)
         arrival_ps = int(held.index[held > 0][0])
         half = LINE_BPS / 2
         settled_ps = max(settled(rate, arrival_ps, half, 0.03) for rate in rates.values())

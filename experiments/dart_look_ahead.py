@@ -195,7 +195,7 @@ class LookAhead(Experiment):
             return tidy(
                 point.name, {"bytes on the wire": (int(nic), "bytes"), "bytes for each sender": (each, "bytes")}
             )
-        held = result.trace("received_packets 0")
+        held = result.samples("received_packets 0")
         rate = held.diff().dropna() * plan.scheme.payload_bytes * 8e12 / _BIN_PS
         settled_ps = _ATTACK_PS + us(200)
         numbers = {"throughput of A": (mean_between(rate, settled_ps, result.now_ps), "bps")}

@@ -170,7 +170,7 @@ class Figure4(Experiment):
         return tidy("handlers", numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        members = result.trace(_N)
+        members = result.samples(_N)
         end = result.now_ps
         if point.name == "silent":
             announced_ps = int(members.index[members == 2][0])
@@ -178,7 +178,7 @@ class Figure4(Experiment):
             removed_ps = float(expired_ps[0] - announced_ps) if len(expired_ps) else float("nan")
             numbers = {"announced sender removed after": (removed_ps, "ps")}
             return tidy(point.name, numbers, {"n": (shown(members, 0, end), "")})
-        of_s_open, flows = result.trace(_OPEN), result.flows
+        of_s_open, flows = result.samples(_OPEN), result.flows
         of_s = flows[flows["src"] == "h2"]
         last_ps = int((of_s["start_ps"] + of_s["fct_ps"]).max())
         left_ps = int(of_s_open.index[of_s_open == 0][-1])

@@ -163,14 +163,14 @@ class Figure3(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, plan = result.flows, result.plan
         k = len(flows) - 1
-        rate, n = result.trace(f"rate {k}"), result.trace(_N)
+        rate, n = result.samples(f"rate {k}"), result.samples(_N)
         share = LINE_BPS / (k + 1)
         rtt_ps = int(plan.host_base_rtt_ps.max())
         ack_bytes = plan.scheme.ack_bytes
         ack_ps = plan.fabric.base_fct_ps(int(plan.dst[k]), int(plan.src[k]), ack_bytes, ack_bytes, 0)
         begin_ps, end_ps = _stable(n, k + 1)
         # The long flow hears of n in the ACK of its next packet, and of the next n in a later one.
-        held = result.trace(f"received_packets {k}").index
+        held = result.samples(f"received_packets {k}").index
         heard_ps, past_ps = (_next(held, time_ps) + ack_ps for time_ps in (begin_ps, end_ps))
         short = flows.iloc[:k]
         last_ps = int((short["start_ps"] + short["fct_ps"]).max())

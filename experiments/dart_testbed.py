@@ -108,7 +108,7 @@ def _parts(result: Result) -> pd.DataFrame:
     sent = data[(data["what"] == SENT) & (data["port"] == nic)]
     first_psn = arrived[arrived["psn"] == 0]
     first_ps = pd.Series(first_psn["time_ps"], index=first_psn["message"])
-    rate = result.trace("rate 0")
+    rate = result.samples("rate 0")
     slow_ps = rate.index[rate <= 0.51 * LINE_BPS].to_numpy()
     flows = result.flows
     bursts = flows[flows["src"] == SFS].groupby("start_ps")["flow"].first()

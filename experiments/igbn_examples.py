@@ -13,7 +13,7 @@ import pandas as pd
 from rdmacc import probes, topology
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale
 from rdmacc.experiments.igbn_setup import TITLES, VARIANTS, chain_of_messages
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow, draw_arrows, find_arrows
 from rdmacc.plotting.style import style
 from rdmacc.presets.igbn_2019 import IGBN_2019
@@ -37,18 +37,18 @@ _TIMEOUT, _INTERVAL = ms(100), us(500)
 GBN, ST, CE, IGBN = VARIANTS
 
 
-def _data(psn: int, nth: int = 1) -> Script:
-    return Script(message=0, psn=psn, nth=nth)
+def _data(psn: int, nth: int = 1) -> ScriptedLoss:
+    return ScriptedLoss(message=0, psn=psn, nth=nth)
 
 
-def _nak(psn: int, nth: int = 1) -> Script:
-    return Script(message=0, psn=psn, nth=nth, kind="nak")
+def _nak(psn: int, nth: int = 1) -> ScriptedLoss:
+    return ScriptedLoss(message=0, psn=psn, nth=nth, kind="nak")
 
 
 class _Ladders(Experiment):
     """What both figures share: a point for each scripted loss, whose rows are numbers and the arrows of its ladder."""
 
-    def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
+    def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         """Return (name, scheme, losses, further labels) of each point."""
         raise NotImplementedError
 
@@ -78,11 +78,11 @@ class _Ladders(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flow, transfer = result.flows.iloc[0], result.transfers.iloc[0]
         numbers = {
-            "acknowledged": (int(flow["acked_ps"]), "ps"),
+            "acknowledged": (int(flow["fct_acked_ps"]), "ps"),
             "timeouts": (int(flow["timeouts"]), ""),
             "NAKs": (int(result.counters["naks"]), ""),
         } | {name: (int(transfer[name]), "") for name in TIMEOUT_REASONS}
-        curves = {name: (result.trace(f"{name} 0"), "") for name in ("timeouts", *self.watched(point))}
+        curves = {name: (result.samples(f"{name} 0"), "") for name in ("timeouts", *self.watched(point))}
         found = pd.DataFrame(map(vars, find_arrows(result, find_hops(result), _HOSTS)))
         arrows = found.rename(columns={"begin_ps": "time_ps", "end_ps": "value"})
         arrows = arrows.assign(point=point.name, quantity="arrow", unit="ps")
@@ -123,7 +123,7 @@ CASES = {
     "last packet": ("timeouts_last_packet", (_data(_LAST),), "(a) the last packet is lost"),
     "last ACK": (
         "timeouts_last_ack",
-        (Script(message=0, psn=_PACKETS, kind="ack"),),
+        (ScriptedLoss(message=0, psn=_PACKETS, kind="ack"),),
         "(b) the last ACK is lost",
     ),
     "NAK": ("timeouts_nak", (_data(2), _nak(2)), "(c) the NAK is lost"),
@@ -179,7 +179,7 @@ class Figure4(_Ladders):
         ),
     )
 
-    def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
+    def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [
             (f"{case}, {variant}", variant, losses, {"case": case})
             for variant in VARIANTS
@@ -260,7 +260,7 @@ class Figure5(_Ladders):
         ),
     )
 
-    def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
+    def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [(name, CE, losses, {}) for name, (losses, _) in _EXAMPLES.items()]
 
     def probes(self, variant: str) -> tuple[probes.Probe, ...]:

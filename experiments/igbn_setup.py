@@ -115,7 +115,7 @@ class LossSweep(Experiment):
         flows, transfers = result.flows, result.transfers
         if not (flows["status"] == "finished").all():
             raise RuntimeError(f"{point.name}: {(flows['status'] != 'finished').sum()} messages did not finish")
-        spent_ps = int((flows["start_ps"] + flows["acked_ps"]).max())
+        spent_ps = int((flows["start_ps"] + flows["fct_acked_ps"]).max())
         numbers = {
             GOODPUT: (len(flows) * alone_ps(result) / spent_ps, ""),
             "messages": (len(flows), ""),

@@ -100,7 +100,7 @@ def _goodputs(result: Result, flows: int) -> list[pd.Series]:
     """Return each flow's goodput over the periods of its probe, in bit/s."""
     found = []
     for i in range(flows):
-        packets = result.trace(f"received_packets {i}")
+        packets = result.samples(f"received_packets {i}")
         bits = packets.diff().fillna(0.0) * result.plan.scheme.payload_bytes * 8
         seconds = pd.Series(packets.index, index=packets.index).diff() * 1e-12
         found.append((bits / seconds).fillna(0.0))
@@ -177,7 +177,7 @@ class SenderSchemes(Experiment):
             wire = INCAST_BYTES + int(result.plan.packets[0]) * result.plan.scheme.header_bytes
             carried = result.plan.ideal_fct_ps[0] + (flows - 1) * wire * 8e12 / LINE_BPS
             fct = result.flows["fct_ps"]
-            queue = result.trace("queue s0->h0")
+            queue = result.samples("queue s0->h0")
             numbers |= {
                 "FCT, median over the link's": (fct.median() / carried, ""),
                 "FCT, p99 over the link's": (fct.quantile(0.99) / carried, ""),
@@ -190,7 +190,7 @@ class SenderSchemes(Experiment):
         if kind == "convergence":
             halves = [((k + 0.5) * phase, (k + 1) * phase) for k in range(1, flows)]
             shares = [[_between(series, *half) for series in goodputs[: k + 2]] for k, half in enumerate(halves)]
-            queue = result.trace("queue s0->h0")
+            queue = result.samples("queue s0->h0")
             settled = pd.concat([queue[(queue.index > begin) & (queue.index <= end)] for begin, end in halves])
             numbers |= {
                 "Jain's index": (float(np.mean([jain(share) for share in shares])), ""),

@@ -310,7 +310,7 @@ class DasrIncast(Model):
 
     def measure(self, result: Result) -> pd.DataFrame:
         """Return the same of a simulation of `scenario()`."""
-        queue, flows = result.trace("queue s0->h0"), result.flows.iloc[1:]
+        queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
             queue.index,
             queue,

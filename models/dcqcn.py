@@ -159,8 +159,8 @@ class DcqcnFluid(DcqcnEquations):
 
     def measure(self, result: Result) -> pd.DataFrame:
         """Return the same of a simulation with the probes of `scenario()`."""
-        queue = result.trace("queue s0->h0")
-        rates = [result.trace(f"rate {i}") for i in range(self.flows)]
+        queue = result.samples("queue s0->h0")
+        rates = [result.samples(f"rate {i}") for i in range(self.flows)]
         time = queue.index.to_numpy(np.float64)
         values = np.column_stack([rate.to_numpy(np.float64) for rate in rates])
         return _tidy(

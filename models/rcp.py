@@ -156,8 +156,8 @@ class RcpFluid(Model):
 
     def measure(self, result: Result) -> pd.DataFrame:
         """Return the same of a simulation with the probes of `scenario()`."""
-        rate = result.trace("RcpStamp.fair_bps ('s0', 'h0')")
-        queue = result.trace("queue s0->h0")
+        rate = result.samples("RcpStamp.fair_bps ('s0', 'h0')")
+        queue = result.samples("queue s0->h0")
         time = rate.index.to_numpy(np.float64)
         return self._tidy(time, rate.to_numpy(np.float64), queue.to_numpy(np.float64), float(result.now_ps))
 

@@ -49,7 +49,7 @@ class Simulation:
         Seed of all randomness.
     probes : sequence of Probe
         What to record while running.
-    faults : sequence of Loss, Script, LinkDown or Clocks
+    faults : sequence of Loss, ScriptedLoss, LinkDown or Clocks
         What goes wrong on links and with hosts' clocks.
     trace : bool
         Keep what happens to every packet, for `result.packet_trace`.

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc import ConfigError, DropTail, EcnStep, Loss, Pfc, Probe, Red, Scheme, probes, topology
-from rdmacc.faults import LinkDown, Script
+from rdmacc.faults import LinkDown, ScriptedLoss
 from rdmacc.protocols.dasr import Dasr
 
 GRAPH = rdmacc.star(3)
@@ -336,9 +336,9 @@ def test_a_probe_or_a_fault_that_is_not_in_a_list():
         (lambda: LinkDown(link="s0", at_ps="1us"), "LinkDown.link", "s0", "a pair"),
         (lambda: LinkDown(link=("h0", "h1"), at_ps="1us"), "port", "h0->h1", "a link of the network"),
         (lambda: LinkDown(link=("h0", "s0"), at_ps="1kB"), "LinkDown.at_ps", "1kB", "us"),
-        (lambda: Script(message=9, psn=0), "Script.message", 9, "a row of the workload"),
-        (lambda: Script(message=0, psn=-1), "Script.psn", -1, "at least 0"),
-        (lambda: Script(message=0, psn=0, kind="pause"), "Script.kind", "pause", "data, ack"),
+        (lambda: ScriptedLoss(message=9, psn=0), "ScriptedLoss.message", 9, "a row of the workload"),
+        (lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn", -1, "at least 0"),
+        (lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "ScriptedLoss.kind", "pause", "data, ack"),
         (lambda: "loss", "faults", "loss", "Loss(...)"),
     ],
 )

@@ -44,7 +44,7 @@ class Incasts(Experiment):
 
     def measure(self, point, result):
         numbers = {"finished": (len(result.flows), ""), "mean FCT": (float(result.flows["fct_ps"].mean()), "ps")}
-        return tidy(point.name, numbers, {"queue": (result.trace("queue s0->h0"), "bytes")})
+        return tidy(point.name, numbers, {"queue": (result.samples("queue s0->h0"), "bytes")})
 
     def plot(self, table):
         raise NotImplementedError

@@ -275,7 +275,7 @@ def test_replies_pass_a_paused_port(engine):
     assert ports["paused_ps"]["h0->s0"] > us(150)
     assert result.flows["fct_ps"][1] == result.flows["ideal_fct_ps"][1]
     alone = rdmacc.simulate(graph, work.iloc[1:], "line-rate", engine=engine)
-    assert result.flows["acked_ps"][1] == alone.flows["acked_ps"][0]
+    assert result.flows["fct_acked_ps"][1] == alone.flows["fct_acked_ps"][0]
 
 
 def test_a_victim_behind_a_paused_ingress_suffers(engine):

@@ -17,7 +17,7 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Point, experiment
-from rdmacc.faults import Clocks, LinkDown, Script
+from rdmacc.faults import Clocks, LinkDown, ScriptedLoss
 from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
@@ -187,7 +187,7 @@ CHANGES = {
     "probe": {"probes": []},
     "period": {"probes": [rdmacc.probes.queue("s0", "h0", every="1us")]},
     "loss": {"faults": [rdmacc.Loss(data=0.06)]},
-    "script": {"faults": [Script(message=0, psn=1)]},
+    "script": {"faults": [ScriptedLoss(message=0, psn=1)]},
     "link": {"faults": [LinkDown(link=("s0", "h1"), at_ps="1us")]},
     "clocks": {"faults": [Clocks(offset_ps="1us")]},
     "trace": {"trace": True},

@@ -149,7 +149,7 @@ def measure(demo: Demo) -> pd.DataFrame:
 
 def _goodput_bps(result: Result, from_ps: float, to_ps: float) -> float:
     """Return the long flow's goodput between two times, by samples of what the receiver holds."""
-    held = result.trace(_HELD)
+    held = result.samples(_HELD)
     held = held[(held.index >= from_ps) & (held.index <= to_ps)]
     received = (held.iloc[-1] - held.iloc[0]) * result.plan.scheme.payload_bytes
     return float(received * 8e12 / (held.index[-1] - held.index[0]))
@@ -207,13 +207,13 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
     start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
     ax.axvspan(start, stop, color="0.93", linewidth=0, zorder=0)
     first = result.flows.iloc[0]
-    end_of_first_ps = int(first["start_ps"] + first["acked_ps"])
+    end_of_first_ps = int(first["start_ps"] + first["fct_acked_ps"])
     curves = (
         (_LONG_FLOW, UNTIL_PS, "long flow", COLOURS["blue"], 3.0),
         (0, end_of_first_ps, "one sender of the incast", COLOURS["vermilion"], 1.6),
     )
     for flow, end_ps, label, colour, width in curves:
-        trace = result.trace(f"rate {flow}")
+        trace = result.samples(f"rate {flow}")
         begin_ps = int(result.flows["start_ps"].iloc[flow])
         times = np.r_[begin_ps, trace.index[(trace.index > begin_ps) & (trace.index < end_ps)], end_ps]
         at = np.searchsorted(trace.index, times, side="right") - 1
@@ -233,7 +233,7 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
 def _draw_queue(ax: Axes, result: Result) -> None:
     from rdmacc.plotting.style import COLOURS
 
-    queue = result.trace(f"queue s0->{_RECEIVER}")
+    queue = result.samples(f"queue s0->{_RECEIVER}")
     time, held = queue.index.to_numpy() / 1e6, queue.to_numpy() / 1e3
     ax.fill_between(time, held, color=COLOURS["green"], alpha=0.25, linewidth=0)
     ax.plot(time, held, color=COLOURS["green"])

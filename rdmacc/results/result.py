@@ -63,7 +63,7 @@ class Result:
     def flows(self) -> pd.DataFrame:
         """Messages: `flow, src, dst, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, goodput_bps, ...`.
 
-        `fct_ps` runs from the start to the last byte delivered, `acked_ps` to the last ACK at the sender;
+        `fct_ps` runs from the start to the last byte delivered, `fct_acked_ps` to the last ACK at the sender;
         both are missing (<NA>) where that has not happened. `slowdown` is `fct_ps / ideal_fct_ps`, the
         ideal being the message alone in the network. `goodput_bps` is the payload received over the time
         since the start, until the last byte is delivered or until now. `status` is finished, delivered (not
@@ -90,7 +90,7 @@ class Result:
                 "group": plan.workload["group"].to_numpy(),
                 "start_ps": start,
                 "fct_ps": fct,
-                "acked_ps": until_ack,
+                "fct_acked_ps": until_ack,
                 "ideal_fct_ps": plan.ideal_fct_ps,
                 "retransmissions": counters["retransmissions"],
                 "timeouts": counters["timeouts"],
@@ -242,7 +242,7 @@ class Result:
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
         return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
 
-    def trace(self, name: str) -> pd.Series:
+    def samples(self, name: str) -> pd.Series:
         """Return the samples of one probe, indexed by `time_ps`.
 
         Raises
@@ -254,8 +254,8 @@ class Result:
         if name not in known:
             allowed = f"one of {', '.join(known)}" if known else "none was recorded; pass probes=[...]"
             raise ConfigError("probe", name, allowed)
-        samples = self.probes[self.probes["probe"] == name]
-        return samples.set_index("time_ps")["value"].rename(name)
+        rows = self.probes[self.probes["probe"] == name]
+        return rows.set_index("time_ps")["value"].rename(name)
 
     def summary(self) -> Summary:
         """Return the numbers that say how the run went; `print` them."""
