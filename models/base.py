@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -33,7 +34,7 @@ __all__ = ["Floats", "Model", "check", "parameter"]
 Floats = npt.NDArray[np.float64]
 
 _PARSERS: dict[str, Callable[..., Any]] = {
-    "ps": units.time_ps,
+    "ps": partial(units.time_ps, bare_ps=True),
     "bps": units.rate_bps,
     "bytes": units.size_bytes,
 }

@@ -64,10 +64,10 @@ class FairShare:
                 if field.name.endswith(suffix):
                     object.__setattr__(self, field.name, parse(getattr(self, field.name), field=field.name))
         if isinstance(self.senders, bool) or not isinstance(self.senders, int) or self.senders < 1:
-            raise ConfigError("senders", self.senders, "must be a whole number, at least 1")
+            raise ConfigError("senders", self.senders, "a whole number, at least 1")
         for name in ("message_bytes", "payload_bytes", "line_bps"):
             if getattr(self, name) <= 0:
-                raise ConfigError(name, getattr(self, name), "must be more than 0")
+                raise ConfigError(name, getattr(self, name), "more than 0")
 
     @property
     def n(self) -> int:

@@ -25,6 +25,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from rdmacc import units
@@ -133,7 +134,7 @@ def param(
 
 
 _PARSERS: dict[str, Callable[..., Any]] = {
-    "ps": units.time_ps,
+    "ps": partial(units.time_ps, bare_ps=True),
     "bps": units.rate_bps,
     "bytes": units.size_bytes,
 }

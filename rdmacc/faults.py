@@ -99,12 +99,12 @@ class LinkDown:
 
     def __post_init__(self) -> None:
         _check_link("LinkDown.link", self.link)
-        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps"))
+        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps", bare_ps=True))
 
     @property
     def time_ps(self) -> int:
         """`at_ps` as a number."""
-        return time_ps(self.at_ps)
+        return time_ps(self.at_ps, bare_ps=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Clocks:
 
     def __post_init__(self) -> None:
         for name in ("offset_ps", "jitter_ps"):
-            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}"))
+            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}", bare_ps=True))
 
 
 Fault = Loss | ScriptedLoss | LinkDown | Clocks

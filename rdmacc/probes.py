@@ -49,7 +49,7 @@ class Probe:
         if self.place not in PLACES:
             raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
         if self.every_ps is not None:
-            every_ps = time_ps(self.every_ps, field="Probe.every_ps")
+            every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:
                 raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None for every change")
             object.__setattr__(self, "every_ps", every_ps)

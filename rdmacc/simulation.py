@@ -20,15 +20,15 @@ from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
-from rdmacc.units import Quantity, ms, s, time_ps
+from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Simulation", "simulate"]
 
-_SLICE_PS = ms(1)
+_SLICE_PS = time_ps("1ms")
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
 
 
-_STALL_PS = s(10)
+_STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
 
 

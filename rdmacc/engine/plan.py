@@ -272,8 +272,8 @@ def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, i
     for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
         for node in fabric.hosts.tolist():
             side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
-            offsets[node] = int(side * time_ps(clocks.offset_ps))
-        jitter = time_ps(clocks.jitter_ps)
+            offsets[node] = int(side * time_ps(clocks.offset_ps, bare_ps=True))
+        jitter = time_ps(clocks.jitter_ps, bare_ps=True)
     return offsets, jitter
 
 

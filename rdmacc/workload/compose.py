@@ -26,7 +26,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         If there is no workload, or one has duplicate or unknown messages.
     """
     if not workloads:
-        raise ConfigError("workloads", workloads, "must be at least one")
+        raise ConfigError("workloads", workloads, "at least one")
     parts: list[pd.DataFrame] = []
     first = groups = 0
     for workload in workloads:

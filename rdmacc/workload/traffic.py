@@ -94,10 +94,10 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
         return fabric.hosts.astype(np.int64)
     nodes = [fabric.index.get(name, -1) for name in names]
     if not nodes or len(set(nodes)) < len(nodes):
-        raise ConfigError(field, list(names), "must be different hosts, at least one")
+        raise ConfigError(field, list(names), "different hosts, at least one")
     for name, node in zip(names, nodes, strict=True):
         if node < 0 or not fabric.is_host[node]:
-            raise ConfigError(field, name, "must be a host of the network")
+            raise ConfigError(field, name, "a host of the network")
     return np.array(nodes, dtype=np.int64)
 
 
@@ -141,7 +141,7 @@ def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
             raise ConfigError(
                 "receivers",
                 fabric.names[fabric.attachments[column[lost]]],
-                f"must be reachable from {fabric.names[node[lost]]!r}",
+                f"reachable from {fabric.names[node[lost]]!r}",
             )
         rows = np.repeat(np.arange(len(node)), counts)
         nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
