@@ -52,7 +52,7 @@ def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLik
     """
     messages = pd.DataFrame({"sender": sender, "begin": begin, "end": end})
     if (messages["end"] < messages["begin"]).any():
-        raise ConfigError("end", end, "not before the begin")
+        raise ConfigError("end", end, "at or after the beginning")
     changes: dict[float, int] = {}
     for _, rows in messages.sort_values("begin").groupby("sender", sort=False):
         start, stop = rows["begin"].iloc[0], rows["end"].iloc[0]

@@ -14,7 +14,7 @@ __all__ = ["Clocks", "Fault", "LinkDown", "Loss", "ScriptedLoss"]
 
 def _check_link(field: str, link: object) -> None:
     if not isinstance(link, tuple) or len(link) != 2:
-        raise ConfigError(field, link, "a pair of node names for each link, such as ('h0', 's0')")
+        raise ConfigError(field, link, "a pair of node names, such as ('h0', 's0')")
 
 
 @dataclass(frozen=True, kw_only=True)

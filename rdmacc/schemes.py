@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
@@ -76,9 +76,9 @@ class Scheme(Component):
                 raise ConfigError(f"{self.name}: component", component, "an instance of Component")
             component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
-            raise ConfigError("buffer", self.buffer, "Pfc(...) or DropTail(...)")
+            raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
-            raise ConfigError("queueing", self.queueing, "Queueing(...)")
+            raise ConfigError("queueing", self.queueing, "a Queueing")
         if self.routing not in ROUTINGS:
             raise ConfigError("routing", self.routing, f"one of {', '.join(ROUTINGS)}")
         if self.nic_order not in NIC_ORDERS:
@@ -180,7 +180,7 @@ def scheme(name: str, **changes: Any) -> Scheme:
     4000000
     """
     if not isinstance(name, str) or name not in SCHEMES:
-        raise ConfigError("scheme", name, f"one of {', '.join(SCHEMES)}, or a Scheme")
+        raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
     return SCHEMES[name]().replace(**changes)
 
 
@@ -190,7 +190,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
         return value
     if isinstance(value, str):
         return scheme(value)
-    raise ConfigError("scheme", value, f"a Scheme or one of {', '.join(SCHEMES)}")
+    raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 
 def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:

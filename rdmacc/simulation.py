@@ -112,7 +112,7 @@ class Simulation:
         """
         until_ps = NEVER if until is None else time_ps(until, field="until")
         if until is not None and not self.now_ps <= until_ps < NEVER:
-            allowed = f"a time that is not past and less than 2**62 ps; the simulation is at {self.now_ps} ps"
+            allowed = f"at least the current time, {self.now_ps} ps, and less than 2**62 ps"
             raise ConfigError("until", until, allowed)
         begin = time.perf_counter()
         bar = self._progress_bar(until_ps, progress)

@@ -294,7 +294,11 @@ def test_a_lost_nak_of_the_timer_is_followed_by_another(engine):
 
 def test_the_expected_packet_only_restarts_the_timer(engine):
     """Figure 5, lower half: packet 3 comes back within the interval, and packet 5 of the second pass is lost."""
-    lost = [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=5, nth=2), ScriptedLoss(message=0, psn=5, kind="nak")]
+    lost = [
+        ScriptedLoss(message=0, psn=3),
+        ScriptedLoss(message=0, psn=5, nth=2),
+        ScriptedLoss(message=0, psn=5, kind="nak"),
+    ]
     result = simulate(engine, "check-epsn", lost)
     assert (result.counters.naks, result.counters.timeouts) == (3, 0)
     assert result.flows["fct_ps"][0] < 2 * INTERVAL

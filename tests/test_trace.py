@@ -126,7 +126,11 @@ def test_a_script_loses_exactly_the_transmissions_that_it_names():
 def test_the_third_transmission_alone():
     scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
     # Each loss of packet 5 makes the sender go back and send packet 7 again.
-    scripts = [ScriptedLoss(message=0, psn=5), ScriptedLoss(message=0, psn=5, nth=2), ScriptedLoss(message=0, psn=7, nth=3)]
+    scripts = [
+        ScriptedLoss(message=0, psn=5),
+        ScriptedLoss(message=0, psn=5, nth=2),
+        ScriptedLoss(message=0, psn=7, nth=3),
+    ]
     result = both(scheme=scheme, faults=scripts)
     assert lost(result) == [("data", 0, 5, 1), ("data", 0, 5, 2), ("data", 0, 7, 3)]
     trace = result.packet_trace

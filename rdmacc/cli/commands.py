@@ -80,7 +80,7 @@ def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
     for pair in pairs or ():
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise ConfigError("--set", pair, "a parameter and its value, such as alpha_period_ps=55us")
+            raise ConfigError("--set", pair, "of the form KEY=VALUE, such as alpha_period_ps=55us")
         try:
             changes[name] = json.loads(value)
         except json.JSONDecodeError:
@@ -181,7 +181,7 @@ def plot(
         if table is None and not request.changes:
             table = load_summary(one.name, scale.value, seed)
         if table is None:
-            allowed = f"stored before: `rdmacc run {one.name} --scale {scale.value}` computes what is missing"
+            allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
         typer.echo(f"Saved {save(one.plot(table), out / f'{one.name}.png')}")
 

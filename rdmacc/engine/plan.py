@@ -18,7 +18,7 @@ import pandas as pd
 from rdmacc import workload as workloads
 from rdmacc.chance import hash63, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER, Field
@@ -281,7 +281,7 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):
-            raise ConfigError("faults", fault, "Loss(...), ScriptedLoss(...), LinkDown(...) or Clocks(...)")
+            raise ConfigError("faults", fault, "a Loss, a ScriptedLoss, a LinkDown or a Clocks")
         if not isinstance(fault, Loss):
             continue
         ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
@@ -348,7 +348,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
             return Watch(probe, record_name, at, i, field)
     parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
     known = sorted({field.name for *_, field in options} or parts)
-    raise ConfigError(f"field of probe {probe.name!r}", probe.field, f"one of {', '.join(known)}")
+    raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
 
 
 def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:

@@ -63,7 +63,7 @@ class ResultPlots:
         flows = self._result.flows
         delivered = flows[flows["fct_ps"].notna()]
         if not len(delivered):
-            raise ConfigError("flows", "none delivered", "at least one delivered message, to draw FCTs of")
+            raise ConfigError("flows", "none delivered", "at least one delivered message")
         sizes = sorted(delivered["size_bytes"].unique())
         by_size: list[tuple[str, pd.DataFrame]] = [("all messages", delivered)]
         if len(sizes) <= _MANY_SIZES:

@@ -15,7 +15,7 @@ import pandas as pd
 from rdmacc.engine.outcome import Outcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import Summary, percentile
 from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.units import format_time
@@ -142,7 +142,7 @@ class Result:
             If no trace was kept.
         """
         if self.outcome.trace is None:
-            raise ConfigError("trace", False, "True, given to simulate(), for a trace to be kept")
+            raise ConfigError("trace", False, "True in the call of simulate() for this")
         return trace_frame(self.outcome.trace, self.plan.fabric)
 
     @cached_property
@@ -252,8 +252,9 @@ class Result:
         """
         known = [watch.probe.name for watch in self.plan.watches]
         if name not in known:
-            allowed = f"one of {', '.join(known)}" if known else "none was recorded; pass probes=[...]"
-            raise ConfigError("probe", name, allowed)
+            if not known:
+                raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")
+            raise unknown("probe", name, known, "the name of a probe")
         rows = self.probes[self.probes["probe"] == name]
         return rows.set_index("time_ps")["value"].rename(name)
 

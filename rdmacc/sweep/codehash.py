@@ -94,7 +94,9 @@ def _tree(module: str) -> ast.Module:
     """Return a module's syntax tree, without docstrings."""
     file = _file(module)
     if file is None:
-        raise ConfigError("experiment", module, "a class of a module with a source file, so that its code can be known")
+        raise ConfigError(
+            "experiment", module, "defined in a module with a source file, so that its code can be hashed"
+        )
     tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

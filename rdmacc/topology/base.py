@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import networkx as nx
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.units import Quantity, rate_bps, size_bytes, time_ps
 
 __all__ = [
@@ -77,7 +77,7 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
     """
     for node in (one, other):
         if node not in graph:
-            raise ConfigError("node", node, "a node of the graph; add it first")
+            raise unknown("node", node, graph, "a node of the graph")
     graph.add_edge(one, other, rate_bps=checked_rate("rate", rate), delay_ps=checked_delay(delay))
 
 

@@ -213,7 +213,7 @@ class Fabric:
             if not 0 <= node < self.n_nodes:
                 raise ConfigError(field, node, f"a node number, 0 to {self.n_nodes - 1}")
             if not self.is_host[node]:
-                raise ConfigError(field, self.names[node], "a host, and is a switch")
+                raise ConfigError(field, self.names[node], "a host, not a switch")
         if src == dst:
             raise ConfigError("dst", self.names[dst], f"must differ from src = {self.names[src]!r}")
         if not self.reachable(src, dst):

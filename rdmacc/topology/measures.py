@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.tables import html_table, text_table
 from rdmacc.topology.base import Graph, hops_to, hosts, switches
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
@@ -295,7 +295,7 @@ def _first_path(graph: Graph, src: Hashable, dst: Hashable) -> list[Any]:
     """Return the nodes of the shortest path whose every next node comes first in ``graph.nodes``."""
     for field, name in (("src", src), ("dst", dst)):
         if name not in graph or graph.nodes[name].get("kind") != "host":
-            raise ConfigError(field, name, "a host of the network")
+            raise unknown(field, name, hosts(graph), "a host of the network")
     if src == dst:
         raise ConfigError("dst", dst, f"must differ from src = {src!r}")
     hops = hops_to(graph, [dst])

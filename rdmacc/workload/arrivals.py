@@ -108,7 +108,7 @@ def poisson(
     src, dst = traffic.pairs(stream(seed, POISSON_PAIRS), number)
     if is_exact:
         if count is None:
-            raise ConfigError("count", None, "given with is_exact: the duration follows from it")
+            raise ConfigError("count", None, "given with is_exact, because the duration follows from it")
         span_ps = exact_span_ps(load, traffic, definition, src, dst, lengths)
         if not span_ps:
             raise ConfigError("count", count, "higher: no message crosses the defining links")
@@ -179,7 +179,7 @@ def incasts(
     if width > least:
         raise ConfigError("degree", degree, f"at most {least}, the senders besides the receiver")
     if (rate is None) == (load is None):
-        raise ConfigError("rate", rate, f"given, or load, and not both; load = {load!r}")
+        raise ConfigError("rate", rate, f"given if load is not, and only then; load = {load!r}")
     if load is not None:
         definition = as_definition(of)
         per_incast = width * definition.mean_bytes(distribution)
@@ -241,7 +241,7 @@ def _arrivals(
 ) -> tuple[int, Floats]:
     """Return how many events a Poisson process of `rate` per second has, and when, in ps, ascending."""
     if (count is None) == (duration is None):
-        raise ConfigError("count", count, f"given, or duration, and not both; duration = {duration!r}")
+        raise ConfigError("count", count, f"given if duration is not, and only then; duration = {duration!r}")
     if count is not None:
         number = checked_whole("count", count, 1)
         return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
@@ -249,7 +249,7 @@ def _arrivals(
     span_ps = time_ps(duration, field="duration")
     number = int(rng.poisson(rate * span_ps / 1e12))
     if not number:
-        allowed = f"longer: none arrives in it, at {rate:.3g} per second"
+        allowed = f"longer: at {rate:.3g} messages per second, none arrives in it"
         raise ConfigError("duration", duration, allowed)
     return number, np.sort(rng.random(number)) * span_ps
 

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
             frame = frame.sort_index()
             labels = frame.index
     elif "id" in frame:
-        raise ConfigError("id", "a column", "must have another name: the messages' own labels are kept in it")
+        raise ConfigError("id", "a column", "must have another name: the messages' labels are kept in this one")
     else:
         frame["id"] = labels
     _check_ends(frame, fabric)
@@ -79,7 +79,7 @@ def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
     """Return the labels of the messages; raise a ConfigError if one occurs twice."""
     if not frame.index.is_unique:
         twice = frame.index[frame.index.duplicated()][0]
-        raise ConfigError("message", twice, "unique, and names several rows")
+        raise ConfigError("message", twice, "unique; it labels several rows")
     return frame.index
 
 
@@ -127,11 +127,12 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
         nodes = known[codes]
         if (nodes < 0).any():
             row = int(np.argmin(nodes))
-            raise row_error(frame, row, field, frame[field].iloc[row], "a node of the network")
+            name, place = frame[field].iloc[row], f"row {frame.index[row]}"
+            raise unknown(field, name, fabric.names, "a node of the network", where=place)
         hosts = fabric.is_host[nodes]
         if not hosts.all():
             row = int(np.argmin(hosts))
-            raise row_error(frame, row, field, frame[field].iloc[row], "a host, and is a switch")
+            raise row_error(frame, row, field, frame[field].iloc[row], "a host, not a switch")
         ends.append(nodes)
     src, dst = ends
     if (src == dst).any():

@@ -106,7 +106,7 @@ def _arrow(name: str, values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        allowed = f"texts, or numbers of one kind, to be written: {error}"
+        allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None
 
 

@@ -98,10 +98,10 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         rows = _as_frame(rows)
     frame = rows.rename(columns={old: new for old, new in _ALIASES.items() if new not in rows})
     for both in (old for old in _ALIASES if old in frame):
-        raise ConfigError(both, _ALIASES[both], "must not stand beside the column of the same meaning")
+        raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
     for column in ("src", "dst", "size_bytes"):
         if column not in frame:
-            allowed = f"a column of the workload; there are {list(rows.columns)}"
+            allowed = f"a column of the workload, which has {list(rows.columns)}"
             raise ConfigError(column, None, allowed)
     for column in ("src", "dst"):
         frame[column] = frame[column].astype(object)
@@ -203,7 +203,7 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
         if isinstance(row, Mapping):
             dicts.append(row)
         elif isinstance(row, (str, bytes)) or not 3 <= len(row) <= len(names):
-            raise ConfigError("rows", row, f"a dict or {names}", where=f"row {number}")
+            raise ConfigError("rows", row, f"a dict or a tuple ({', '.join(names)})", where=f"row {number}")
         else:
             dicts.append(dict(zip(names, row, strict=False)))
     columns = list(dict.fromkeys(chain.from_iterable(dicts))) or list(names[:3])
@@ -264,7 +264,7 @@ def _groups(frame: pd.DataFrame) -> Any:
             continue
         whole = isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
         if not whole:
-            raise row_error(frame, row, "group", value, "a whole number, or missing")
+            raise row_error(frame, row, "group", value, "a whole number or missing")
         values[row] = int(value)
     return pd.array(values, dtype="Int64")
 

@@ -219,7 +219,7 @@ def _used(traffic: Traffic, definition: LoadDefinition) -> tuple[Int64s, Floats]
     ports = definition.ports(traffic.fabric)
     used = ports[shares[ports] > 0]
     if not len(used):
-        raise ConfigError("links", definition.links, "links that the traffic uses; it uses none")
+        raise ConfigError("links", definition.links, "links that the traffic crosses; it crosses none of these")
     return used, shares[used]
 
 
@@ -227,7 +227,7 @@ def _span_ps(starts: pd.Series[int], duration: Quantity | None) -> int:
     if duration is None:
         span = int(starts.max() - starts.min())
         if span < 1:
-            raise ConfigError("duration", None, "given: all messages start at once")
+            raise ConfigError("duration", None, "given, because all messages start at once")
         return span
     span = time_ps(duration, field="duration")
     if span < 1:

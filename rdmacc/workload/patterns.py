@@ -78,7 +78,7 @@ def incast(
         raise ConfigError("senders", names, f"different hosts, at least one, without {receiver!r}")
     turns, spread = checked_whole("rounds", rounds, 1), time_ps(jitter, field="jitter")
     if period is None and turns > 1 and spread:
-        allowed = "0 without a period: a round then starts when the one before ends"
+        allowed = "0 unless a period is given: without one, a round starts when the previous one ends"
         raise ConfigError("jitter", jitter, allowed)
     degree = len(names)
     turn = np.repeat(np.arange(turns, dtype=np.int64), degree)
@@ -200,7 +200,7 @@ def many_to_many(
     other = src != dst
     src, dst = src[other], dst[other]
     if not len(src):
-        raise ConfigError("receivers", list(receivers), "must have a host that is not the only sender")
+        raise ConfigError("receivers", list(receivers), "must include a host other than the only sender")
     lengths = size_distribution(size).sample(stream(seed, MANY_SIZES), len(src))
     spread = time_ps(jitter, field="jitter")
     offsets = stream(seed, MANY_JITTER).integers(0, spread, size=len(src), endpoint=True)
@@ -213,6 +213,6 @@ def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) 
     pool = [host for host in hosts or () if host != receiver]
     degree = checked_whole("senders", count, 1)
     if degree > len(pool):
-        raise ConfigError("senders", count, f"at most {len(pool)}, the other hosts in hosts=")
+        raise ConfigError("senders", count, f"at most {len(pool)}, the number of other hosts in hosts=")
     drawn = stream(seed, INCAST_SENDERS).choice(len(pool), size=degree, replace=False)
     return [pool[i] for i in np.sort(drawn)]

@@ -136,7 +136,7 @@ def request_response(
             raise ConfigError(field, names, "different hosts, at least one")
     asking, asked = as_objects(clients), as_objects(servers)
     if len(asked) == 1 and asked[0] in set(clients):
-        raise ConfigError("servers", list(servers), "must have a host that is not the client itself")
+        raise ConfigError("servers", list(servers), "must include a host other than the client")
     client = np.repeat(asking, turns)
     server = asked[_other(stream(seed, REQUEST_SERVERS), client, asked)]
     count = len(client)

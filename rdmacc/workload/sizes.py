@@ -81,7 +81,7 @@ class SizeDistribution:
         """
         pairs = [tuple(knot) for knot in knots]
         if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ConfigError("knots", pairs, "(size, probability) pairs, at least one", where=name)
+            raise ConfigError("knots", pairs, "at least one (size, probability) pair", where=name)
         sizes = [_knot_size(size, name) for size, _ in pairs]
         chances = [_probability(chance, name) for _, chance in pairs]
         if chances[-1] > 1:
@@ -251,7 +251,7 @@ def _knot_size(size: Any, name: str) -> float:
     try:
         return float(size)
     except (TypeError, ValueError):
-        raise ConfigError("size", size, "a number of bytes or have a unit", where=name) from None
+        raise ConfigError("size", size, "a number of bytes or a size with a unit", where=name) from None
 
 
 def _probability(chance: Any, name: str) -> float:
@@ -260,7 +260,7 @@ def _probability(chance: Any, name: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not 0 <= value <= 100:
-        raise ConfigError("probability", chance, "from 0 to 1, or to 100 in percent", where=name)
+        raise ConfigError("probability", chance, "from 0 to 1, or from 0 to 100 in percent", where=name)
     return value
 
 
