@@ -18,7 +18,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import format_size, us
+from rdmacc.units import format_size, ps, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -121,16 +121,16 @@ class Figure2(Experiment):
         towards = ports_towards(graph, RECEIVER)
         scenario = Scenario(
             topology=network,
-            workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]),
+            workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, ps(self.start_ps)]),
             scheme="dasr",
-            until=self.until_ps,
+            until=ps(self.until_ps),
             seed=seed,
             probes=(
                 *(probes.rate(flow) for flow in range(2)),
                 probes.field("host", RECEIVER, "Dasr.auss_n"),
                 probes.field("flow", 1, "received_packets"),
                 probes.throughput("tor0", RECEIVER, every="50us"),
-                *(probes.queue(node, peer, every=self.every_ps) for node, peer in towards),
+                *(probes.queue(node, peer, every=ps(self.every_ps)) for node, peer in towards),
             ),
         )
         return [Point(name="long", scenario=scenario)]

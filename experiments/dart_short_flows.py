@@ -20,7 +20,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import us
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +140,7 @@ class Figure3(Experiment):
         for k, size, scheme in product(self.degrees, self.sizes, self.schemes):
             senders = [others[i * len(others) // k] for i in range(k)]  # spread over the other pods
             work = workload.combine(
-                workload.incast(senders, RECEIVER, size, start=self.start_ps),
+                workload.incast(senders, RECEIVER, size, start=ps(self.start_ps)),
                 workload.long_flows([(long, RECEIVER)]),
             )
             lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
@@ -148,7 +148,7 @@ class Figure3(Experiment):
                 topology=network,
                 workload=work,
                 scheme=scheme,
-                until=self.start_ps + round(1.5 * lasts_ps) + us(300),
+                until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300),
                 seed=seed,
                 probes=(
                     probes.rate(k),

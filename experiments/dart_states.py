@@ -24,7 +24,7 @@ from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIV
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import us
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -216,7 +216,7 @@ class Figure5(Experiment):
                 topology=network,
                 workload=workload.long_flows(pairs),
                 scheme="dasr",
-                until=self.until_ps,
+                until=ps(self.until_ps),
                 probes=watched,
                 seed=seed,
             )

@@ -25,6 +25,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.switch.red import Red
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +143,7 @@ class DcqcnFluid(DcqcnEquations):
                 name="dcqcn", control=(control,), switch=(red,), header_bytes=_HEADER_BYTES,
                 payload_bytes=self.packet_bytes - _HEADER_BYTES,
             ),
-            until=self.duration_ps,
+            until=ps(self.duration_ps),
             probes=[
                 probes.queue("s0", "h0", every="2us"),
                 *(probes.rate(i, every="20us") for i in range(self.flows)),

@@ -10,9 +10,10 @@ formatters (a text out)        :func:`format_time`, :func:`format_rate`, :func:`
 transmission time              :func:`transmission_ps`, the one rounding that every part of rdmacc uses
 =============================  ==========================================================
 
-A time that a person gives must say its unit: ``"5us"`` or ``us(5)``; the bare number 5 is refused, for it
-would be 5 ps. Bare whole picoseconds are taken only under a name that ends in ``_ps``, and given to any other
-as ``ps(number)``. ``kB`` and ``KB`` are 1000 bytes, ``KiB`` is 1024. A lower-case ``b`` is a bit, a capital ``B`` a byte.
+A time must carry its unit: ``"5us"`` or ``us(5)``. The bare number 5, which would be 5 ps, is refused, except
+under a name that ends in ``_ps``; ``ps(number)`` makes a time of computed picoseconds.
+
+``kB`` and ``KB`` are 1000 bytes, ``KiB`` is 1024. A lower-case ``b`` is a bit, a capital ``B`` a byte.
 
 >>> us(1.5), gbps(100), KiB(64)
 (1500000, 100000000000.0, 65536)

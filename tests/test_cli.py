@@ -141,9 +141,9 @@ def test_a_parameter_may_be_set(tmp_path):
 
 def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
     text = invoke("verify", "dart", "--store", tmp_path)
-    assert "[DOES NOT HOLD, as is known] dart-f5-2a (III-C)" in text
+    assert "[DOES NOT HOLD, as recorded] dart-f5-2a (III-C)" in text
     assert "why:      with eight flows" in text
-    assert text.endswith("claims hold; every verdict is the recorded one\n")
+    assert text.endswith("claims hold; every verdict matches the recorded one\n")
     content = json.loads(invoke("verify", "dart.fig5", "--store", tmp_path, "--json"))
     assert content["as_expected"]
     assert {check["id"] for check in content["checks"] if not check["holds"]} == {"dart-f5-2a"}
@@ -202,7 +202,7 @@ def test_an_interrupt_is_no_traceback(tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(Tiny, "measure", stop)
     outcome = runner.invoke(app, ["run", "tests.tiny", "--engine", "simpy", "--store", str(tmp_path)])
     assert outcome.exit_code == 130
-    assert "interrupted; what was computed is kept" in outcome.stderr
+    assert "interrupted; finished points are kept" in outcome.stderr
 
 
 def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):

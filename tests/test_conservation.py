@@ -20,6 +20,7 @@ import rdmacc
 from rdmacc import DeadlockError, DropTail, Loss, Pfc, StalledError, probes
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.state import CONTROL, DATA_CLASS
+from rdmacc.units import ms, ps
 from tests.support import Watcher, check_conservation, networks, workloads
 
 NAMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr", "dasr-no-look-ahead"]
@@ -155,7 +156,7 @@ def test_links_that_lose_packets(engine, scenario, seed, loss):
 @given(scenario=scenarios("droptail"), until=st.integers(0, 40_000_000))
 def test_conservation_at_any_instant(engine, scenario, until):
     graph, work, scheme = scenario
-    result = rdmacc.simulate(graph, work, scheme, engine=engine, until=until, faults=[Loss(data=0.05)])
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until=ps(until), faults=[Loss(data=0.05)])
     check_conservation(result)
     assert result.now_ps <= until
 

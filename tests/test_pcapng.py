@@ -29,8 +29,8 @@ def lossy():
     """Return the result of one message of 6 packets, the last one short, with a loss."""
     work = rdmacc.messages([("h0", "h1", 5_002)])
     return rdmacc.simulate(
-        rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[ScriptedLoss(message=0, psn=3)], trace=True,
-        progress=False,
+        rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[ScriptedLoss(message=0, psn=3)],
+        trace=True, progress=False,
     )  # fmt: skip
 
 

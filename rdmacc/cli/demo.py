@@ -23,7 +23,7 @@ from rdmacc.results.summary import percentile
 from rdmacc.results.tables import text_table
 from rdmacc.schemes import scheme
 from rdmacc.simulation import simulate
-from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, time_ps, us
+from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ SCHEMES = {"dcqcn": "DCQCN", "dasr": "DASR"}
 SENDERS = 16
 MESSAGE_BYTES = size_bytes("64kB")
 LINE_BPS = rate_bps("100Gbps")
-DELAY_PS = time_ps("1us")
+DELAY = "1us"
 START_PS = us(100)
 """Start of the incast; the long flow starts at 0."""
 UNTIL_PS = us(800)
@@ -66,7 +66,7 @@ def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
     progress : bool
         Show a progress bar for each scheme.
     """
-    network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY_PS)
+    network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY)
     senders = [f"h{i}" for i in range(2, SENDERS + 2)]
     work = workload.combine(
         workload.incast(senders, _RECEIVER, MESSAGE_BYTES, start=START_PS),
@@ -160,8 +160,8 @@ _ROWS = (
     ("incast FCT, p99", "fct_p99_ps", format_time),
     ("incast slowdown, median", "slowdown_median", "{:.2f}".format),
     ("incast slowdown, p99", "slowdown_p99", "{:.2f}".format),
-    ("long flow's goodput, during the incast", "long_incast_bps", format_rate),
-    ("long flow's goodput, from then to the end", "long_after_bps", format_rate),
+    ("long flow's goodput during the incast", "long_incast_bps", format_rate),
+    ("long flow's goodput after the incast", "long_after_bps", format_rate),
     ("peak queue at the receiver's port", "peak_queue_bytes", format_size),
     ("PFC pauses", "pfc_pauses", "{:.0f}".format),
     ("CNPs", "cnps", "{:.0f}".format),

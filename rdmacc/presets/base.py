@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import unknown
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 

@@ -74,8 +74,9 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     Parameters
     ----------
     rows : DataFrame, or iterable of dict or tuple
-        A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes and starts
-        may have units; a `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered from 0.
+        A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes may
+        have units; a `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered
+        from 0.
 
     Returns
     -------
