@@ -76,7 +76,7 @@ def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
     """Return LFS's messages and SFS's bursts, one in each epoch."""
     starts = range(0, count * _EPOCH_PS, _EPOCH_PS)
     jitter = workload.stream(seed, _JITTER).integers(us(10), size=count)
-    bursts = [(start + _LEAD_PS + int(late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
+    bursts = [(int(start + _LEAD_PS + late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
     lasting = round(count * _EPOCH_PS * LINE_BPS / 8e12 / MESSAGE)
     steady = [(start, _LFS_MESSAGES) for start in starts] if pauses else [(0, lasting)]
     return _messages({LFS: steady, SFS: bursts})

@@ -46,7 +46,7 @@ TITLES = {
     "check-epsn": "Go-Back-N with CE",
     "improved-go-back-n": "Improved Go-Back-N",
 }
-TIMEOUTS = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
+TIMEOUTS: dict[int, str] = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
 LOSSES = (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 GOODPUT = "relative throughput"
 

@@ -22,6 +22,7 @@ from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
 from rdmacc.sweep.tidy import tidy
+from rdmacc.units import ms
 from tests.sweeps import Tiny, Troubled, incast
 
 
@@ -210,7 +211,7 @@ def test_a_key_is_the_same_for_the_same_scenario_however_it_is_written():
     assert identity(point(scheme=rdmacc.scheme("line-rate")))["key"] == known
     assert identity(point(engine="simpy"))["key"] == known
     assert identity(replace(point(), cost=9))["key"] == known
-    assert identity(point(until=10**9))["key"] == identity(point(until="1ms"))["key"]
+    assert identity(point(until=ms(1)))["key"] == identity(point(until="1ms"))["key"]
 
 
 def test_what_is_no_plain_data_is_named():
