@@ -85,8 +85,8 @@ def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     text = invoke(*arguments, "--out", tmp_path / "a")
     assert "[holds] dart-f4-1 (III-B)" in text
     assert "2 of 2 claims hold" in text
-    assert "3 points, 0 of them from the store" in text
-    assert "3 points, 3 of them from the store" in invoke(*arguments, "--out", tmp_path / "b")
+    assert "3 points, 0 from the store" in text
+    assert "3 points, 3 from the store" in invoke(*arguments, "--out", tmp_path / "b")
     names = ("table.parquet", "figure.png", "claims.csv")
     first, second = ([(tmp_path / one / "dart.fig4" / name).read_bytes() for name in names] for one in "ab")
     assert first == second
@@ -136,7 +136,7 @@ def test_many_points_stand_in_rows():
 def test_a_parameter_may_be_set(tmp_path):
     text = invoke("run", "dart.fig2", "--set", "look_ahead=false", "--set", "cnp_interval_ps=40us", "--store", tmp_path)
     assert "look_ahead=False, cnp_interval_ps=40us" in text
-    assert "0 of them from the store" in invoke("run", "dart.fig2", "--store", tmp_path)
+    assert "0 from the store" in invoke("run", "dart.fig2", "--store", tmp_path)
 
 
 def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
@@ -171,7 +171,7 @@ def expecting(expected):
     ("expected", "code", "words"),
     [
         (True, 0, "[holds] tests-1"),
-        (False, 1, "[holds, AGAINST WHAT IS RECORDED] tests-1"),
+        (False, 1, "[holds, UNLIKE THE RECORDED VERDICT] tests-1"),
         ({"quick": None, "paper": True}, 0, "[holds, not judged at this scale] tests-1"),
     ],
 )

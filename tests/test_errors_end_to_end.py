@@ -52,12 +52,13 @@ def one(*row):
         (one("h0", "h1", -5), "size_bytes", -5, "at least 1"),
         (one("h0", "h1", 1.5), "size_bytes", 1.5, "whole number"),
         (one("h0", "h1", "5us"), "size_bytes", "5us", "kB"),
-        (one("h0", "h1", "large"), "size_bytes", "large", "a number with B"),
+        (one("h0", "h1", "large"), "size_bytes", "large", "a number with the unit B"),
         (one("h0", "h1", float("nan")), "size_bytes", "nan", "whole number"),
-        (one("h0", "h1", 1, -1), "start_ps", -1, "nothing starts in the past"),
-        (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "not be negative"),
+        (one("h0", "h1", 1, -1), "start_ps", -1, "at least 0"),
+        (one("h0", "h1", 1, 7), "start_ps", 7, "must carry a unit, such as '7us'"),
+        (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "at least 0"),
         (one("h0", "h1", 1, "1kB"), "start_ps", "1kB", "us"),
-        (one("h0", "h1", 1, 2**62), "start_ps", 2**62, "53 days"),
+        (one("h0", "h1", 1, f"{2**62}ps"), "start_ps", 2**62, "53 days"),
         (one("h0", "h1", 1, 0, "web"), "group", "web", "whole number"),
         (one("h0", "h1", 1, 0, 0, (3,)), "after", 3, "id of a message"),
         (one("h0", "h1", 1, 0, 0, (0,)), "after", "0 -> 0", "circle"),
@@ -192,9 +193,10 @@ def test_builders_refuse_too():
 
 
 def test_unknown_scheme():
-    refused("scheme", "tcp", "dcqcn", scheme="tcp")
-    refused("scheme", 5, "a Scheme or one of", scheme=5)
-    refused("scheme", None, "a Scheme or one of", scheme=None)
+    refused("scheme", "tcp", "did you mean 'dctcp'", scheme="tcp")
+    refused("scheme", "xyz", "the name of one: line-rate, dcqcn", scheme="xyz")
+    refused("scheme", 5, "a Scheme or the name of one", scheme=5)
+    refused("scheme", None, "a Scheme or the name of one", scheme=None)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ def test_unknown_scheme():
         ({"at_nic": "yes"}, "Red.at_nic", "yes", "True or False"),
         ({"data_priority": 0}, "Scheme.data_priority", 0, "at least"),
         ({"timeout_ps": 0}, "GoBackN.timeout_ps", 0, "at least 1"),
-        ({"buffer": "1MB"}, "buffer", "1MB", "Pfc(...) or DropTail(...)"),
+        ({"buffer": "1MB"}, "buffer", "1MB", "a Pfc or a DropTail"),
         ({"routing": "random"}, "routing", "random", "ecmp"),
     ],
 )
@@ -266,12 +268,15 @@ def test_bad_seed(seed):
 @pytest.mark.parametrize(
     ("until", "allowed"),
     [
-        (-1, "not be negative"),
+        (-1, "at least 0"),
+        (5, "must carry a unit, such as '5us'"),
+        (2.5, "must carry a unit, such as '2.5us'"),
+        ("5", "there is no unit"),
         ("5Gbps", "us"),
         ("soon", "a time"),
         (float("nan"), "finite"),
         (True, "a time"),
-        (2**62, "less than 2**62"),
+        (f"{2**62}ps", "less than 2**62"),
         ([1], "a time"),
     ],
 )
@@ -294,6 +299,7 @@ def test_until_in_the_past(engine):
         (lambda: probes.queue("x", "h1"), "port", "x->h1", "a link of the network"),
         (lambda: probes.queue("s0", "h1", "0us"), "Probe.every_ps", 0, "at least 1 ps"),
         (lambda: probes.queue("s0", "h1", "1kB"), "every", "1kB", "us"),
+        (lambda: probes.rate(0, every=5), "every", 5, "must carry a unit, such as '5us'"),
         (lambda: probes.rate(2), "at of probe", 2, "0 to 1"),
         (lambda: probes.rate(-1), "at of probe", -1, "0 to 1"),
         (lambda: probes.rate("x"), "at of probe", "x", "a row of the workload"),
@@ -339,7 +345,7 @@ def test_a_probe_or_a_fault_that_is_not_in_a_list():
         (lambda: ScriptedLoss(message=9, psn=0), "ScriptedLoss.message", 9, "a row of the workload"),
         (lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn", -1, "at least 0"),
         (lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "ScriptedLoss.kind", "pause", "data, ack"),
-        (lambda: "loss", "faults", "loss", "Loss(...)"),
+        (lambda: "loss", "faults", "loss", "a Loss, a ScriptedLoss, a LinkDown or a Clocks"),
     ],
 )
 def test_bad_faults(fault, field, value, allowed):

@@ -113,7 +113,7 @@ def test_trace_of_an_unknown_probe_lists_the_known_ones(incast):
 
 
 def test_trace_without_probes_says_so(unfinished):
-    with pytest.raises(ConfigError, match="none was recorded"):
+    with pytest.raises(ConfigError, match="must be recorded: pass probes="):
         unfinished.samples("queue")
 
 

@@ -97,8 +97,11 @@ def test_as_scheme():
     for wrong in (None, 5, ["dcqcn"], Dcqcn()):
         with pytest.raises(ConfigError, match="scheme"):
             as_scheme(wrong)
-    for wrong in ("DCQCN", "", ["dcqcn"], None):
-        with pytest.raises(ConfigError, match="one of line-rate"):
+    for wrong in ("DCQCN", "dcqn", ["dcqcn"]):
+        with pytest.raises(ConfigError, match=r"a Scheme or the name of one; did you mean .*'dcqcn'"):
+            scheme(wrong)
+    for wrong in ("", None):
+        with pytest.raises(ConfigError, match="a Scheme or the name of one: line-rate, dcqcn"):
             scheme(wrong)
 
 

@@ -239,7 +239,7 @@ def test_parsing_is_decimal(number, unit):
     factor = {"ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}[unit]
     exact = Fraction(number) * factor
     if exact and exact < Fraction(1, 2):
-        with pytest.raises(ConfigError, match="not divided"):
+        with pytest.raises(ConfigError, match="whole number of picoseconds"):
             units.time_ps(f"{number}{unit}")
     else:
         assert units.time_ps(f"{number}{unit}") == int(exact + Fraction(1, 2))
