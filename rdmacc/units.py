@@ -196,7 +196,7 @@ def time_ps(quantity: Quantity, *, field: str = "time", bare_ps: bool = False) -
     """
     value = _parse(quantity, _TIME, field, _TIME_ALLOWED)
     if value and not (bare_ps or isinstance(quantity, str | Picoseconds)):
-        raise ConfigError(field, quantity, f"must carry a unit, such as '{quantity}us'")
+        raise ConfigError(field, quantity, "must carry a unit, such as '5us'")
     rounded = _int64(value, quantity, field, _TIME_ALLOWED)
     if rounded != value and (rounded == 0 or not isinstance(quantity, str)):
         raise ConfigError(field, quantity, f"{_TIME_ALLOWED}; and a whole number of picoseconds")

@@ -55,7 +55,7 @@ def one(*row):
         (one("h0", "h1", "large"), "size_bytes", "large", "a number with the unit B"),
         (one("h0", "h1", float("nan")), "size_bytes", "nan", "whole number"),
         (one("h0", "h1", 1, -1), "start_ps", -1, "at least 0"),
-        (one("h0", "h1", 1, 7), "start_ps", 7, "must carry a unit, such as '7us'"),
+        (one("h0", "h1", 1, 7), "start_ps", 7, "must carry a unit, such as '5us'"),
         (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "at least 0"),
         (one("h0", "h1", 1, "1kB"), "start_ps", "1kB", "us"),
         (one("h0", "h1", 1, f"{2**62}ps"), "start_ps", 2**62, "53 days"),
@@ -105,7 +105,7 @@ def test_a_csv_with_a_missing_column(tmp_path):
     path.write_text("src,size\nh0,1000\n")
     with pytest.raises(ConfigError) as caught:
         rdmacc.simulate(GRAPH, rdmacc.from_csv(path), "line-rate")
-    check(caught.value, "dst", None, "there are ['src', 'size")
+    check(caught.value, "dst", None, "which has ['src', 'size")
 
 
 def test_a_csv_with_a_wrong_unit(tmp_path):
@@ -205,7 +205,7 @@ def test_unknown_scheme():
         ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "cnp_interval_ps"),
         ({"reference_bps": 1}, "parameter of scheme 'dcqcn'", "reference_bps", "only one component"),
         ({"cnp_interval_ps": "5Gbps"}, "Dcqcn.cnp_interval_ps", "5Gbps", "us"),
-        ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "not be negative"),
+        ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "at least 0"),
         ({"g": 1.5}, "Dcqcn.g", 1.5, "at most 1.0"),
         ({"g": "fast"}, "Dcqcn.g", "fast", "a number"),
         ({"g": float("nan")}, "Dcqcn.g", "nan", "a number"),
@@ -270,7 +270,7 @@ def test_bad_seed(seed):
     [
         (-1, "at least 0"),
         (5, "must carry a unit, such as '5us'"),
-        (2.5, "must carry a unit, such as '2.5us'"),
+        (2.5, "must carry a unit, such as '5us'"),
         ("5", "there is no unit"),
         ("5Gbps", "us"),
         ("soon", "a time"),
@@ -289,7 +289,7 @@ def test_until_in_the_past(engine):
     simulation.run("1us")
     with pytest.raises(ConfigError) as caught:
         simulation.run("500ns")
-    check(caught.value, "until", "500ns", "the simulation is at 1000000 ps")
+    check(caught.value, "until", "500ns", "at least the current time, 1000000 ps")
 
 
 @pytest.mark.parametrize(
@@ -306,13 +306,14 @@ def test_until_in_the_past(engine):
         (lambda: probes.field("host", "s0", "rx_packets"), "at of probe", "s0", "the name of a host"),
         (lambda: probes.field("host", ["h0"], "rx_packets"), "at of probe", ["h0"], "the name of a host"),
         (lambda: probes.field("port", "s0", "tx_bytes"), "at of probe", "s0", "a pair"),
-        (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "queue_bytes"),
+        (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "a field of a port: "),
+        (lambda: probes.field("port", ("s0", "h0"), "queue_byte"), "field of probe", ..., "did you mean 'queue_bytes'"),
         (lambda: probes.field("flow", 0, "Dcqcn.alpha"), "field of probe", "Dcqcn.alpha", "LineRate.<field>"),
         (lambda: probes.field("flow", 0, "GoBackN.alpha"), "field of probe", "GoBackN.alpha", "retries"),
         (lambda: probes.field("switch", "s0", "x"), "Probe.place", "switch", "port, flow, host"),
         (
             lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True),
-            "Probe.every_ps", None, "a period",
+            "Probe.every_ps", None, "given for a probe that measures a rate",
         ),
         (lambda: "queue", "probes", "queue", "a Probe"),
     ],

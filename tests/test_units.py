@@ -52,7 +52,7 @@ def test_a_bare_time_needs_a_field_in_picoseconds(number):
     with pytest.raises(ConfigError) as caught:
         units.time_ps(number, field="until")
     assert caught.value.field == "until"
-    assert caught.value.allowed == f"must carry a unit, such as '{number}us'"
+    assert caught.value.allowed == "must carry a unit, such as '5us'"
 
 
 @pytest.mark.parametrize(

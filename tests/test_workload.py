@@ -362,7 +362,10 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
         (lambda: workload.incast(["h1"], "h0", 0), "size = 0: must be at least 1 byte"),
         (lambda: workload.incast(["h1"], "h0", 1, start="-1us"), "start = '-1us': must be a time"),
         (lambda: workload.incast(["h1"], "h0", 1, start=5), "start = 5: must carry a unit, such as '5us'"),
-        (lambda: workload.poisson(topology.star(2), 1, 0.5, duration=1e9), "duration = 1000000000.0: must carry a unit"),
+        (
+            lambda: workload.poisson(topology.star(2), 1, 0.5, duration=1e9),
+            "duration = 1000000000.0: must carry a unit",
+        ),
         (lambda: workload.messages([("h0", "h1", 1, 5)]), "start_ps = 5 (row 0): must carry a unit"),
         (lambda: workload.incast(["h1"], "h0", 1, seed=-1), "seed = -1: must be a whole number, at least 0"),
         (lambda: workload.incast(["h1"], "h0", 1, group=0.5), "group = 0.5: must be a whole number"),

@@ -282,7 +282,7 @@ def test_closed_loops_and_trees_run():
         (lambda: workload.request_response(["h0"], [], 1, 1), "servers = []: must be different hosts"),
         (
             lambda: workload.request_response(["h0"], ["h0"], 1, 1),
-            "servers = ['h0']: must have a host that is",
+            "servers = ['h0']: must include a host other than",
         ),
         (lambda: workload.sequence(), "workloads = (): must be at least one"),
         (

@@ -81,7 +81,7 @@ class SizeDistribution:
         """
         pairs = [tuple(knot) for knot in knots]
         if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ConfigError("knots", pairs, "at least one (size, probability) pair", where=name)
+            raise ConfigError("knots", pairs, "(size, probability) pairs, at least one", where=name)
         sizes = [_knot_size(size, name) for size, _ in pairs]
         chances = [_probability(chance, name) for _, chance in pairs]
         if chances[-1] > 1:
