@@ -21,7 +21,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import s, us
+from rdmacc.units import ps, s, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ class Figure4(Experiment):
             workload.incast(["h1", "h2"], RECEIVER, "64kB"),
             workload.incast(["h2", "h3"], RECEIVER, "64kB", start="20us"),
         )
-        silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", self.late_ps, 0)])
+        silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", ps(self.late_ps), 0)])
         watched = (
             probes.field("host", RECEIVER, "Dasr.auss_n"),
             probes.field("flow", 1, "Dasr.open_messages"),

@@ -28,6 +28,7 @@ from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.red import EcnStep
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -359,7 +360,7 @@ def _random_messages(hosts: int, count: int, seed: int) -> pd.DataFrame:
     dst = (src + rng.integers(1, hosts, size=count)) % hosts
     start = rng.integers(window_ps, size=count)
     rows = zip(src.tolist(), dst.tolist(), size.tolist(), start.tolist(), strict=True)
-    return workload.messages([(f"h{one}", f"h{other}", length, begin) for one, other, length, begin in rows])
+    return workload.messages([(f"h{one}", f"h{other}", length, ps(begin)) for one, other, length, begin in rows])
 
 
 def _typical_mix(network: Any, load: float, duration: str, long: str, seed: int) -> pd.DataFrame:

@@ -30,7 +30,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy, wide
-from rdmacc.units import ms, us
+from rdmacc.units import ms, ps, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def _start_and_stop(flows: int, phase_ps: int) -> pd.DataFrame:
     for number in range(flows):
         shares = [min(phase, 2 * flows - 2 - phase) + 1 for phase in range(number, 2 * flows - 1 - number)]
         size = int(sum(0.9 * LINE_BPS / 8 * phase_ps * 1e-12 / share for share in shares))
-        rows.append((f"h{number + 1}", "h0", size, number * phase_ps))
+        rows.append((f"h{number + 1}", "h0", size, ps(number * phase_ps)))
     return workload.messages(rows)
 
 
@@ -89,7 +89,7 @@ def _incast(senders: int) -> pd.DataFrame:
 
 
 def _long(pairs: list[tuple[str, str]], gap_ps: int) -> pd.DataFrame:
-    return workload.messages([(src, dst, 10**11, i * gap_ps) for i, (src, dst) in enumerate(pairs)])
+    return workload.messages([(src, dst, 10**11, ps(i * gap_ps)) for i, (src, dst) in enumerate(pairs)])
 
 
 def _received(flows: int, every_ps: int) -> list[Probe]:

@@ -126,7 +126,7 @@ class DcqcnFluid(DcqcnEquations):
         """
         hosts = self.flows + 1
         transmission = 8e12 * self.packet_bytes / self.capacity_bps
-        delay = max(1, round((self.delay_ps - 2 * transmission) / 4))
+        delay = ps(max(1, round((self.delay_ps - 2 * transmission) / 4)))
         control = Dcqcn(
             g=self.g, cnp_interval_ps=self.cnp_interval_ps, alpha_period_ps=self.alpha_period_ps,
             increase_period_ps=self.increase_period_ps, byte_counter_bytes=self.byte_counter_bytes,

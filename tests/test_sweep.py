@@ -137,9 +137,7 @@ def test_parameters_reach_the_schemes_that_have_them(tmp_path):
     one = experiment("dart.fig3")
     both = stored(one, store=Store(tmp_path), changes={"idle_ps": "1s"})
     assert both.missing
-    with pytest.raises(
-        ConfigError, match=r"parameter = 'timeout': must be a parameter of .*; did you mean .*timeout_ps"
-    ):
+    with pytest.raises(ConfigError, match=r"parameter = 'timeout': must be a parameter .*; did you mean .*timeout_ps"):
         run(Tiny(), tmp_path, changes={"timeout": 1})
     with pytest.raises(ConfigError, match="timeout_ps"):
         run(Tiny(), tmp_path, changes={"timeout_ps": "soon"})

@@ -14,6 +14,7 @@ import rdmacc
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric
+from rdmacc.units import ms
 from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition
 from rdmacc.workload.traffic import Traffic
 from tests.support import ACK_WIRE, line_rate, networks
@@ -123,7 +124,7 @@ def test_links_that_the_traffic_cannot_use_do_not_count():
 @pytest.mark.parametrize("links", ["host", "core"])
 def test_links_carry_the_load(links):
     """Simulated: the data that the defining links send in a long run are half of what they could."""
-    duration_ps = 10**10
+    duration_ps = ms(10)
     work = workload.poisson(NETWORK, DART_SHORT, 0.5, of=links, duration=duration_ps, seed=1)
     result = rdmacc.simulate(NETWORK, work, line_rate(), progress=False)
     fabric, ports = result.plan.fabric, result.ports
