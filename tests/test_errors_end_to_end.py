@@ -307,7 +307,7 @@ def test_until_in_the_past(engine):
         (lambda: probes.field("host", ["h0"], "rx_packets"), "at of probe", ["h0"], "the name of a host"),
         (lambda: probes.field("port", "s0", "tx_bytes"), "at of probe", "s0", "a pair"),
         (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "a field of a port: "),
-        (lambda: probes.field("port", ("s0", "h0"), "queue_byte"), "field of probe", "queue_byte", "did you mean 'queue_bytes'"),
+        (lambda: probes.field("port", ("s0", "h0"), "queue_byte"), "field of probe", ..., "did you mean 'queue_bytes'"),
         (lambda: probes.field("flow", 0, "Dcqcn.alpha"), "field of probe", "Dcqcn.alpha", "LineRate.<field>"),
         (lambda: probes.field("flow", 0, "GoBackN.alpha"), "field of probe", "GoBackN.alpha", "retries"),
         (lambda: probes.field("switch", "s0", "x"), "Probe.place", "switch", "port, flow, host"),
