@@ -11,6 +11,7 @@ the FCT is the time it takes to learn n, what it loses is the bytes that do not 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class FairShare:
     header_bytes: int = 48
 
     def __post_init__(self) -> None:
-        parsers = {"_bytes": size_bytes, "_bps": rate_bps, "_ps": time_ps}
+        parsers = {"_bytes": size_bytes, "_bps": rate_bps, "_ps": partial(time_ps, bare_ps=True)}
         for field in fields(self):
             for suffix, parse in parsers.items():
                 if field.name.endswith(suffix):
