@@ -118,7 +118,9 @@ class Claim:
         if isinstance(self.expected, Mapping) and set(self.expected) != set(SCALES):
             raise ConfigError(f"{self.id}: expected", self.expected, f"a verdict for each of {', '.join(SCALES)}")
         if not self.reason and not all(self.expectation(scale) for scale in SCALES):
-            raise ConfigError(f"{self.id}: reason", self.reason, "why it is not expected to hold")
+            raise ConfigError(
+                f"{self.id}: reason", self.reason, "a text that says why the claim is not expected to hold"
+            )
 
     def expectation(self, scale: str) -> bool | None:
         """Return whether we know it to hold at a scale; None if it cannot be judged there."""
@@ -185,7 +187,9 @@ class Experiment(ABC):
             Simulates a scenario.
         """
         if point.scenario is None:
-            raise ConfigError(f"scenario of {self.name}, {point.name}", None, "a Scenario, or execute() overridden")
+            raise ConfigError(
+                f"scenario of {self.name}, {point.name}", None, "a Scenario, unless execute() is overridden"
+            )
         return self.measure(point, run(point.scenario))
 
     def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto") -> pd.DataFrame:
@@ -223,7 +227,7 @@ class Experiment(ABC):
         points = self.points(check_scale(scale), seed)
         twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
         if twice:
-            raise ConfigError(f"points of {self.name}", twice[0], "names that differ")
+            raise ConfigError(f"points of {self.name}", twice[0], "a name that no other point has")
         return with_parameters(points, changes or {})
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
@@ -327,7 +331,7 @@ def experiment(name: str) -> Experiment:
         If there is none.
     """
     if name not in EXPERIMENTS:
-        raise ConfigError("experiment", name, f"one of {', '.join(EXPERIMENTS)}")
+        raise unknown("experiment", name, EXPERIMENTS, "an experiment's name")
     return EXPERIMENTS[name]
 
 
@@ -344,7 +348,7 @@ def select(name: str) -> list[Experiment]:
     chosen = [one for known, one in EXPERIMENTS.items() if known.startswith(f"{name}.")]
     if not chosen:
         groups = dict.fromkeys(known.partition(".")[0] for known in EXPERIMENTS)
-        raise ConfigError("experiment", name, f"one of {', '.join([*groups, *EXPERIMENTS])}")
+        raise unknown("experiment", name, [*groups, *EXPERIMENTS], "the name of an experiment or of a group")
     return chosen
 
 

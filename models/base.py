@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import unknown
 from rdmacc.parameters import check_fields, param
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Model:
         known = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         for name in changes:
             if name not in known:
-                raise ConfigError(f"parameter of {type(self).__name__}", name, f"one of {', '.join(known)}")
+                raise unknown(f"parameter of {type(self).__name__}", name, known)
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def parameters(self) -> pd.DataFrame:

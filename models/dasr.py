@@ -25,6 +25,7 @@ from rdmacc.plotting.style import COLOURS, new_axes, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLik
     """
     messages = pd.DataFrame({"sender": sender, "begin": begin, "end": end})
     if (messages["end"] < messages["begin"]).any():
-        raise ConfigError("end", end, "not before the begin")
+        raise ConfigError("end", end, "at or after the beginning")
     changes: dict[float, int] = {}
     for _, rows in messages.sort_values("begin").groupby("sender", sort=False):
         start, stop = rows["begin"].iloc[0], rows["end"].iloc[0]
@@ -181,7 +182,7 @@ class DasrIncast(Model):
         """Return the incast's messages, from hosts h2, h3, ... to h0."""
         hosts = [f"h{i}" for i in range(2, self.senders + 2)]
         return workload.incast(
-            hosts, "h0", self.message_bytes, start=self.start_ps, jitter=self.jitter_ps, seed=self.seed
+            hosts, "h0", self.message_bytes, start=ps(self.start_ps), jitter=ps(self.jitter_ps), seed=self.seed
         )
 
     def solve(self) -> pd.DataFrame:
@@ -295,11 +296,11 @@ class DasrIncast(Model):
         """Return the same as packets, on a star."""
         name = "dasr" if self.look_ahead else "dasr-no-look-ahead"
         return Scenario(
-            topology=topology.star(self.senders + 2, rate=self.line_bps, delay=self.delay_ps, buffer="64MB"),
+            topology=topology.star(self.senders + 2, rate=self.line_bps, delay=ps(self.delay_ps), buffer="64MB"),
             workload=workload.combine(workload.long_flows([("h1", "h0")], "1GB"), self.incast()),
             scheme=scheme(name, payload_bytes=self.payload_bytes, header_bytes=self.header_bytes),
-            until=int(self._run()[0]["time_ps"].iloc[-1]),
-            probes=[probes.queue("s0", "h0", every=self.step_ps * 4)],
+            until=ps(int(self._run()[0]["time_ps"].iloc[-1])),
+            probes=[probes.queue("s0", "h0", every=ps(self.step_ps * 4))],
         )
 
     def predict(self, result: Result) -> pd.DataFrame:
@@ -310,7 +311,7 @@ class DasrIncast(Model):
 
     def measure(self, result: Result) -> pd.DataFrame:
         """Return the same of a simulation of `scenario()`."""
-        queue, flows = result.trace("queue s0->h0"), result.flows.iloc[1:]
+        queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
             queue.index,
             queue,

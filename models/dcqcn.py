@@ -25,6 +25,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.switch.red import Red
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,7 +126,7 @@ class DcqcnFluid(DcqcnEquations):
         """
         hosts = self.flows + 1
         transmission = 8e12 * self.packet_bytes / self.capacity_bps
-        delay = max(1, round((self.delay_ps - 2 * transmission) / 4))
+        delay = ps(max(1, round((self.delay_ps - 2 * transmission) / 4)))
         control = Dcqcn(
             g=self.g, cnp_interval_ps=self.cnp_interval_ps, alpha_period_ps=self.alpha_period_ps,
             increase_period_ps=self.increase_period_ps, byte_counter_bytes=self.byte_counter_bytes,
@@ -142,7 +143,7 @@ class DcqcnFluid(DcqcnEquations):
                 name="dcqcn", control=(control,), switch=(red,), header_bytes=_HEADER_BYTES,
                 payload_bytes=self.packet_bytes - _HEADER_BYTES,
             ),
-            until=self.duration_ps,
+            until=ps(self.duration_ps),
             probes=[
                 probes.queue("s0", "h0", every="2us"),
                 *(probes.rate(i, every="20us") for i in range(self.flows)),
@@ -159,8 +160,8 @@ class DcqcnFluid(DcqcnEquations):
 
     def measure(self, result: Result) -> pd.DataFrame:
         """Return the same of a simulation with the probes of `scenario()`."""
-        queue = result.trace("queue s0->h0")
-        rates = [result.trace(f"rate {i}") for i in range(self.flows)]
+        queue = result.samples("queue s0->h0")
+        rates = [result.samples(f"rate {i}") for i in range(self.flows)]
         time = queue.index.to_numpy(np.float64)
         values = np.column_stack([rate.to_numpy(np.float64) for rate in rates])
         return _tidy(

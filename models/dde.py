@@ -131,5 +131,5 @@ def solve_dde(
         past.known = n + 1
     states = np.array(past.state)
     if not np.isfinite(states).all():
-        raise ConfigError("step", step_s, "shorter: the solution is not finite")
+        raise ConfigError("step", step_s, "shorter: with this one the solution is not finite")
     return Trajectory(np.arange(count + 1) * h, states)

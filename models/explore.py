@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import unknown
 from rdmacc.models.base import Model
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> li
     }
     for name in names:
         if name not in movable:
-            raise ConfigError("parameter to explore", name, f"one of {', '.join(movable)}")
+            raise unknown("parameter to explore", name, movable)
     return [movable[name] for name in names or movable]
 
 

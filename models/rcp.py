@@ -34,7 +34,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.switch.rcp_stamp import RcpStamp
-from rdmacc.units import transmission_ps
+from rdmacc.units import ps, transmission_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,19 +132,19 @@ class RcpFluid(Model):
         """Return the same as packets, on a star: the flows before start at 0."""
         count = self.flows + self.joining
         return Scenario(
-            topology=topology.star(count + 1, rate=self.capacity_bps, delay=self.link_delay_ps, buffer="32MB"),
+            topology=topology.star(count + 1, rate=self.capacity_bps, delay=ps(self.link_delay_ps), buffer="32MB"),
             workload=workload.long_flows(
                 [(f"h{i + 1}", "h0") for i in range(count)], "100GB",
-                start=[0] * self.flows + [self.join_ps] * self.joining,
+                start=[0] * self.flows + [ps(self.join_ps)] * self.joining,
             ),
             scheme=Scheme(
                 name="rcp", control=(Rcp(),),
                 switch=(RcpStamp(alpha=self.alpha, beta=self.beta, target=self.target),),
             ),
-            until=self.duration_ps,
+            until=ps(self.duration_ps),
             probes=[
-                probes.field("port", ("s0", "h0"), "RcpStamp.fair_bps", every=self.step_ps),
-                probes.queue("s0", "h0", every=self.step_ps),
+                probes.field("port", ("s0", "h0"), "RcpStamp.fair_bps", every=ps(self.step_ps)),
+                probes.queue("s0", "h0", every=ps(self.step_ps)),
             ],
         )  # fmt: skip
 
@@ -156,8 +156,8 @@ class RcpFluid(Model):
 
     def measure(self, result: Result) -> pd.DataFrame:
         """Return the same of a simulation with the probes of `scenario()`."""
-        rate = result.trace("RcpStamp.fair_bps ('s0', 'h0')")
-        queue = result.trace("queue s0->h0")
+        rate = result.samples("RcpStamp.fair_bps ('s0', 'h0')")
+        queue = result.samples("queue s0->h0")
         time = rate.index.to_numpy(np.float64)
         return self._tidy(time, rate.to_numpy(np.float64), queue.to_numpy(np.float64), float(result.now_ps))
 

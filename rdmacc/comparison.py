@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
 from rdmacc.results.result import Result
 from rdmacc.results.tables import html_table
@@ -117,7 +117,7 @@ class Comparison:
         known = list(dict.fromkeys(self.frame["quantity"]))
         chosen = known[0] if quantity is None else quantity
         if chosen not in known:
-            raise ConfigError("quantity", quantity, f"one of {', '.join(known)}")
+            raise unknown("quantity", quantity, known)
         rows = self.frame[self.frame["quantity"] == chosen]
         rows = rows.iloc[len(rows) - max(1, int(len(rows) * last)) :]
         factor, unit = _SHOWN.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
@@ -231,5 +231,5 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
             )
         )
     if not parts:
-        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation has too")
+        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation measures too")
     return pd.concat(parts, ignore_index=True)

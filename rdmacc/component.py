@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import check_fields, param
 from rdmacc.records import Field, Record
 
@@ -146,14 +146,16 @@ class Component:
         offers = {name: hook.offers for name, hook in HOOKS.items()}
         for kind, field in cls.deadlines():
             if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
-                raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a handler of that name")
+                raise ConfigError(
+                    f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component"
+                )
             offers[field.handler_name] = TIMER_OFFERS[kind]
         for name, function in inspect.getmembers(cls, inspect.isfunction):
             if not name.startswith("on_"):
                 continue
             if name not in offers:
-                raise ConfigError(f"{cls.__name__}.{name}", name, f"one of {', '.join(sorted(offers))}")
+                raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
             for argument in inspect.signature(function).parameters:
                 missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
                 if argument not in offers[name] or missing_record:
-                    raise ConfigError(f"{cls.__name__}.{name}({argument})", argument, ", ".join(offers[name]))
+                    raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")

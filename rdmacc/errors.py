@@ -58,19 +58,21 @@ class ConfigError(RdmaccError, ValueError):
     value : object
         The value that it has.
     allowed : str
-        What is allowed, phrased to follow "field = value: ", such as "must be at least 1 byte".
+        What is allowed, phrased to follow "must be": "at least 1 byte". Where another verb is needed, the whole
+        clause: "must differ from src".
     where : str, optional
         The place, such as "row 3" or "edge h0-s0".
 
     Examples
     --------
-    >>> raise ConfigError("size_bytes", -4, "must be at least 1 byte", where="row 3")
+    >>> raise ConfigError("size_bytes", -4, "at least 1 byte", where="row 3")
     Traceback (most recent call last):
     ...
     rdmacc.errors.ConfigError: size_bytes = -4 (row 3): must be at least 1 byte
     """
 
     def __init__(self, field: str, value: object, allowed: str, where: str = "") -> None:
+        allowed = allowed if allowed.startswith("must ") else f"must be {allowed}"
         super().__init__(field, value, allowed, where)
         self.field = field
         self.value = value
@@ -117,9 +119,10 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
     rdmacc.errors.ConfigError: scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?
     """
     names = [str(name) for name in known]
-    close = get_close_matches(str(value).lower(), {name.lower(): name for name in names}, n=2)
+    by_lower = {name.lower(): name for name in names}
+    close = get_close_matches(str(value).lower(), by_lower, n=2)
     if close:
-        meant = " or ".join(repr(name) for name in names if name.lower() in close)
+        meant = " or ".join(repr(by_lower[name]) for name in close)
         return ConfigError(field, value, f"{noun or 'a known name'}; did you mean {meant}?", where)
     if not names:
         return ConfigError(field, value, f"{noun or 'a known name'}; there is none", where)

@@ -9,12 +9,12 @@ from rdmacc.errors import ConfigError
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "Script"]
+__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "ScriptedLoss"]
 
 
 def _check_link(field: str, link: object) -> None:
     if not isinstance(link, tuple) or len(link) != 2:
-        raise ConfigError(field, link, "a pair of node names for each link, such as ('h0', 's0')")
+        raise ConfigError(field, link, "a pair of node names, such as ('h0', 's0')")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Loss:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Script:
+class ScriptedLoss:
     """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
 
     Attributes
@@ -70,9 +70,9 @@ class Script:
         for name, least in (("message", 0), ("psn", 0), ("nth", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ConfigError(f"Script.{name}", value, f"a whole number, at least {least}")
+                raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least}")
         if self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
-            raise ConfigError("Script.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
+            raise ConfigError("ScriptedLoss.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
 
     @property
     def kind_number(self) -> int:
@@ -99,12 +99,12 @@ class LinkDown:
 
     def __post_init__(self) -> None:
         _check_link("LinkDown.link", self.link)
-        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps"))
+        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps", bare_ps=True))
 
     @property
     def time_ps(self) -> int:
         """`at_ps` as a number."""
-        return time_ps(self.at_ps)
+        return time_ps(self.at_ps, bare_ps=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Clocks:
 
     def __post_init__(self) -> None:
         for name in ("offset_ps", "jitter_ps"):
-            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}"))
+            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}", bare_ps=True))
 
 
-Fault = Loss | Script | LinkDown | Clocks
+Fault = Loss | ScriptedLoss | LinkDown | Clocks

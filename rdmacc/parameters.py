@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rdmacc.errors import ConfigError
 __all__ = ["check", "check_fields", "param"]
 
 _PARSERS: dict[str, Callable[..., Any]] = {
-    "ps": units.time_ps,
+    "ps": partial(units.time_ps, bare_ps=True),
     "bps": units.rate_bps,
     "bytes": units.size_bytes,
 }

@@ -49,12 +49,12 @@ class Probe:
         if self.place not in PLACES:
             raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
         if self.every_ps is not None:
-            every_ps = time_ps(self.every_ps, field="Probe.every_ps")
+            every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:
-                raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None for every change")
+                raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None to record every change")
             object.__setattr__(self, "every_ps", every_ps)
         elif self.is_rate:
-            raise ConfigError("Probe.every_ps", None, "a period, for a probe that measures a rate")
+            raise ConfigError("Probe.every_ps", None, "given for a probe that measures a rate")
 
 
 def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Probe:

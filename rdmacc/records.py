@@ -117,9 +117,9 @@ class _RecordMeta(type):
 
 def _named(field: Field, name: str, owner: str) -> Field:
     if name in BANNED_NAMES:
-        raise ConfigError(f"{owner}.{name}", name, "a field name that is not an attribute of NumPy's arrays")
+        raise ConfigError(f"{owner}.{name}", name, "a name that is not an attribute of NumPy's arrays")
     if field.is_deadline and not name.endswith("_timer_ps"):
-        raise ConfigError(f"{owner}.{name}", name, "a deadline's name must end in '_timer_ps'")
+        raise ConfigError(f"{owner}.{name}", name, "must end in '_timer_ps', as the name of every deadline does")
     return replace(field, name=name)
 
 
@@ -162,7 +162,7 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
     for record in records:
         for field in record.fields:
             if field.name in seen:
-                raise ConfigError(field.name, record.__qualname__, "a field name that no other record uses")
+                raise ConfigError(field.name, record.__qualname__, "a name that no other record uses")
             seen.add(field.name)
             columns.append((field.name, field.code, (field.length,)) if field.length else (field.name, field.code))
             if field.is_deadline:

@@ -79,7 +79,7 @@ class Scheme(Component):
                 raise ConfigError(f"{self.name}: component", component, "an instance of Component")
             component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
-            raise ConfigError("buffer", self.buffer, "Pfc(...) or DropTail(...)")
+            raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
@@ -256,7 +256,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
         return value
     if isinstance(value, str):
         return scheme(value)
-    raise ConfigError("scheme", value, f"a Scheme or one of {', '.join(SCHEMES)}")
+    raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 
 def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:

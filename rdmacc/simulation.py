@@ -20,15 +20,15 @@ from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
-from rdmacc.units import Quantity, ms, s, time_ps
+from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Simulation", "simulate"]
 
-_SLICE_PS = ms(1)
+_SLICE_PS = time_ps("1ms")
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
 
 
-_STALL_PS = s(10)
+_STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
 
 
@@ -49,7 +49,7 @@ class Simulation:
         Seed of all randomness.
     probes : sequence of Probe
         What to record while running.
-    faults : sequence of Loss, Script, LinkDown or Clocks
+    faults : sequence of Loss, ScriptedLoss, LinkDown or Clocks
         What goes wrong on links and with hosts' clocks.
     trace : bool
         Keep what happens to every packet, for `result.packet_trace`.
@@ -112,7 +112,7 @@ class Simulation:
         """
         until_ps = NEVER if until is None else time_ps(until, field="until")
         if until is not None and not self.now_ps <= until_ps < NEVER:
-            allowed = f"a time that is not past and less than 2**62 ps; the simulation is at {self.now_ps} ps"
+            allowed = f"at least the current time, {self.now_ps} ps, and less than 2**62 ps"
             raise ConfigError("until", until, allowed)
         begin = time.perf_counter()
         bar = self._progress_bar(until_ps, progress)

@@ -11,7 +11,7 @@ import pandas as pd
 import rdmacc
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
@@ -223,7 +223,7 @@ def _faults(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tu
             int(rng.integers(20)),
             str(rng.choice(["data", "ack", "nak"])),
         )
-        faults.append(Script(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
+        faults.append(ScriptedLoss(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
     if rng.random() < 0.15:
         links = list(topology.edges)
         faults.append(LinkDown(link=links[int(rng.integers(len(links)))], at_ps=int(rng.integers(30_000_000))))

@@ -18,8 +18,8 @@ import pandas as pd
 from rdmacc import workload as workloads
 from rdmacc.chance import hash63, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
-from rdmacc.errors import ConfigError
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER, Field
 from rdmacc.schemes import Scheme
@@ -95,7 +95,7 @@ class Plan:
     distance: Ints
     """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
     symmetric_salt: int
-    scripts: tuple[Script, ...]
+    scripts: tuple[ScriptedLoss, ...]
     link_downs: tuple[LinkDown, ...]
     """In the order of their times."""
     clock_offset_ps: Ints
@@ -258,11 +258,11 @@ def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     return distance
 
 
-def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[Script, ...]:
-    scripts = tuple(fault for fault in faults if isinstance(fault, Script))
+def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:
+    scripts = tuple(fault for fault in faults if isinstance(fault, ScriptedLoss))
     for script in scripts:
         if script.message >= n_messages:
-            raise ConfigError("Script.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
+            raise ConfigError("ScriptedLoss.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
     return scripts
 
 
@@ -272,8 +272,8 @@ def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, i
     for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
         for node in fabric.hosts.tolist():
             side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
-            offsets[node] = int(side * time_ps(clocks.offset_ps))
-        jitter = time_ps(clocks.jitter_ps)
+            offsets[node] = int(side * time_ps(clocks.offset_ps, bare_ps=True))
+        jitter = time_ps(clocks.jitter_ps, bare_ps=True)
     return offsets, jitter
 
 
@@ -281,7 +281,7 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):
-            raise ConfigError("faults", fault, "Loss(...), Script(...), LinkDown(...) or Clocks(...)")
+            raise ConfigError("faults", fault, "a Loss, a ScriptedLoss, a LinkDown or a Clocks")
         if not isinstance(fault, Loss):
             continue
         ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
@@ -348,7 +348,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
             return Watch(probe, record_name, at, i, field)
     parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
     known = sorted({field.name for *_, field in options} or parts)
-    raise ConfigError(f"field of probe {probe.name!r}", probe.field, f"one of {', '.join(known)}")
+    raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
 
 
 def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:

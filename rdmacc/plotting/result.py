@@ -51,7 +51,7 @@ class ResultPlots:
         ConfigError
             If there is none.
         """
-        self._result.trace(name)
+        self._result.samples(name)
         watch = next(watch for watch in self._result.plan.watches if watch.probe.name == name)
         factor, unit = value_unit("bps" if watch.probe.is_rate else watch.field.name)
         label = "throughput" if watch.probe.is_rate else watch.probe.field
@@ -63,7 +63,7 @@ class ResultPlots:
         flows = self._result.flows
         delivered = flows[flows["fct_ps"].notna()]
         if not len(delivered):
-            raise ConfigError("flows", "none delivered", "at least one delivered message, to draw FCTs of")
+            raise ConfigError("flows", "none delivered", "at least one delivered message")
         sizes = sorted(delivered["size_bytes"].unique())
         by_size: list[tuple[str, pd.DataFrame]] = [("all messages", delivered)]
         if len(sizes) <= _MANY_SIZES:
@@ -138,7 +138,7 @@ class ResultPlots:
         with style():
             ax = new_axes(ax)
             for watch in watches:
-                trace = result.trace(watch.probe.name)
+                trace = result.samples(watch.probe.name)
                 time_ps, value = trace.index.to_numpy(), trace.to_numpy()
                 on_change = watch.probe.every_ps is None
                 if on_change and len(value):  # the last value holds until the end

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 
@@ -120,7 +120,7 @@ class Preset(Mapping[str, Scheme]):
 
     def _base(self, name: str) -> tuple[Scheme, _Entry]:
         if name not in self._entries:
-            raise ConfigError(f"scheme of preset {self.name!r}", name, f"one of {', '.join(self._entries)}")
+            raise unknown(f"scheme of preset {self.name!r}", name, self._entries)
         entry = self._entries[name]
         return as_scheme(entry.base() if callable(entry.base) else entry.base), entry
 
@@ -179,5 +179,5 @@ def preset(name: str, rate: Quantity | None = None) -> Preset:
         If there is no such preset, or the rate is not one.
     """
     if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError("preset", name, f"one of {', '.join(PRESETS)}")
+        raise unknown("preset", name, PRESETS, "the name of a preset")
     return PRESETS[name] if rate is None else PRESETS[name].at(rate)

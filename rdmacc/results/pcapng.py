@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def write_pcapng(
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True, given to simulate(), for a trace to be kept")
+        raise ConfigError("trace", False, "True in the call of simulate() for this")
     if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
         raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
     frames = _Frames(result.plan)
@@ -136,15 +136,15 @@ def _seen(
     fabric = plan.fabric
     sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
     if node is not None and link is not None:
-        raise ConfigError("node and link", (node, link), "one of the two")
+        raise ConfigError("node and link", (node, link), "given one at a time")
     if node is not None:
         if node not in fabric.index:
-            raise ConfigError("node", node, "the name of a node of the network")
+            raise unknown("node", node, fabric.index, "the name of a node")
         number = fabric.index[node]
         leaves, enters = fabric.port_node[rows["port"]] == number, fabric.port_peer[rows["port"]] == number
     elif link is not None:
         if not isinstance(link, tuple) or len(link) != 2:
-            raise ConfigError("link", link, "a pair (node, node)")
+            raise ConfigError("link", link, "a pair of node names, such as ('h0', 's0')")
         leaves, enters = rows["port"] == fabric.port(*link), rows["port"] == fabric.port(*link[::-1])
     else:
         return np.asarray(sent)

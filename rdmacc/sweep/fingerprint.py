@@ -93,7 +93,7 @@ class Fingerprints:
         try:
             call = pickle.dumps(value)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            allowed = f"a call that can be sent to another process, such as a functools.partial ({error})"
+            allowed = f"picklable, such as a functools.partial ({error})"
             raise ConfigError("topology or workload", value, allowed) from None
         if call not in self._known:
             self._known[call] = describe(value())
@@ -131,7 +131,9 @@ def _owner(experiment: Any) -> Any:
         return kind
     for name in ("execute", "measure"):
         if getattr(kind, name) is not getattr(owner, name):
-            raise ConfigError(f"{kind.__name__}.{name}", "overridden", f"that of {owner.__name__}, whose points it has")
+            raise ConfigError(
+                f"{kind.__name__}.{name}", "overridden", f"inherited from {owner.__name__}, whose points it shares"
+            )
     return owner
 
 
@@ -151,7 +153,7 @@ def _network(graph: Graph) -> dict[str, Any]:
 
 def _messages(frame: pd.DataFrame) -> dict[str, Any]:
     if not isinstance(frame, pd.DataFrame):
-        raise ConfigError("workload", frame, "a DataFrame, or a call that makes one")
+        raise ConfigError("workload", frame, "a DataFrame or a callable that returns one")
     return {"messages": len(frame), "sha256": _frame_digest(frame)}
 
 

@@ -58,7 +58,7 @@ class SweepError(SimulationError):
         self.n_points = n_points
 
     def __str__(self) -> str:
-        lines = [f"{self.experiment}: {len(self.failures)} of {self.n_points} points failed, the others are kept"]
+        lines = [f"{self.experiment}: {len(self.failures)} of {self.n_points} points failed; the others are kept"]
         return "\n".join(lines + [f"  {name}: {failed.reason}" for name, failed in self.failures.items()])
 
 

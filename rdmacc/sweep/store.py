@@ -85,7 +85,7 @@ def _arrow(table: pd.DataFrame) -> Any:
     try:
         return pa.Table.from_pandas(table, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise ConfigError("table", list(table.columns), f"columns of one type each ({error})") from None
+        raise ConfigError("table", list(table.columns), f"a table whose columns have one type each ({error})") from None
 
 
 def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -96,7 +96,7 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     ConfigError
         If the file is not a whole table of rdmacc's.
     """
-    wanted = "a whole table of rdmacc's, in Parquet"
+    wanted = "a complete Parquet table written by rdmacc"
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             arrow = file.read()
@@ -109,7 +109,7 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
             raise
         raise ConfigError("file", path.name, f"{wanted} ({error})") from None
     if not set(TABLE_COLUMNS) <= set(table.columns):
-        raise ConfigError("file", path.name, f"a table with {', '.join(TABLE_COLUMNS)}")
+        raise ConfigError("file", path.name, f"a table with the columns {', '.join(TABLE_COLUMNS)}")
     return typed(table), content
 
 
@@ -149,7 +149,7 @@ class Store:
             table, provenance = read_table(path)
             for name, value in identity.items():
                 if _text(provenance.get(name)) != _text(value):
-                    raise ConfigError("file", path.name, f"of {identity['point']}: its {name} is another")
+                    raise ConfigError("file", path.name, f"the table of {identity['point']}; its {name} differs")
             return check_table(table, identity["point"]), provenance
         except FileNotFoundError:
             return None

@@ -45,9 +45,11 @@ def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
         If a column is missing, or the rows are of another point.
     """
     if not isinstance(table, pd.DataFrame) or not set(TABLE_COLUMNS) <= set(table.columns):
-        raise ConfigError("table", getattr(table, "columns", table), f"a DataFrame with {', '.join(TABLE_COLUMNS)}")
+        raise ConfigError(
+            "table", getattr(table, "columns", table), f"a DataFrame with the columns {', '.join(TABLE_COLUMNS)}"
+        )
     if not (table["point"] == point).all():
-        raise ConfigError("table", table["point"].unique().tolist(), f"rows of the point {point!r} alone")
+        raise ConfigError("table", table["point"].unique().tolist(), f"rows of the point {point!r} only")
     return typed(table)
 
 
@@ -69,7 +71,7 @@ def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[st
     own = list(dict.fromkeys(name for table in tables.values() for name in table))
     for name in names:
         if name in own or name in TABLE_COLUMNS:
-            raise ConfigError("label", name, "a name that no column of the table has")
+            raise ConfigError("label", name, "a name that is not a column of the table")
     columns = [*TABLE_COLUMNS, *names, *(name for name in own if name not in TABLE_COLUMNS)]
     frames = [table.assign(**labels.get(point, {})) for point, table in tables.items() if len(table)]
     if not frames:
@@ -107,7 +109,7 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     """
     rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].isna()]
     if len(rows) != 1:
-        raise ConfigError("quantity", (point, quantity), "a number that the table has once")
+        raise ConfigError("quantity", (point, quantity), "in the table exactly once, as a number")
     return float(rows["value"].iloc[0])
 
 

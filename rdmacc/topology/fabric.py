@@ -169,7 +169,7 @@ class Fabric:
             found = low + int(np.searchsorted(self.port_peer[low:high], self.index[peer]))
             if found < high and self.port_peer[found] == self.index[peer]:
                 return int(found)
-        raise ConfigError("port", f"{node}->{peer}", "must be a link of the network")
+        raise ConfigError("port", f"{node}->{peer}", "a link of the network")
 
     def link_class(self, port: int) -> str:
         """Return "host_nic", "last_hop" or "in_network"."""
@@ -211,13 +211,13 @@ class Fabric:
         """Raise a ConfigError unless `src` and `dst` are two different hosts that a path joins."""
         for field, node in (("src", src), ("dst", dst)):
             if not 0 <= node < self.n_nodes:
-                raise ConfigError(field, node, f"must be a node number, 0 to {self.n_nodes - 1}")
+                raise ConfigError(field, node, f"a node number, 0 to {self.n_nodes - 1}")
             if not self.is_host[node]:
-                raise ConfigError(field, self.names[node], "must be a host, and is a switch")
+                raise ConfigError(field, self.names[node], "a host, not a switch")
         if src == dst:
             raise ConfigError("dst", self.names[dst], f"must differ from src = {self.names[src]!r}")
         if not self.reachable(src, dst):
-            raise ConfigError("dst", self.names[dst], f"must be reachable from src = {self.names[src]!r}")
+            raise ConfigError("dst", self.names[dst], f"reachable from src = {self.names[src]!r}")
 
     def path(self, src: int, dst: int, choose: Choice = lambda node, cands: cands[0]) -> list[int]:
         """Return the ports from host `src` to host `dst`.
@@ -294,11 +294,11 @@ class Fabric:
         """
         sources, targets, sizes = (np.asarray(a, dtype=np.int64) for a in (src, dst, size_bytes))
         if payload_bytes < 1:
-            raise ConfigError("payload_bytes", payload_bytes, "must be at least 1 byte")
+            raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         if header_bytes < 0:
-            raise ConfigError("header_bytes", header_bytes, "must be at least 0 bytes")
+            raise ConfigError("header_bytes", header_bytes, "at least 0 bytes")
         if sizes.size and sizes.min() < 1:
-            raise ConfigError("size_bytes", int(sizes.min()), "must be at least 1 byte")
+            raise ConfigError("size_bytes", int(sizes.min()), "at least 1 byte")
         self._check_paths(sources, targets)
 
         full, rest = np.divmod(sizes, payload_bytes)

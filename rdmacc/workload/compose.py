@@ -26,7 +26,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         If there is no workload, or one has duplicate or unknown messages.
     """
     if not workloads:
-        raise ConfigError("workloads", workloads, "must be at least one")
+        raise ConfigError("workloads", workloads, "at least one workload")
     parts: list[pd.DataFrame] = []
     first = groups = 0
     for workload in workloads:
@@ -78,7 +78,7 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
         lasts = tuple((low + np.flatnonzero(~is_wanted[low:middle])).tolist())
         roots = [row for row in range(middle, high) if not after[row]]
         if len(lasts) * len(roots) > _MOST_PAIRS:
-            allowed = f"must have fewer: {_MOST_PAIRS} pairs at most wait for each other"
+            allowed = f"must make at most {_MOST_PAIRS} pairs of messages wait on each other"
             raise ConfigError("workloads", f"{len(lasts)} last, then {len(roots)} first messages", allowed)
         for row in roots:
             after[row] = lasts

@@ -66,7 +66,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
         after = table.column(place).combine_chunks()
         table = table.remove_column(place)
         if not (pa.types.is_list(after.type) or pa.types.is_large_list(after.type)):
-            raise ConfigError("after", str(after.type), "must be a column of lists of ids")
+            raise ConfigError("after", str(after.type), "a column of lists of ids")
     frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     if "message" in frame:
         frame = frame.set_index("message")
@@ -106,7 +106,7 @@ def _arrow(name: str, values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        allowed = f"must be texts, or numbers of one kind, to be written: {error}"
+        allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None
 
 

@@ -70,15 +70,15 @@ class LoadDefinition:
 
     def __post_init__(self) -> None:
         if isinstance(self.links, str) and self.links not in LOAD_LINKS:
-            allowed = f"must be one of {', '.join(LOAD_LINKS)}, or (from, to) pairs of nodes"
+            allowed = f"one of {', '.join(LOAD_LINKS)}, or (from, to) pairs of nodes"
             raise ConfigError("links", self.links, allowed)
         if not isinstance(self.links, str) and not len(self.links):
-            raise ConfigError("links", self.links, "must be at least one (from, to) pair of nodes")
+            raise ConfigError("links", self.links, "at least one (from, to) pair of nodes")
         if self.counting not in ("wire", "payload"):
-            raise ConfigError("counting", self.counting, "must be 'wire' or 'payload'")
+            raise ConfigError("counting", self.counting, "'wire' or 'payload'")
         for name, least in (("payload_bytes", 1), ("header_bytes", 0)):
             if getattr(self, name) < least:
-                raise ConfigError(name, getattr(self, name), f"must be at least {least}")
+                raise ConfigError(name, getattr(self, name), f"at least {least}")
 
     def mean_bytes(self, sizes: SizeDistribution) -> float:
         """Return what a message counts on average."""
@@ -132,7 +132,7 @@ def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) 
         If the load is not above 0, or the traffic uses none of the defining links.
     """
     if isinstance(load, bool) or not isinstance(load, Real) or not 0 < float(load) < float("inf"):
-        raise ConfigError("load", load, "must be a number above 0")
+        raise ConfigError("load", load, "a number above 0")
     ports, shares = _used(traffic, definition)
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 
@@ -219,7 +219,7 @@ def _used(traffic: Traffic, definition: LoadDefinition) -> tuple[Int64s, Floats]
     ports = definition.ports(traffic.fabric)
     used = ports[shares[ports] > 0]
     if not len(used):
-        raise ConfigError("links", definition.links, "must be links that the traffic uses; it uses none")
+        raise ConfigError("links", definition.links, "links that the traffic crosses; it crosses none of these")
     return used, shares[used]
 
 
@@ -227,11 +227,11 @@ def _span_ps(starts: pd.Series[int], duration: Quantity | None) -> int:
     if duration is None:
         span = int(starts.max() - starts.min())
         if span < 1:
-            raise ConfigError("duration", None, "must be given: all messages start at once")
+            raise ConfigError("duration", None, "given, because all messages start at once")
         return span
     span = time_ps(duration, field="duration")
     if span < 1:
-        raise ConfigError("duration", duration, "must be at least 1 ps")
+        raise ConfigError("duration", duration, "at least 1 ps")
     return span
 
 

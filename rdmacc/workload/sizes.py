@@ -53,13 +53,13 @@ class SizeDistribution:
     def __post_init__(self) -> None:
         sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
         if sizes.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
-            allowed = "must be at least two knots, and as many probabilities"
+            allowed = "at least two knots, and as many probabilities"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
         if not (np.isfinite(sizes).all() and sizes[0] >= 0 and (np.diff(sizes) >= 0).all() and sizes[-1] > 0):
-            allowed = "must be finite and ascending, from at least 0 bytes to more than 0"
+            allowed = "finite and ascending, from at least 0 bytes to more than 0"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
         if not ((np.diff(chances) >= 0).all() and chances[0] == 0 and chances[-1] == 1):
-            allowed = "must be ascending, from 0 to 1"
+            allowed = "ascending, from 0 to 1"
             raise ConfigError("probabilities", self.probabilities, allowed, where=self.name)
 
     @classmethod
@@ -81,7 +81,7 @@ class SizeDistribution:
         """
         pairs = [tuple(knot) for knot in knots]
         if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ConfigError("knots", pairs, "must be (size, probability) pairs, at least one", where=name)
+            raise ConfigError("knots", pairs, "(size, probability) pairs, at least one", where=name)
         sizes = [_knot_size(size, name) for size, _ in pairs]
         chances = [_probability(chance, name) for _, chance in pairs]
         if chances[-1] > 1:
@@ -112,7 +112,7 @@ class SizeDistribution:
             try:
                 knots.append((float(words[0]), float(words[-1] if len(words) > 1 else "none")))
             except ValueError:
-                allowed = "must be a size and a probability"
+                allowed = "a size and a probability"
                 raise ConfigError("line", line, allowed, where=f"{path}, line {number}") from None
         return cls.from_cdf(knots, Path(path).stem if name is None else name, str(path))
 
@@ -124,9 +124,9 @@ class SizeDistribution:
         lengths = [size_bytes(size, field="sizes") for size in sizes]
         shares = np.ones(len(lengths)) if weights is None else np.asarray(weights, dtype=np.float64)
         if not lengths or min(lengths) < 1:
-            raise ConfigError("sizes", list(sizes), "must be at least one size of at least 1 byte")
+            raise ConfigError("sizes", list(sizes), "at least one size of at least 1 byte")
         if shares.shape != (len(lengths),) or not (np.isfinite(shares).all() and (shares > 0).all()):
-            raise ConfigError("weights", weights, f"must be {len(lengths)} numbers above 0")
+            raise ConfigError("weights", weights, f"{len(lengths)} numbers above 0")
         order = np.argsort(lengths, kind="stable")
         ends = np.cumsum(shares[order] / shares.sum())
         ends[-1] = 1.0
@@ -139,7 +139,7 @@ class SizeDistribution:
         """Return the uniform distribution from `low` to `high`."""
         ends = size_bytes(low, field="low"), size_bytes(high, field="high")
         if ends[0] > ends[1] or ends[0] < 1:
-            raise ConfigError("low", low, f"must be at least 1 byte and at most high = {high!r}")
+            raise ConfigError("low", low, f"at least 1 byte and at most high = {high!r}")
         label = name or f"{format_size(ends[0])} to {format_size(ends[1])}"
         return cls(label, (float(ends[0]), float(ends[1])), (0.0, 1.0))
 
@@ -188,7 +188,7 @@ class SizeDistribution:
         """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`."""
         most = size_bytes(limit, field="limit")
         if most < 1:
-            raise ConfigError("limit", limit, "must be at least 1 byte")
+            raise ConfigError("limit", limit, "at least 1 byte")
         if most >= self.sizes[-1]:
             return self
         kept = [(size, chance) for size, chance in zip(self.sizes, self.probabilities) if size <= most]
@@ -201,7 +201,7 @@ class SizeDistribution:
     def mean_packets(self, payload_bytes: int) -> float:
         """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral."""
         if payload_bytes < 1:
-            raise ConfigError("payload_bytes", payload_bytes, "must be at least 1 byte")
+            raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         low, high, chance = self._segments()
         area = _packet_area(payload_bytes)
         width = high - low
@@ -251,7 +251,7 @@ def _knot_size(size: Any, name: str) -> float:
     try:
         return float(size)
     except (TypeError, ValueError):
-        raise ConfigError("size", size, "must be a number of bytes or have a unit", where=name) from None
+        raise ConfigError("size", size, "a number of bytes or a size with a unit", where=name) from None
 
 
 def _probability(chance: Any, name: str) -> float:
@@ -260,7 +260,7 @@ def _probability(chance: Any, name: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not 0 <= value <= 100:
-        raise ConfigError("probability", chance, "must be from 0 to 1, or to 100 in percent", where=name)
+        raise ConfigError("probability", chance, "from 0 to 1, or from 0 to 100 in percent", where=name)
     return value
 
 

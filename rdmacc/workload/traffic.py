@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.frame import Host, Int64s, Objects, as_objects
@@ -45,7 +45,7 @@ class Traffic:
         both = np.isin(self.receivers, self.senders)
         others = len(self.senders) - both
         if not others.any():
-            raise ConfigError("receivers", receivers, "must leave a sender that is not the receiver itself")
+            raise ConfigError("receivers", receivers, "must leave a sender other than the receiver")
         weight = 1 / np.maximum(others, 1) if is_incast else np.ones(len(others))
         self.is_loop = both
         self._weight = np.where(others > 0, weight, 0.0)
@@ -94,10 +94,10 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
         return fabric.hosts.astype(np.int64)
     nodes = [fabric.index.get(name, -1) for name in names]
     if not nodes or len(set(nodes)) < len(nodes):
-        raise ConfigError(field, list(names), "must be different hosts, at least one")
+        raise ConfigError(field, list(names), "different hosts, at least one")
     for name, node in zip(names, nodes, strict=True):
         if node < 0 or not fabric.is_host[node]:
-            raise ConfigError(field, name, "must be a host of the network")
+            raise unknown(field, name, [fabric.names[host] for host in fabric.hosts], "a host of the network")
     return np.array(nodes, dtype=np.int64)
 
 
@@ -141,7 +141,7 @@ def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
             raise ConfigError(
                 "receivers",
                 fabric.names[fabric.attachments[column[lost]]],
-                f"must be reachable from {fabric.names[node[lost]]!r}",
+                f"reachable from {fabric.names[node[lost]]!r}",
             )
         rows = np.repeat(np.arange(len(node)), counts)
         nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
