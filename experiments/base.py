@@ -70,7 +70,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim came to: the measured value in words, and whether the claim holds."""
+    """The result of checking a claim.
+
+    Attributes
+    ----------
+    measured : str
+        What was measured, in words.
+    holds : bool
+        Whether the claim holds.
+    """
 
     measured: str
     holds: bool
@@ -83,7 +91,7 @@ class Claim:
     Attributes
     ----------
     id : str
-        As in the project's list of claims; a claim that this project adds ends in a letter.
+        Paper, figure and a number, such as "dart-f3-1"; a claim that this project adds ends in a letter.
     place : str
         Where the paper says it.
     quantity, condition : str
@@ -118,11 +126,25 @@ class Claim:
             raise ConfigError(f"{self.id}: reason", self.reason, "why it is not expected to hold")
 
     def expectation(self, scale: str) -> bool | None:
-        """Return whether we know it to hold at a scale; None if it cannot be judged there."""
+        """Return whether we know it to hold at a scale; None if it cannot be judged there.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        """
         return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
-        """Return the claim and what it came to, as a row of `CHECK_COLUMNS`."""
+        """Return the claim and what it came to, as a row of `CHECK_COLUMNS`.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        scale : str
+            "quick" or "paper".
+        """
         verdict, expected = self.verdict(table), self.expectation(scale)
         holds = bool(verdict.holds)
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
@@ -161,15 +183,42 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points."""
+        """Return the points.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        """
 
     @abstractmethod
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone."""
+        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone.
+
+        Parameters
+        ----------
+        point : Point
+            One of `points`.
+        result : Result
+            Its simulation.
+        """
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table."""
+        """Draw the figure from the table.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+
+        Returns
+        -------
+        Figure
+            A new figure.
+        """
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         """Compute one point's rows. Override where a point is no simulation, or takes several.
@@ -180,6 +229,16 @@ class Experiment(ABC):
             One of `points`.
         run : callable
             Simulates a scenario.
+
+        Returns
+        -------
+        DataFrame
+            The point's rows of the table.
+
+        Raises
+        ------
+        ConfigError
+            If the point has no scenario, and the method is not overridden.
         """
         if point.scenario is None:
             raise ConfigError(f"scenario of {self.name}, {point.name}", None, "a Scenario, or execute() overridden")
@@ -198,6 +257,11 @@ class Experiment(ABC):
             Of all randomness.
         engine : str
             As in `rdmacc.simulate`.
+
+        Returns
+        -------
+        DataFrame
+            The rows of all points.
         """
 
         def simulated(scenario: Scenario) -> Result:
@@ -212,6 +276,15 @@ class Experiment(ABC):
     ) -> list[Point]:
         """Return the points, with parameters of their schemes changed.
 
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        changes : mapping, optional
+            New values of the schemes' parameters, by name.
+
         Raises
         ------
         ConfigError
@@ -224,12 +297,32 @@ class Experiment(ABC):
         return with_parameters(points, changes or {})
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
-        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each."""
+        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        scale : str
+            "quick" or "paper".
+
+        Returns
+        -------
+        DataFrame
+            One row for each claim, in `CHECK_COLUMNS`.
+        """
         return pd.DataFrame([claim.check(table, scale) for claim in self.claims], columns=list(CHECK_COLUMNS))
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
     """Return points with parameters of their schemes changed, each where a scheme has it.
+
+    Parameters
+    ----------
+    points : list of Point
+        Points of an experiment.
+    changes : mapping
+        New values of the schemes' parameters, by name.
 
     Raises
     ------
@@ -263,13 +356,29 @@ EXPERIMENTS: dict[str, Experiment] = {}
 
 
 def register(one: Experiment) -> Experiment:
-    """Add an experiment under its name."""
+    """Add an experiment under its name.
+
+    Parameters
+    ----------
+    one : Experiment
+        The experiment.
+
+    Returns
+    -------
+    Experiment
+        The same.
+    """
     EXPERIMENTS[one.name] = one
     return one
 
 
 def experiment(name: str) -> Experiment:
     """Return the experiment of that name.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"dart.fig2"``.
 
     Raises
     ------
@@ -283,6 +392,11 @@ def experiment(name: str) -> Experiment:
 
 def select(name: str) -> list[Experiment]:
     """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment, or of a group.
 
     Raises
     ------
@@ -299,7 +413,18 @@ def select(name: str) -> list[Experiment]:
 
 
 def check_scale(scale: str) -> str:
-    """Return the scale, if there is such a one; raise `ConfigError` if not."""
+    """Return the scale, if there is such a one; raise `ConfigError` if not.
+
+    Parameters
+    ----------
+    scale : str
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither "quick" nor "paper".
+    """
     if scale not in SCALES:
         raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
     return scale
@@ -309,6 +434,15 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
     """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
 
     Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    scale : str
+        "quick" or "paper".
+    seed : int
+        Seed of the stored sweep.
     """
     path = summary_path(name)
     if not path.exists():
@@ -318,5 +452,11 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return where the table of an experiment is that rdmacc comes with, or would be."""
+    """Return where the table of an experiment is that rdmacc comes with, or would be.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    """
     return Path(__file__).parent / "data" / f"{name}.parquet"

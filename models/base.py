@@ -73,6 +73,11 @@ def parameter(
         The slider is logarithmic.
     choices : tuple of str
         Allowed values of a text.
+
+    Returns
+    -------
+    field
+        A dataclass field; the arguments are in its metadata.
     """
     if unit in _PARSERS:
         default = _PARSERS[unit](default, field=doc)
@@ -86,6 +91,17 @@ def parameter(
 
 def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
     """Return a parameter's value in its base unit.
+
+    Parameters
+    ----------
+    name : str
+        Parameter, as errors name it.
+    value : object
+        What was given.
+    default : object
+        The parameter's default, which tells its kind.
+    metadata : mapping
+        Of its field, as `parameter` makes it.
 
     Raises
     ------
@@ -138,6 +154,11 @@ class Model:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed.
 
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
+
         Raises
         ------
         ConfigError
@@ -159,5 +180,16 @@ class Model:
         return pd.DataFrame(rows, index=pd.Index([field.name for field in fields], name="parameter"))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model and return the Axes."""
+        """Draw the model and return the Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no plot")

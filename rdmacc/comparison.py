@@ -41,11 +41,23 @@ class Comparable(Protocol):
         ...
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return what the model says of the scenario that was simulated."""
+        """Return what the model says of the scenario that was simulated.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         ...
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of the simulation."""
+        """Return the same of the simulation.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         ...
 
 
@@ -108,6 +120,11 @@ class Comparison:
             Which; default the first.
         last : float
             Show the last part of the rows, such as 0.5 without a transient.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
 
         Raises
         ------

@@ -105,6 +105,11 @@ class Scheme(Component):
 
         A parameter that several components have is named with its component: ``"Red.reference_bps"``.
 
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
+
         Raises
         ------
         ConfigError
@@ -121,6 +126,11 @@ class Scheme(Component):
 
     def owner(self, name: str) -> tuple[Component, str]:
         """Return what has a parameter, the scheme or one of its components, and the parameter's name there.
+
+        Parameters
+        ----------
+        name : str
+            Parameter, alone or with its component: ``"alpha"``, ``"Pfc.alpha"``.
 
         Raises
         ------
@@ -160,7 +170,20 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {}
 
 
 def register(name: str, make: Callable[[], Scheme]) -> None:
-    """Add a scheme under a name, so that `scheme(name)` and the command line find it."""
+    """Add a scheme under a name, so that `scheme(name)` and the command line find it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, not empty.
+    make : callable
+        Makes the scheme, with its default parameters.
+
+    Raises
+    ------
+    ConfigError
+        If the name is not a non-empty string.
+    """
     if not isinstance(name, str) or not name:
         raise ConfigError("scheme name", name, "a non-empty string")
     SCHEMES[name] = make
@@ -168,6 +191,13 @@ def register(name: str, make: Callable[[], Scheme]) -> None:
 
 def scheme(name: str, **changes: Any) -> Scheme:
     """Return the scheme of that name, with some parameters changed.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SCHEMES`.
+    **changes : object
+        New values by parameter name.
 
     Raises
     ------
@@ -185,7 +215,18 @@ def scheme(name: str, **changes: Any) -> Scheme:
 
 
 def as_scheme(value: str | Scheme) -> Scheme:
-    """Return a scheme for a name, or the scheme itself."""
+    """Return a scheme for a name, or the scheme itself.
+
+    Parameters
+    ----------
+    value : str or Scheme
+        A key of `SCHEMES`, or a scheme.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such scheme.
+    """
     if isinstance(value, Scheme):
         return value
     if isinstance(value, str):

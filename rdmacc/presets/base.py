@@ -15,11 +15,22 @@ __all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter of a scheme as a preset sets it."""
+    """A parameter of a scheme as a preset sets it.
+
+    Attributes
+    ----------
+    scheme : str
+        Name of the scheme in the preset.
+    parameter : str
+        With its component: "Red.kmin_bytes".
+    value : number or str
+        In the parameter's base unit, or text with a unit.
+    source : str
+        Where the value is from.
+    """
 
     scheme: str
     parameter: str
-    """With its component: "Red.kmin_bytes"."""
     value: Any
     source: str
 
@@ -76,13 +87,24 @@ class Preset(Mapping[str, Scheme]):
         self._entries[name] = _Entry(base, values)
 
     def at(self, rate: Quantity) -> Preset:
-        """Return the preset for hosts with links of another rate."""
+        """Return the preset for hosts with links of another rate.
+
+        Parameters
+        ----------
+        rate : number or str
+            Rate of the hosts' links, such as ``"25Gbps"``; a bare number is bit/s.
+        """
         other = Preset(self.name, self.title, rate=rate, values=self._values)
         other._entries = self._entries
         return other
 
     def settings(self, name: str) -> list[Setting]:
         """Return what the preset sets of a scheme.
+
+        Parameters
+        ----------
+        name : str
+            Scheme, as the preset names it.
 
         Raises
         ------
@@ -98,7 +120,13 @@ class Preset(Mapping[str, Scheme]):
         return found
 
     def sources(self, name: str) -> dict[str, str]:
-        """Return the sources of what the preset sets, by "Component.parameter", for `scheme_table`."""
+        """Return the sources of what the preset sets, by "Component.parameter", for `scheme_table`.
+
+        Parameters
+        ----------
+        name : str
+            Scheme, as the preset names it.
+        """
         return {one.parameter: one.source for one in self.settings(name)}
 
     def _base(self, name: str) -> tuple[Scheme, _Entry]:
@@ -126,7 +154,18 @@ PRESETS: dict[str, Preset] = {}
 
 
 def define(one: Preset) -> Preset:
-    """Add a preset under its name."""
+    """Add a preset under its name.
+
+    Parameters
+    ----------
+    one : Preset
+        The preset.
+
+    Returns
+    -------
+    Preset
+        The same.
+    """
     PRESETS[one.name] = one
     return one
 

@@ -35,6 +35,11 @@ TIMEOUT_REASONS = {
 def local_ack_timeout_ps(exponent: int) -> int:
     """Return the timeout that a queue pair's 5-bit attribute stands for: 4.096 us 2^n, in ps.
 
+    Parameters
+    ----------
+    exponent : int
+        Local ACK Timeout, 1 to 31.
+
     Raises
     ------
     ConfigError

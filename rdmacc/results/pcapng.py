@@ -120,12 +120,24 @@ def write_pcapng(
 
 
 def mac_address(node: int) -> str:
-    """Return the Ethernet address of a node number."""
+    """Return the Ethernet address of a node number.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, from 0.
+    """
     return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
 
 
 def ip_address(node: int) -> str:
-    """Return the IP address of a node number."""
+    """Return the IP address of a node number.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, from 0.
+    """
     return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
 
 

@@ -45,6 +45,14 @@ class Result:
         Counters of each port, peak of each switch's buffer.
     provenance : dict
         Scheme, seed, engine, versions, wall time.
+    plan : Plan
+        The scenario, resolved to arrays.
+    outcome : Outcome
+        What the engine recorded, as arrays.
+    engine : str
+        "simpy" or "compiled".
+    wall_s, setup_s : float
+        Wall time of the run and of its preparation, in seconds.
     """
 
     def __init__(self, plan: Plan, outcome: Outcome, engine: str, wall_s: float, setup_s: float) -> None:
@@ -244,6 +252,11 @@ class Result:
 
     def trace(self, name: str) -> pd.Series:
         """Return the samples of one probe, indexed by `time_ps`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
 
         Raises
         ------

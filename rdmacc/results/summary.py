@@ -18,7 +18,15 @@ NOTHING = "-"
 
 
 def percentile(values: npt.ArrayLike, rank: float) -> float:
-    """Return a percentile, interpolated linearly between the two nearest values; NaN of no values."""
+    """Return a percentile, interpolated linearly between the two nearest values; NaN of no values.
+
+    Parameters
+    ----------
+    values : array_like
+        Numbers in any order.
+    rank : float
+        Between 0 and 100.
+    """
     array = np.asarray(values, dtype=np.float64)
     return float(np.percentile(array, rank)) if array.size else float("nan")
 
