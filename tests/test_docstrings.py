@@ -9,8 +9,8 @@ single figures (`rdmacc.experiments.<paper>`: objects of the base class, found b
 - a function with arguments has a Parameters section that names each of them;
 - a dataclass describes each of its fields: in Attributes or Parameters, in a string below
   it, or in the `doc` of `param` and `parameter`;
-- a function that returns something has a Returns or Yields section, or its summary begins with Return, Yield, Tell whether
-  or Say;
+- a function that returns something has a Returns or Yields section, or its summary begins with Return, Yield, Say or
+  Tell whether;
 - a function whose own body raises one of our errors has a Raises section that names it;
 - a number that is a quantity has its unit in its name, or in its description.
 """
@@ -46,7 +46,7 @@ QUANTITY = re.compile(
     r"(^|_)(time|delay|duration|period|interval|timeout|rate|bandwidth|size|queue|window|length|rtt|threshold)$"
 )
 SAYS_UNIT = re.compile(
-    r"\bps\b|picosecond|second|\bns\b|b/s|bit/s|bits? per|byte|packet|\bRTT|degree|\bms\b|unit|\"\d+\s?[a-zA-Z]+\"|fraction|share"
+    r"\bps\b|picosecond|second|\bns\b|b/s|bit/s|bits? per|byte|packet|\bRTT|degree|\bms\b|unit|fraction|share"
     r"|[Nn]umber of|[Rr]ounds|``\"|\b1/s\b|base"
 )
 

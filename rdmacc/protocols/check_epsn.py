@@ -23,7 +23,7 @@ class CheckEpsn(GoBackN):
 
     When the last packet comes and another is expected, a timer runs for what is left of the NAK interval; when it is
     over, the receiver asks for the packet that it expects then, and the timer starts again. Assumed, where the paper
-    leaves it open (M-G7): each packet that is expected when it comes restarts the timer, so that it runs out only if
+    leaves it open: each packet that is expected when it comes restarts the timer, so that it runs out only if
     the receiver has waited a whole interval; the timer ends with the message.
     """
 

@@ -125,7 +125,8 @@ class GoBackN(Component):
         elif packet.psn > expected:
             note_gap(transfer, expected)
             transfer.gap_packets += 1
-            # Per expected packet by default, as in the public ns-3 receiver (M-G2).
+            # One NAK for each expected packet, as in the HPCC simulator's ReceiverCheckSeq (rdma-hw.cc); IGBN, II-A,
+            # says "at most one NAK" in an interval, which is `nak_per_packet=False`.
             if now >= transfer.nak_until_ps or (params.nak_per_packet and expected != transfer.nak_psn):
                 ask(params, transfer, reply, expected, now)
         elif asks_ack:
@@ -166,7 +167,7 @@ def start_timer(params, message, transfer, packet, now):
 
 
 def restart_timer(params, message, transfer, now):
-    """Restart the timer at every reply, while something is outstanding (M-G5)."""
+    """Restart the timer at every reply while something is outstanding; with `timer_after_last` once all is sent."""
     is_due = message.next_psn == message.packets or not params.timer_after_last
     if is_due and message.una_psn < message.next_psn:
         transfer.retransmit_timer_ps = now + params.timeout_ps
@@ -207,7 +208,7 @@ def note_gap(transfer, psn):
 
 
 def note_reason(message, transfer):
-    """Count a timeout under what made it happen, in the order that the module's documentation gives (M-G8)."""
+    """Count a timeout under what made it happen, in the order that the module's documentation gives."""
     if message.received_packets == message.packets:
         transfer.timeouts_last_ack += 1
     elif transfer.gap_psn != message.received_packets or transfer.gap_packets == 0:

@@ -31,7 +31,12 @@ class Timely(Component):
     t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
     min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="section 4.3", low=1)
     ewma: float = param(
-        0.875, "weight of a new RTT difference", symbol="alpha", source="the fact sheet", low=0.0, high=1.0
+        0.875,
+        "weight of a new RTT difference",
+        symbol="alpha",
+        source="ns3-rdma, branch timely, and HPCC simulator",
+        low=0.0,
+        high=1.0,
     )
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
     additive_bps: float = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
