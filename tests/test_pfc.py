@@ -36,7 +36,7 @@ RESERVE, XON = 4096, 3072
 
 
 class OneIngress:
-    """The accounting of one ingress queue of a switch, written from 802.1Qbb and the HPCC simulator's switch-mmu.cc (not from the engine)."""
+    """One ingress queue's accounting, after the HPCC simulator's switch-mmu.cc (not after the engine)."""
 
     def __init__(self, shared, alpha, reserve=RESERVE, xon=XON):
         self.shared, self.alpha, self.reserve, self.xon = shared, alpha, reserve, xon
