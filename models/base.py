@@ -5,7 +5,7 @@ A model is a frozen dataclass whose fields are made by `parameter`. ``solve()`` 
 Times are picoseconds, rates bit/s and sizes bytes in parameters and in frames, as everywhere in rdmacc;
 inside, equations are in seconds.
 
-A model that can stand beside a simulation also has ``scenario()``, ``predict(result)`` and
+A model that can be compared with a simulation also has ``scenario()``, ``predict(result)`` and
 ``measure(result)``: what to simulate, and the same quantities by equation and by packets. `rdmacc.compare`
 needs no more.
 """

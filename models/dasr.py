@@ -189,7 +189,7 @@ class DasrIncast(Model):
     delay_ps: int = parameter(
         "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
     )
-    start_ps: int = parameter("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
+    start_ps: int = parameter("100us", "start of the incast; the long flow starts at 0", unit="ps", low=0)
     payload_bytes: int = parameter("1000B", "payload of a full packet", unit="bytes", low=1)
     header_bytes: int = parameter("48B", "headers of a packet", unit="bytes", low=0)
     step_ps: int = parameter("50ns", "step", unit="ps", low=1)

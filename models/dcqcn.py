@@ -1,7 +1,7 @@
 """DCQCN's fluid model: rates and queue of N flows, as a delay differential equation.
 
 The equations, from "ECN or Delay" (CoNEXT 2016), are in `rdmacc.models.dcqcn_equations`; here they are
-integrated, and put beside packets. Marks are delayed by tau*, and if packets are marked when they join the
+integrated, and compared with packets. Marks are delayed by tau*, and if packets are marked when they join the
 queue, also by the time that they then wait in it.
 """
 
@@ -166,7 +166,7 @@ class DcqcnFluid(DcqcnEquations):
         )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return queue, and mean, least and largest rate over the flows: means over 400 bins of the run.
+        """Return the queue and the mean, lowest and highest rate of the flows, averaged over 400 bins of the run.
 
         Parameters
         ----------

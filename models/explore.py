@@ -1,4 +1,4 @@
-"""Sliders for a model, made from its parameters' own metadata; a plain picture where there are no widgets."""
+"""Sliders for a model, made from its parameters' own metadata; a plain plot without widgets."""
 
 from __future__ import annotations
 
@@ -110,8 +110,7 @@ def _number(
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
     """Show a model's picture, and sliders that change it.
 
-    The picture is an output like any other, so that a notebook that was executed without anyone looking
-    keeps it. Without ipywidgets, outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
+    The picture is an ordinary output, so a notebook that is executed unattended keeps it. Without ipywidgets, outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
 
     Parameters
     ----------

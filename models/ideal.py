@@ -101,7 +101,7 @@ class ProcessorSharing(Model):
         "100Gbps", "the link", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "400Gbps")
     )
     latency_ps: int = parameter(
-        "4us", "what a message takes beside its transmission", unit="ps", low=0, slider=("0us", "50us")
+        "4us", "time of a message beyond its transmission", unit="ps", low=0, slider=("0us", "50us")
     )
     payload_bytes: int = parameter("1000B", "payload of a full packet", unit="bytes", low=1)
     header_bytes: int = parameter("48B", "headers of a packet", unit="bytes", low=0)

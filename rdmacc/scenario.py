@@ -1,4 +1,4 @@
-"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to send elsewhere."""
+"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to pickle."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Simulation:
     Parameters
     ----------
     topology : networkx.Graph
-        Network, from a builder of `rdmacc.topology` or a graph of one's own (see `rdmacc.topology.validate`).
+        Network, from a builder of `rdmacc.topology` or a graph of your own (see `rdmacc.topology.validate`).
     workload : pandas.DataFrame
         Messages, one row each (see `rdmacc.workload`).
     scheme : str or Scheme
@@ -111,7 +111,7 @@ class Simulation:
         Raises
         ------
         DeadlockError
-            If ports wait on each other for ever.
+            If ports wait on each other in a cycle that nothing will resolve.
         StalledError
             If messages are unfinished and nothing is left that could finish them.
         ConfigError
@@ -239,7 +239,7 @@ def simulate(
     Returns
     -------
     Result
-        Flows, probes and counters as data frames, with plots beside them.
+        Flows, probes and counters as data frames, and plots of them.
 
     Examples
     --------

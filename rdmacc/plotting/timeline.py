@@ -1,4 +1,4 @@
-"""A time axis that runs down and cuts long quiet times short."""
+"""A time axis that runs downwards and cuts out long idle times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets: the schemes of one paper or simulator, with all parameters as it sets them, and where each value is from."""
+"""Presets: the schemes of one paper or simulator with the parameters that it sets, and the source of each value."""
 
 from __future__ import annotations
 

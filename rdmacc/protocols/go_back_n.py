@@ -3,7 +3,7 @@
 Sources: InfiniBand architecture specification, volume 1, chapter 9; the receiver of the ns-3 RDMA simulators; the
 Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A and Table I.
 
-Each timeout is counted under one of the paper's reasons (III-A, figure 4). An observer who knows both sides decides,
+Each timeout is counted under one of the paper's reasons (III-A, figure 4). An observer that knows both sides decides,
 in this order: the receiver has everything, so the last ACK was lost; nothing beyond the missing packet has come, so it
 and all that followed were lost, the last packet among them; fewer NAKs for it were taken than sent, so one was lost;
 it was asked for and still did not come, so it was lost twice. What has not arrived by then counts as lost: a timeout
@@ -56,21 +56,23 @@ class GoBackN(Component):
 
     ack_every_packets: int = param(
         1,
-        "the sender asks for an ACK every so many packets, and on the last",
+        "packets between requests for an ACK; the last packet always asks for one",
         source="HPCC simulator; 256 in IGBN, II-A",
         low=1,
     )
     nak_interval_ps: int = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
     nak_per_packet: bool = param(
         True,
-        "the interval is between NAKs for the same packet; False: between any two, to the letter of IGBN, II-A",
-        source="the public ns-3 receiver; to the letter, hardly anything is left at 1% loss",
+        "the interval is between NAKs for the same packet; False: between any two, as IGBN, II-A, says literally",
+        source="ReceiverCheckSeq in rdma-hw.cc; read literally, goodput collapses at 1% loss",
     )
-    timeout_ps: int = param("100ms", "without a reply for so long, go back", unit="ps", source="IGBN, Table I", low=1)
+    timeout_ps: int = param(
+        "100ms", "go back after this time without a reply", unit="ps", source="IGBN, Table I", low=1
+    )
     timer_after_last: bool = param(
         False,
         "the timer runs only while the last packet is the last one sent; False: whenever something is outstanding",
-        source="the public ns-3 sender has it so",
+        source="True in the ns-3 RDMA simulators",
     )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
@@ -208,7 +210,7 @@ def note_gap(transfer, psn):
 
 
 def note_reason(message, transfer):
-    """Count a timeout under what made it happen, in the order that the module's documentation gives."""
+    """Count a timeout under its reason, tested in the order that the module's docstring gives."""
     if message.received_packets == message.packets:
         transfer.timeouts_last_ack += 1
     elif transfer.gap_psn != message.received_packets or transfer.gap_packets == 0:

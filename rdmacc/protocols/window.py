@@ -10,7 +10,7 @@ __all__ = ["window_at"]
 def window_at(params, qp, rate_bps):
     """Return the window at a rate, for `params.base_rtt_ps` (0: the queue pair's own base RTT).
 
-    Without `params.has_window` there is none. At least one byte, which lets one packet go.
+    It is unlimited without `params.has_window`, and never below one byte, which lets one packet go.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Results: what a simulation found out, as tidy data frames, with the scenario that made them."""
+"""Results: what a simulation measured, as tidy data frames, with the scenario that produced them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Result:
 
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
-        """What happened to every packet (see `rdmacc.trace.trace_frame`); for runs with ``trace=True``.
+        """What happened to every packet (see `rdmacc.engine.trace.trace_frame`); for runs with ``trace=True``.
 
         Raises
         ------

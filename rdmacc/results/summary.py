@@ -144,7 +144,7 @@ def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     flows : DataFrame
         As `Result.flows`.
     bins : int
-        Where there are more sizes than that, they are put into so many bins of equally many messages.
+        If there are more sizes than this, they are grouped into this many bins with equal numbers of messages.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class PointLike(Protocol):
 
     @property
     def cost(self) -> float:
-        """How long it takes, beside others."""
+        """How long it takes, relative to the others."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""Sweeps: all points of an experiment, computed once, kept, and put together.
+"""Sweeps: compute each point of an experiment once, store it, and assemble the table.
 
-A sweep can be killed at any time: what was computed is in the store, and the same call goes on from there.
+A sweep can be killed at any time: what was computed is in the store, and the same call continues from there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class SweepError(SimulationError):
 
 @dataclass(eq=False)
 class Sweep:
-    """What a sweep came to.
+    """The outcome of a sweep.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ def default_folder() -> Path:
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` make a file, then put it in its place, on disk: whoever looks sees all of it or none.
+    """Let `write` make a temporary file, then rename it: a reader sees the whole file or none.
 
     Parameters
     ----------

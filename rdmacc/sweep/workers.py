@@ -185,7 +185,7 @@ def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int) -> None:
 
 
 def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:
-    """Compute what is in the queue, so many under way; if a process dies, stop and return what was under way."""
+    """Compute the queue, a few points at a time; if a process dies, stop and return the points that were under way."""
     running: dict[Future[Outcome | Failed], str] = {}
     dead: list[str] = []
     try:

@@ -133,8 +133,8 @@ def routes_of(
 def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8s:
     """Return, for each port, 1 if its link leads up: to a node with more hops to the nearest host.
 
-    Of two nodes with as many hops the one with the higher number is above. So links up never form a circle, and
-    neither do links down: a path that goes up and then down can wait for no path like it in a circle.
+    Of two nodes with equal hops the one with the higher number is above. So links up never form a cycle, and neither
+    do links down: paths that go up and then down cannot wait on each other in a cycle.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The check of a workload against a network, and of what waits on what."""
+"""Checks of a workload: against a network, and for messages that wait on each other."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
 
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
-    """Raise a ConfigError that shows a circle, if messages wait on each other in one.
+    """Raise a ConfigError if messages wait on each other in a cycle.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> Non
     Raises
     ------
     ConfigError
-        If messages wait on each other in a circle; it shows the circle.
+        If messages wait on each other in a cycle, which it shows.
     """
     count = len(labels)
     graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))

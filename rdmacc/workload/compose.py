@@ -64,8 +64,7 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     ConfigError
-        As :func:`combine`, or if two workloads have so many first and last messages that more than 50 million
-        pairs wait for each other.
+        As :func:`combine`, or if more than 50 million pairs of messages would wait for each other.
 
     Examples
     --------
