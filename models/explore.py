@@ -110,7 +110,8 @@ def _number(
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
     """Show a model's picture, and sliders that change it.
 
-    The picture is an ordinary output, so a notebook that is executed unattended keeps it. Without ipywidgets, outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
+    The picture is an ordinary output, so a notebook that is executed unattended keeps it. Without ipywidgets,
+    outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
 
     Parameters
     ----------
