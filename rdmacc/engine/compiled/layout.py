@@ -1,8 +1,9 @@
-"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches, and those that belong to ports
-and probes (queues, ingress accounts, watches, samples).
+"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches, and the engine's own tables
+(queues, ingress accounts, watches, samples).
 
-Each row of the first six kinds begins with the engine's own fields and those of `rdmacc.state`; the records of the scheme's components follow.
-So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is compiled once.
+Rows of the first six kinds begin with the engine's own fields and those of `rdmacc.state`; the records of the scheme's
+components follow. So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is
+compiled once.
 """
 
 from __future__ import annotations
