@@ -123,7 +123,13 @@ class Claim:
             )
 
     def expectation(self, scale: str) -> bool | None:
-        """Return whether we know it to hold at a scale; None if it cannot be judged there."""
+        """Return whether we know it to hold at a scale; None if it cannot be judged there.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        """
         return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
@@ -166,15 +172,42 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points."""
+        """Return the points.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        """
 
     @abstractmethod
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone."""
+        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone.
+
+        Parameters
+        ----------
+        point : Point
+            One of `points`.
+        result : Result
+            Its simulation.
+        """
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table."""
+        """Draw the figure from the table.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+
+        Returns
+        -------
+        Figure
+            A new figure.
+        """
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         """Compute one point's rows. Override where a point is no simulation, or takes several.
@@ -185,6 +218,16 @@ class Experiment(ABC):
             One of `points`.
         run : callable
             Simulates a scenario.
+
+        Returns
+        -------
+        DataFrame
+            The point's rows of the table.
+
+        Raises
+        ------
+        ConfigError
+            If the point has no scenario, and the method is not overridden.
         """
         if point.scenario is None:
             raise ConfigError(
@@ -205,6 +248,11 @@ class Experiment(ABC):
             Of all randomness.
         engine : str
             As in `rdmacc.simulate`.
+
+        Returns
+        -------
+        DataFrame
+            The rows of all points.
         """
 
         def simulated(scenario: Scenario) -> Result:
@@ -219,6 +267,15 @@ class Experiment(ABC):
     ) -> list[Point]:
         """Return the points, with parameters of their schemes changed.
 
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        changes : mapping, optional
+            New values of the schemes' parameters, by name.
+
         Raises
         ------
         ConfigError
@@ -231,12 +288,32 @@ class Experiment(ABC):
         return with_parameters(points, changes or {})
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
-        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each."""
+        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        scale : str
+            "quick" or "paper".
+
+        Returns
+        -------
+        DataFrame
+            One row for each claim, in `CHECK_COLUMNS`.
+        """
         return pd.DataFrame([claim.check(table, scale) for claim in self.claims], columns=list(CHECK_COLUMNS))
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
     """Return points with parameters of their schemes changed, each where a scheme has it.
+
+    Parameters
+    ----------
+    points : list of Point
+        Points of an experiment.
+    changes : mapping
+        New values of the schemes' parameters, by name.
 
     Raises
     ------
@@ -325,6 +402,11 @@ def import_modules(package: str) -> None:
 def experiment(name: str) -> Experiment:
     """Return the experiment of that name.
 
+    Parameters
+    ----------
+    name : str
+        Such as ``"dart.fig2"``.
+
     Raises
     ------
     ConfigError
@@ -337,6 +419,11 @@ def experiment(name: str) -> Experiment:
 
 def select(name: str) -> list[Experiment]:
     """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment, or of a group.
 
     Raises
     ------
@@ -353,7 +440,18 @@ def select(name: str) -> list[Experiment]:
 
 
 def check_scale(scale: str) -> str:
-    """Return the scale, if there is such a one; raise `ConfigError` if not."""
+    """Return the scale, if there is such a one; raise `ConfigError` if not.
+
+    Parameters
+    ----------
+    scale : str
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither "quick" nor "paper".
+    """
     if scale not in SCALES:
         raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
     return scale
@@ -363,6 +461,15 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
     """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
 
     Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    scale : str
+        "quick" or "paper".
+    seed : int
+        Seed of the stored sweep.
     """
     path = summary_path(name)
     if not path.exists():
@@ -372,5 +479,11 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return where the table of an experiment is that rdmacc comes with, or would be."""
+    """Return where the table of an experiment is that rdmacc comes with, or would be.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    """
     return Path(__file__).parent / "data" / f"{name}.parquet"

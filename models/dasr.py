@@ -48,6 +48,13 @@ def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLik
     DataFrame
         `time_ps, n`: n holds from that time to the next.
 
+    Raises
+    ------
+    ConfigError
+        If a message ends before it begins.
+
+    Examples
+    --------
     >>> sender_counts(["a", "a", "b"], [0, 5, 6], [10, 20, 8]).values.tolist()
     [[0, 1], [6, 2], [8, 1], [20, 0]]
     """
@@ -134,7 +141,18 @@ class DasrConvergence(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the three parts, stacked, for each variant."""
+        """Draw the three parts, stacked, for each variant.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table = self.evaluate()
         with style():
             ax = new_axes(ax)
@@ -269,7 +287,18 @@ class DasrIncast(Model):
         return curve, pd.DataFrame({"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, with and without look-ahead."""
+        """Draw the queue over time, with and without look-ahead.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         with style():
             ax = new_axes(ax)
             for choice, colour, line in ((False, "vermilion", "--"), (True, "blue", "-")):
@@ -304,13 +333,25 @@ class DasrIncast(Model):
         )
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return the queue over time, and the FCT of each message."""
+        """Return the queue over time, and the FCT of each message.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         curve, flows = self._run()
         part = curve.iloc[:: max(1, len(curve) // 2000)]
         return _tidy(part["time_ps"], part["queue_bytes"], flows["flow"], flows["fct_ps"])
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation of `scenario()`."""
+        """Return the same of a simulation of `scenario()`.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
             queue.index,

@@ -42,7 +42,13 @@ class Trajectory:
     state: Floats
 
     def tail(self, fraction: float = 0.25) -> Floats:
-        """Return the last part of the states, shape (m, D): what is left when the transient is over."""
+        """Return the last part of the states, shape (m, D): what is left when the transient is over.
+
+        Parameters
+        ----------
+        fraction : float
+            How much of the run.
+        """
         return self.state[-max(1, int(len(self.state) * fraction)) :]
 
 

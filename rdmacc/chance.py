@@ -24,16 +24,40 @@ def _mix(key: int, count: int) -> int:
 
 
 def hash63(key: int, count: int) -> int:
-    """Return a well-mixed integer in [0, 2**63) of two integers (a hash for ECMP)."""
+    """Return a well-mixed integer in [0, 2**63) of two integers (a hash for ECMP).
+
+    Parameters
+    ----------
+    key : int
+        What to hash, such as a switch's salt.
+    count : int
+        What to hash with it, such as a flow's number.
+    """
     return _mix(key, count) >> 1
 
 
 def uniform(key: int, count: int) -> float:
-    """Return the `count`-th number, uniform in [0, 1), of the stream named by `key`."""
+    """Return the `count`-th number, uniform in [0, 1), of the stream named by `key`.
+
+    Parameters
+    ----------
+    key : int
+        Key of the stream.
+    count : int
+        Position in the stream, from 0.
+    """
     return (_mix(key, count) >> 11) * 1.1102230246251565e-16
 
 
 def stream_key(seed: int, purpose: int) -> int:
-    """Return the 63-bit key of one purpose's stream, from the scenario's seed."""
+    """Return the 63-bit key of one purpose's stream, from the scenario's seed.
+
+    Parameters
+    ----------
+    seed : int
+        The scenario's seed.
+    purpose : int
+        Number of the purpose, the same in every scenario.
+    """
     words = np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)
     return int(words[0]) >> 1

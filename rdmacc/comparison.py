@@ -1,4 +1,4 @@
-"""A model beside a simulation: both run, one frame with both and their difference, one picture.
+"""Compare a model with a simulation: run both, and give one frame with both and their difference, and a plot.
 
 A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe
 something that can be simulated have them.
@@ -41,11 +41,23 @@ class Comparable(Protocol):
         ...
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return what the model says of the scenario that was simulated."""
+        """Return what the model says of the scenario that was simulated.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         ...
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of the simulation."""
+        """Return the same quantities as the simulation measured them.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         ...
 
 
@@ -109,6 +121,11 @@ class Comparison:
         last : float
             Show the last part of the rows, such as 0.5 without a transient.
 
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
         Raises
         ------
         ConfigError
@@ -162,7 +179,7 @@ _SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
 
 
 def compare(model: Comparable, scenario: Any = None) -> Comparison:
-    """Run a model and a simulation of the same thing, and put them side by side.
+    """Run a model and a simulation of the same scenario, and compare them.
 
     Parameters
     ----------

@@ -118,12 +118,24 @@ class Component:
         return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does."""
+        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does.
+
+        Parameters
+        ----------
+        group_size : int
+            Number of messages in the sender's group; 1 for a message by itself.
+        """
         return 0
 
     @classmethod
     def record(cls, kind: str) -> type[Record] | None:
-        """Return the nested record class of that kind, or None."""
+        """Return the nested record class of that kind, or None.
+
+        Parameters
+        ----------
+        kind : str
+            One of `RECORD_KINDS`.
+        """
         return getattr(cls, kind, None)
 
     def handlers(self) -> dict[str, Callable[..., None]]:
@@ -142,7 +154,13 @@ class Component:
 
     @classmethod
     def check_interface(cls) -> None:
-        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer."""
+        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer.
+
+        Raises
+        ------
+        ConfigError
+            If a handler has an unknown name, a deadline has no handler, or an argument is not offered by its hook.
+        """
         offers = {name: hook.offers for name, hook in HOOKS.items()}
         for kind, field in cls.deadlines():
             if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):

@@ -2,8 +2,8 @@
 
 Everything derives from :class:`RdmaccError`. A wrong input is a :class:`ConfigError`, raised before anything
 runs; a run that goes wrong is a :class:`SimulationError`; a handler that cannot be compiled is a
-:class:`CompileError`. All of them survive pickling, so that a sweep over processes reports the original
-trouble.
+:class:`CompileError`. All of them survive pickling, so that a sweep over several processes reports the original
+error.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class SimulationError(RdmaccError):
 
 
 class DeadlockError(SimulationError):
-    """Ports wait on each other in a circle.
+    """Ports wait on each other in a cycle.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class ScriptedLoss:
     message : int
         Row of the workload.
     psn : int
-        Packet number in the message; for ACKs, NAKs and the like the number that they carry.
+        Packet number in the message; for ACKs, NAKs and other replies the number that they carry.
     nth : int
         Which transmission of that packet is lost, from 1.
     kind : str
@@ -109,7 +109,7 @@ class LinkDown:
 
 @dataclass(frozen=True, kw_only=True)
 class Clocks:
-    """Clocks of hosts that are not synchronised: each has an offset, each reading a jitter, both uniform.
+    """Host clocks that are not synchronised: each has an offset and each reading a jitter, both uniform.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class Scheme(Component):
     ack_bytes: int = param(
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
     )
-    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="DCQCN fact sheet", low=1, high=2**16)
+    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
 
@@ -117,6 +117,11 @@ class Scheme(Component):
         Scheme
             The copy.
 
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
+
         Raises
         ------
         ConfigError
@@ -143,6 +148,11 @@ class Scheme(Component):
         -------
         tuple of Component and str
             The scheme, one of its components, its buffer or its queueing; the name without the component.
+
+        Parameters
+        ----------
+        name : str
+            Parameter, alone or with its component: ``"alpha"``, ``"Pfc.alpha"``.
 
         Raises
         ------
@@ -251,7 +261,18 @@ def scheme(name: str, **changes: Any) -> Scheme:
 
 
 def as_scheme(value: str | Scheme) -> Scheme:
-    """Return a scheme for a name, or the scheme itself."""
+    """Return a scheme for a name, or the scheme itself.
+
+    Parameters
+    ----------
+    value : str or Scheme
+        A key of `SCHEMES`, or a scheme.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such scheme.
+    """
     if isinstance(value, Scheme):
         return value
     if isinstance(value, str):

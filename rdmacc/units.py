@@ -266,82 +266,180 @@ _NUMBER = "a number"
 
 
 def ps(number: Number) -> Picoseconds:
-    """Return `number` as a time in picoseconds, rounded to the nearest."""
+    """Return `number` as a time in picoseconds, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return Picoseconds(_integer(number, 1, "ps"))
 
 
 def ns(number: Number) -> Picoseconds:
-    """Return `number` nanoseconds in picoseconds, rounded to the nearest."""
+    """Return `number` nanoseconds in picoseconds, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return Picoseconds(_integer(number, 10**3, "ns"))
 
 
 def us(number: Number) -> Picoseconds:
-    """Return `number` microseconds in picoseconds, rounded to the nearest."""
+    """Return `number` microseconds in picoseconds, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return Picoseconds(_integer(number, 10**6, "us"))
 
 
 def ms(number: Number) -> Picoseconds:
-    """Return `number` milliseconds in picoseconds, rounded to the nearest."""
+    """Return `number` milliseconds in picoseconds, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return Picoseconds(_integer(number, 10**9, "ms"))
 
 
 def s(number: Number) -> Picoseconds:
-    """Return `number` seconds in picoseconds, rounded to the nearest."""
+    """Return `number` seconds in picoseconds, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return Picoseconds(_integer(number, 10**12, "s"))
 
 
 def bps(number: Number) -> float:
-    """Return `number` bit/s as a float."""
+    """Return `number` bit/s as a float.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return float(_decimal(number, "bps", _NUMBER))
 
 
 def kbps(number: Number) -> float:
-    """Return `number` kbit/s in bit/s."""
+    """Return `number` kbit/s in bit/s.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return float(_decimal(number, "kbps", _NUMBER) * 10**3)
 
 
 def mbps(number: Number) -> float:
-    """Return `number` Mbit/s in bit/s."""
+    """Return `number` Mbit/s in bit/s.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return float(_decimal(number, "mbps", _NUMBER) * 10**6)
 
 
 def gbps(number: Number) -> float:
-    """Return `number` Gbit/s in bit/s."""
+    """Return `number` Gbit/s in bit/s.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return float(_decimal(number, "gbps", _NUMBER) * 10**9)
 
 
 def B(number: Number) -> int:
-    """Return `number` bytes as an integer, rounded to the nearest."""
+    """Return `number` bytes as an integer, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return _integer(number, 1, "B")
 
 
 def kB(number: Number) -> int:
-    """Return `number` kilobytes (of 1000) in bytes, rounded to the nearest."""
+    """Return `number` kilobytes (of 1000) in bytes, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return _integer(number, 10**3, "kB")
 
 
 def KiB(number: Number) -> int:
-    """Return `number` kibibytes (of 1024) in bytes, rounded to the nearest."""
+    """Return `number` kibibytes (of 1024) in bytes, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return _integer(number, 2**10, "KiB")
 
 
 def MB(number: Number) -> int:
-    """Return `number` megabytes (of 1000**2) in bytes, rounded to the nearest."""
+    """Return `number` megabytes (of 1000**2) in bytes, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return _integer(number, 10**6, "MB")
 
 
 def MiB(number: Number) -> int:
-    """Return `number` mebibytes (of 1024**2) in bytes, rounded to the nearest."""
+    """Return `number` mebibytes (of 1024**2) in bytes, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return _integer(number, 2**20, "MiB")
 
 
 def GB(number: Number) -> int:
-    """Return `number` gigabytes (of 1000**3) in bytes, rounded to the nearest."""
+    """Return `number` gigabytes (of 1000**3) in bytes, rounded to the nearest.
+
+    Parameters
+    ----------
+    number : number
+        How many, whole or not.
+    """
     return _integer(number, 10**9, "GB")
 
 
 def whole_ps(time_ps: float, tick_ps: int) -> int:
-    """Return a time in whole picoseconds: the nearest, or, with a tick, cut to whole ticks."""
+    """Return a time in whole picoseconds: the nearest, or, with a tick, cut to whole ticks.
+
+    Parameters
+    ----------
+    time_ps : float
+        A time, not negative.
+    tick_ps : int
+        Clock tick; 0 for none.
+    """
     return int(time_ps / tick_ps) * tick_ps if tick_ps else int(time_ps + 0.5)
 
 
@@ -349,6 +447,15 @@ def transmission_ps(wire_bytes: int, byte_ps: float, tick_ps: int = 0) -> int:
     """Return the time that `wire_bytes` bytes take on a link whose byte takes `byte_ps` picoseconds.
 
     Rounded once per packet, by :func:`whole_ps`; `byte_ps` is ``8e12 / rate_bps``.
+
+    Parameters
+    ----------
+    wire_bytes : int
+        Size of the packet on the wire.
+    byte_ps : float
+        Time of one byte.
+    tick_ps : int
+        Clock tick of the port; 0 for none.
     """
     return whole_ps(wire_bytes * byte_ps, tick_ps)
 

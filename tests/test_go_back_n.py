@@ -61,7 +61,7 @@ def test_a_gap_is_reported_once_per_expected_packet():
     assert receiver.take(2) == (False, NAK, 1)
     assert [receiver.take(psn) for psn in range(3, 8)] == [(False, NONE, 1)] * 5
     assert receiver.take(1) == (True, ACK, 2)
-    assert receiver.take(3) == (False, NAK, 2)  # another gap: reported at once, whatever the interval (M-G2)
+    assert receiver.take(3) == (False, NAK, 2)  # another gap: reported at once, whatever the interval
 
 
 def test_a_gap_is_reported_again_after_the_interval():

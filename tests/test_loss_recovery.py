@@ -374,7 +374,7 @@ def test_every_message_arrives_whatever_is_lost(engine, name):
 )
 @pytest.mark.parametrize(("loss", "timeout"), [(1e-3, "500us"), (1e-2, "10ms")])
 def test_the_closed_form_of_goodput(name, variant, loss, timeout):
-    """M-G10 beside 150 messages, on the compiled engine alone: SimPy would need minutes.
+    """The model beside 150 messages, on the compiled engine alone: SimPy would need minutes.
 
     Only where there are many timeouts, or where they are short: a handful of long ones would decide such a run.
     """

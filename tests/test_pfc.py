@@ -36,7 +36,7 @@ RESERVE, XON = 4096, 3072
 
 
 class OneIngress:
-    """The accounting of one ingress queue of a switch, written from the fact sheet (not from the engine)."""
+    """One ingress queue's accounting, after the HPCC simulator's switch-mmu.cc (not after the engine)."""
 
     def __init__(self, shared, alpha, reserve=RESERVE, xon=XON):
         self.shared, self.alpha, self.reserve, self.xon = shared, alpha, reserve, xon
@@ -156,7 +156,7 @@ def test_resumes_the_offset_below_the_threshold(engine, alpha, xon):
 
 
 def test_the_model_of_one_ingress_resumes_3072_below():
-    """Fact 4 on the model itself: the fact sheet's x = (B - x) / 8 and 3072 B."""
+    """The model of this file itself: pauses at x = (B - x) / 8 and resumes 3072 B below (switch-mmu.cc)."""
     account = OneIngress(90_000, 1 / 8, reserve=0)
     while not account.arrive(1):
         pass

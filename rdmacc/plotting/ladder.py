@@ -1,4 +1,4 @@
-"""Ladder (sequence) diagrams: time runs down, each node is a line, each packet an arrow from one line to another."""
+"""Ladder (sequence) diagrams: time runs downwards, each node is a line, each packet an arrow between two lines."""
 
 from __future__ import annotations
 

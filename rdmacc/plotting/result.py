@@ -26,25 +26,65 @@ _MANY_SIZES = 5
 
 
 class ResultPlots:
-    """Plots of one result, as ``result.plot``. Each takes `ax` and returns the Axes."""
+    """Plots of one result, as ``result.plot``. Each takes `ax` and returns the Axes.
+
+    Parameters
+    ----------
+    result : Result
+        The simulation.
+    """
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
     def rates(self, ax: Axes | None = None) -> Axes:
-        """Draw every rate that was probed: sending rates of flows, throughputs of links."""
+        """Draw every rate that was probed: sending rates of flows, throughputs of links.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         watches = [watch for watch in self._result.plan.watches if _is_rate(watch)]
         self._need(watches, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
         return self._draw(ax, watches, 1e9, f"Rates under {self._scheme}", "rate (Gb/s)")
 
     def queues(self, ax: Axes | None = None) -> Axes:
-        """Draw every queue that was probed."""
+        """Draw every queue that was probed.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         watches = [watch for watch in self._result.plan.watches if watch.field.name == "queue_bytes"]
         self._need(watches, "queues", "rdmacc.probes.queue(node, peer)")
         return self._draw(ax, watches, 1e3, f"Queues under {self._scheme}", "queue (kB)")
 
     def probe(self, name: str, ax: Axes | None = None) -> Axes:
         """Draw the probe of that name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
 
         Raises
         ------
@@ -59,7 +99,23 @@ class ResultPlots:
         return self._draw(ax, [watch], factor, f"{name}, under {self._scheme}", label)
 
     def fct_cdf(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few."""
+        """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If no message was delivered.
+        """
         flows = self._result.flows
         delivered = flows[flows["fct_ps"].notna()]
         if not len(delivered):
@@ -89,7 +145,18 @@ class ResultPlots:
         return ax
 
     def slowdown_by_size(self, ax: Axes | None = None) -> Axes:
-        """Draw median and p99 slowdown over message size."""
+        """Draw median and p99 slowdown over message size.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table = slowdown_by_size(self._result.flows)
         with style():
             ax = new_axes(ax)
@@ -120,6 +187,26 @@ class ResultPlots:
         """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
 
         Parameters are those of `rdmacc.plotting.ladder.draw_ladder`.
+
+        Parameters
+        ----------
+        messages : hashable or sequence of hashable, optional
+            Which messages; all by default.
+        nodes : sequence of hashable, optional
+            Which nodes, from left to right; by default all on the messages' way.
+        start : number or str, optional
+            Beginning of the part to draw, such as ``"2us"``.
+        end : number or str, optional
+            End of the part to draw.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        squeeze : bool
+            Cut long times without a packet short.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
         """
         return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
 

@@ -24,6 +24,13 @@ def base_rtt_ps(graph: nx.Graph[Any], payload_bytes: int = 1000) -> int:
 
     The links' delays there and back, and the times of a packet's payload on the links of one way; headers and ACKs
     take none (third.cc). All links between two hosts on their shortest path count.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    payload_bytes : int
+        Payload of a full packet.
     """
     nodes = topology.hosts(graph)
     most = 0

@@ -1,4 +1,4 @@
-"""Export of a trace to a pcapng file, for Wireshark and its kin: RoCEv2 packets with their headers.
+"""Export of a trace to a pcapng file, for Wireshark and similar tools: RoCEv2 packets with their headers.
 
 Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated becomes:
 
@@ -77,7 +77,7 @@ def write_pcapng(
         See what the first of these nodes sees on its link to the other. Without `node` and `link`: every packet on
         every link, as it is sent.
     snap_bytes : int
-        Keep so much of each packet; its true length is noted beside it. Default: all of it, for Wireshark's InfiniBand
+        Keep this much of each packet; its true length is recorded too. Default: all of it, for Wireshark's InfiniBand
         dissector reads the headers of a shorter one, but calls it malformed.
 
     Returns
@@ -120,12 +120,24 @@ def write_pcapng(
 
 
 def mac_address(node: int) -> str:
-    """Return the Ethernet address of a node number."""
+    """Return the Ethernet address of a node number.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, from 0.
+    """
     return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
 
 
 def ip_address(node: int) -> str:
-    """Return the IP address of a node number."""
+    """Return the IP address of a node number.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, from 0.
+    """
     return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
 
 

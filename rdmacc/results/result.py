@@ -1,4 +1,4 @@
-"""Results: what a simulation found out, as tidy data frames, with the scenario that made them."""
+"""Results: what a simulation measured, as tidy data frames, with the scenario that produced them."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ class Result:
         Counters of each port, peak of each switch's buffer.
     provenance : dict
         Scheme, seed, engine, versions, wall time.
+    plan : Plan
+        The scenario, resolved to arrays.
+    outcome : Outcome
+        What the engine recorded, as arrays.
+    engine : str
+        "simpy" or "compiled".
+    wall_s, setup_s : float
+        Wall time of the run and of its preparation, in seconds.
     """
 
     def __init__(self, plan: Plan, outcome: Outcome, engine: str, wall_s: float, setup_s: float) -> None:
@@ -134,7 +142,7 @@ class Result:
 
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
-        """What happened to every packet (see `rdmacc.trace.trace_frame`); for runs with ``trace=True``.
+        """What happened to every packet (see `rdmacc.engine.trace.trace_frame`); for runs with ``trace=True``.
 
         Raises
         ------
@@ -244,6 +252,11 @@ class Result:
 
     def samples(self, name: str) -> pd.Series:
         """Return the samples of one probe, indexed by `time_ps`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
 
         Raises
         ------

@@ -43,7 +43,7 @@ class PointLike(Protocol):
 
     @property
     def cost(self) -> float:
-        """How long it takes, beside others."""
+        """How long it takes, relative to the others."""
         ...
 
 
@@ -57,6 +57,11 @@ class Fingerprints:
         """Return everything that a point's rows depend on but the code, as data that JSON can hold.
 
         Networks and workloads are described by their size and by a hash of what is in them.
+
+        Parameters
+        ----------
+        point : Point
+            The point.
 
         Raises
         ------
@@ -80,7 +85,15 @@ class Fingerprints:
         return described | {"scenario": scenario}
 
     def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
-        """Return what computes the point: a hash of its code, and the versions that numbers depend on."""
+        """Return what computes the point: a hash of its code, and the versions that numbers depend on.
+
+        Parameters
+        ----------
+        experiment : object
+            The experiment that computes it.
+        point : Point
+            The point.
+        """
         parts: frozenset[type[Any]] | None = None
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
@@ -102,6 +115,13 @@ class Fingerprints:
 
 def identify(experiment: Any, points: Iterable[PointLike]) -> dict[str, dict[str, Any]]:
     """Return, by point name, what a stored file says that it is: names, key, description and code.
+
+    Parameters
+    ----------
+    experiment : object
+        The experiment that computes them.
+    points : iterable of Point
+        Its points.
 
     Raises
     ------
@@ -138,7 +158,17 @@ def _owner(experiment: Any) -> Any:
 
 
 def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any]) -> str:
-    """Return the key: 32 hexadecimal digits."""
+    """Return the key: 32 hexadecimal digits.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment.
+    described : mapping
+        The point, as `Fingerprints.describe` returns it.
+    code : mapping
+        Its code, as `Fingerprints.code` returns it.
+    """
     text = json.dumps({"experiment": experiment, "point": described, "code": code}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

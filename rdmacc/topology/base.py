@@ -42,17 +42,40 @@ def default_buffer_bytes(rate: Quantity) -> int:
     """Return the shared buffer of a switch whose fastest port has `rate`: 16 MiB for every 50 Gb/s.
 
     This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s.
+
+    Parameters
+    ----------
+    rate : number or str
+        Rate of the port, such as ``"100Gbps"``; a bare number is bit/s.
     """
     return round(16 * 2**20 * rate_bps(rate) / 50e9)
 
 
 def add_host(graph: Graph, name: Hashable) -> None:
-    """Add a host to `graph`."""
+    """Add a host to `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, changed in place.
+    name : hashable
+        Name of the host.
+    """
     graph.add_node(name, kind="host")
 
 
 def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
-    """Add a switch with a shared buffer of `buffer` bytes to `graph`."""
+    """Add a switch with a shared buffer of `buffer` bytes to `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, changed in place.
+    name : hashable
+        Name of the switch.
+    buffer : number or str
+        Shared buffer, such as ``"32MiB"``; a bare number is bytes.
+    """
     graph.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
 
 
@@ -82,17 +105,34 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
 
 
 def hosts(graph: Graph) -> list[Any]:
-    """Return the names of the hosts, in the order of ``graph.nodes``."""
+    """Return the names of the hosts, in the order of ``graph.nodes``.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    """
     return [name for name, node in graph.nodes(data=True) if node.get("kind") == "host"]
 
 
 def switches(graph: Graph) -> list[Any]:
-    """Return the names of the switches, in the order of ``graph.nodes``."""
+    """Return the names of the switches, in the order of ``graph.nodes``.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    """
     return [name for name, node in graph.nodes(data=True) if node.get("kind") == "switch"]
 
 
 def validate(graph: Graph) -> None:
     """Check that `graph` is a network that rdmacc can simulate.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
 
     Raises
     ------
@@ -126,7 +166,15 @@ def validate(graph: Graph) -> None:
 
 
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
-    """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding."""
+    """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    sources : list
+        Names of the nodes to reach.
+    """
     hops = dict.fromkeys(sources, 0)
     queue = deque(sources)
     while queue:
@@ -141,14 +189,40 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
 
 
 def checked_count(field: str, value: int) -> int:
-    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1."""
+    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1.
+
+    Parameters
+    ----------
+    field : str
+        What is counted, as the error names it.
+    value : int
+        How many.
+
+    Raises
+    ------
+    ConfigError
+        If the number is not whole, or below 1.
+    """
     if not _is_int(value) or value < 1:
         raise ConfigError(field, value, "a whole number, at least 1")
     return int(value)
 
 
 def checked_rate(field: str, value: Quantity) -> float:
-    """Return a link rate in bit/s; raise a ConfigError unless it is above 0 and at most 8 Tb/s."""
+    """Return a link rate in bit/s; raise a ConfigError unless it is above 0 and at most 8 Tb/s.
+
+    Parameters
+    ----------
+    field : str
+        Which rate, as the error names it.
+    value : number or str
+        Rate, such as ``"100Gbps"``; a bare number is bit/s.
+
+    Raises
+    ------
+    ConfigError
+        If the rate is not above 0, or above 8 Tb/s.
+    """
     rate = rate_bps(value, field=field)
     if rate <= 0:
         raise ConfigError(field, value, "more than 0 bit/s")
@@ -158,7 +232,18 @@ def checked_rate(field: str, value: Quantity) -> float:
 
 
 def checked_delay(value: Quantity) -> int:
-    """Return a link delay in ps; raise a ConfigError unless it is at least 1."""
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Delay, such as ``"1us"``; a bare number is ps.
+
+    Raises
+    ------
+    ConfigError
+        If the delay is below 1 ps.
+    """
     delay = time_ps(value, field="delay")
     if delay < 1:
         raise ConfigError("delay", value, "at least 1 ps")
@@ -166,7 +251,20 @@ def checked_delay(value: Quantity) -> int:
 
 
 def checked_buffer(value: Quantity | None, rate: float) -> int:
-    """Return a buffer in bytes, the default for None; raise a ConfigError if it is below 1."""
+    """Return a buffer in bytes, the default for None; raise a ConfigError if it is below 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Buffer, such as ``"32MiB"``, or None.
+    rate : float
+        Rate of the fastest port, bit/s.
+
+    Raises
+    ------
+    ConfigError
+        If the buffer is below 1 byte.
+    """
     if value is None:
         return default_buffer_bytes(rate)
     buffer = size_bytes(value, field="buffer")
@@ -194,7 +292,20 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
 
 
 def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:
-    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports."""
+    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, changed in place.
+    buffer_per_port : number or str
+        Buffer of one port, such as ``"256kB"``.
+
+    Raises
+    ------
+    ConfigError
+        If the buffer is below 1 byte.
+    """
     per_port = size_bytes(buffer_per_port, field="buffer_per_port")
     if per_port < 1:
         raise ConfigError("buffer_per_port", buffer_per_port, "at least 1 byte")

@@ -161,6 +161,11 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     Returns
     -------
     networkx.Graph
+
+    Raises
+    ------
+    ConfigError
+        If k is odd, or a number, rate, delay or buffer is not allowed.
     """
     if checked_count("k", k) % 2:
         raise ConfigError("k", k, "even, at least 2")
@@ -217,6 +222,11 @@ def clos(
     Returns
     -------
     networkx.Graph
+
+    Raises
+    ------
+    ConfigError
+        If a number, rate, delay or buffer is not allowed, or the cores do not form equal groups.
     """
     n_pods, n_tors = checked_count("pods", pods), checked_count("tors_per_pod", tors_per_pod)
     n_hosts = checked_count("hosts_per_tor", hosts_per_tor)

@@ -30,6 +30,7 @@ class TopologyInfo:
     """
 
     name: str
+    """The graph's name."""
     hosts: int
     """Number of hosts."""
     switches: int
@@ -166,7 +167,21 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
 
 
 def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
-    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`."""
+    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    src : hashable
+        Name of a host.
+    dst : hashable
+        Name of another host.
+    data_bytes : int
+        Data packet on the wire.
+    ack_bytes : int
+        ACK on the wire.
+    """
     path = _first_path(graph, src, dst)
     slowest = min(float(graph.edges[one, other]["rate_bps"]) for one, other in pairwise(path))
     return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)

@@ -89,6 +89,11 @@ def dart_testbed(
     Returns
     -------
     networkx.Graph
+
+    Raises
+    ------
+    ConfigError
+        If there are more hosts than the switch has ports, or a number, rate, delay or buffer is not allowed.
     """
     if checked_count("hosts", hosts) > _SX6025_PORTS:
         raise ConfigError("hosts", hosts, f"at most {_SX6025_PORTS}, the switch's ports")

@@ -13,7 +13,7 @@ The index is named ``message`` and is unique. A message starts at ``start_ps`` o
 ``after`` is complete, whichever is later. Other columns are kept as they are.
 
 ==================  ====================================================================================
-one's own           :func:`messages`, :func:`from_csv`, :func:`from_parquet`
+your own            :func:`messages`, :func:`from_csv`, :func:`from_parquet`
 at random           :func:`poisson` at a load, :func:`incasts`, :func:`dart_mix`, :func:`random_pairs`
 patterns            :func:`incast`, :func:`long_flows`, :func:`permutation`, :func:`many_to_many`
 closed loops        :func:`partition_aggregate`, :func:`request_response`

@@ -1,4 +1,4 @@
-"""The check of a workload against a network, and of what waits on what."""
+"""Checks of a workload: against a network, and for messages that wait on each other."""
 
 from __future__ import annotations
 
@@ -76,7 +76,18 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
 
 
 def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
-    """Return the labels of the messages; raise a ConfigError if one occurs twice."""
+    """Return the labels of the messages; raise a ConfigError if one occurs twice.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+
+    Raises
+    ------
+    ConfigError
+        If a label occurs twice.
+    """
     if not frame.index.is_unique:
         twice = frame.index[frame.index.duplicated()][0]
         raise ConfigError("message", twice, "unique; it labels several rows")
@@ -84,7 +95,20 @@ def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
 
 
 def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:
-    """Return the rows that wait, the rows that they wait for (flat), and how many each waits for."""
+    """Return the rows that wait, the rows that they wait for (flat), and how many each waits for.
+
+    Parameters
+    ----------
+    after : Series
+        Tuple of labels that each message waits for.
+    labels : Index
+        Labels of the messages.
+
+    Raises
+    ------
+    ConfigError
+        If a message waits for one that does not exist.
+    """
     lengths = np.fromiter(map(len, after), dtype=np.int64, count=len(after))
     waiting = np.flatnonzero(lengths)
     flat = list(chain.from_iterable(after.iloc[waiting]))
@@ -104,12 +128,36 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
 
 
 def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere."""
+    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere.
+
+    Parameters
+    ----------
+    flat : ndarray of int
+        Ids, one row after another.
+    rows : ndarray of int
+        Rows that have ids.
+    counts : ndarray of int
+        How many ids each of these has.
+    length : int
+        Number of tuples.
+    """
     return split_ids(flat.tolist(), rows, counts, length)
 
 
 def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
+    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere.
+
+    Parameters
+    ----------
+    ids : list
+        Ids, one row after another.
+    rows : ndarray of int
+        Rows that have ids.
+    counts : ndarray of int
+        How many ids each of these has.
+    length : int
+        Number of tuples.
+    """
     values = nothing_after(length)
     low = 0
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
@@ -146,7 +194,22 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
 
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
-    """Raise a ConfigError that shows a circle, if messages wait on each other in one."""
+    """Raise a ConfigError if messages wait on each other in a cycle.
+
+    Parameters
+    ----------
+    waiting : ndarray of int
+        Rows that wait; shape E.
+    wanted : ndarray of int
+        The row that each of them waits for; shape E.
+    labels : Index
+        Labels of the rows, as the error names them.
+
+    Raises
+    ------
+    ConfigError
+        If messages wait on each other in a cycle, which it shows.
+    """
     count = len(labels)
     graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))
     loops = np.flatnonzero(waiting == wanted)

@@ -20,6 +20,11 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     Messages are numbered 0 to M - 1 in that order and `after` follows; groups are numbered from 0 so that no
     two workloads share one.
 
+    Parameters
+    ----------
+    *workloads : DataFrame
+        Frames as :func:`messages` returns them.
+
     Raises
     ------
     ConfigError
@@ -51,11 +56,15 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
     The messages of a workload that wait for none wait for the last ones of the workload before: those that
     none of its own messages waits for. A start after time 0 still holds, whichever is later.
 
+    Parameters
+    ----------
+    *workloads : DataFrame
+        Frames as :func:`messages` returns them, in their order.
+
     Raises
     ------
     ConfigError
-        As :func:`combine`, or if two workloads have so many first and last messages that more than 50 million
-        pairs wait for each other.
+        As :func:`combine`, or if more than 50 million pairs of messages would wait for each other.
 
     Examples
     --------

@@ -27,6 +27,11 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
     ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``.
     Sizes and starts may have units.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
     Raises
     ------
     ConfigError
@@ -43,7 +48,15 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a CSV file that :func:`from_csv` reads back."""
+    """Write a workload to a CSV file that :func:`from_csv` reads back.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Frame as :func:`messages` returns it.
+    path : path
+        The file.
+    """
     frame = messages(workload)
     frame["after"] = [" ".join(map(str, after)) for after in frame["after"]]
     frame.to_csv(path)
@@ -53,6 +66,11 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     """Return the workload in a Parquet file.
 
     The columns are those that :func:`messages` describes; ``after`` is a list of ids, and may be missing.
+
+    Parameters
+    ----------
+    path : path
+        The file.
 
     Raises
     ------
@@ -80,6 +98,13 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
 
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a Parquet file that :func:`from_parquet` reads back.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Frame as :func:`messages` returns it.
+    path : path
+        The file.
 
     Raises
     ------

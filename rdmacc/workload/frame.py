@@ -138,6 +138,11 @@ def from_columns(
         Shape M, or one for all; negative for none.
     after : iterable of tuple, optional
         The rows that each message waits for; length M.
+
+    Raises
+    ------
+    ConfigError
+        If the size is below 1 byte.
     """
     count = len(src)
     lengths: Any = size
@@ -161,28 +166,75 @@ def from_columns(
 
 
 def as_objects(names: Iterable[Host]) -> Objects:
-    """Return names of any kind, tuples too, as an array of objects; shape N."""
+    """Return names of any kind, tuples too, as an array of objects; shape N.
+
+    Parameters
+    ----------
+    names : iterable of hashable
+        Names of hosts.
+    """
     values = list(names)
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def nothing_after(count: int) -> npt.NDArray[np.object_]:
-    """Return `count` empty tuples."""
+    """Return `count` empty tuples.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    """
     return np.fromiter([()] * count, dtype=object, count=count)
 
 
 def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed: str) -> ConfigError:
-    """Return the error of the row at a position, named by its label."""
+    """Return the error of the row at a position, named by its label.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    row : int
+        Position of the row, from 0.
+    field : str
+        The wrong column.
+    value : object
+        What stands there.
+    allowed : str
+        What is allowed, as in `ConfigError`.
+    """
     return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a cell is empty."""
+    """Tell whether a cell is empty.
+
+    Parameters
+    ----------
+    value : object
+        The cell.
+    """
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
 def checked_whole(field: str, value: int, least: int | None = None) -> int:
-    """Return a whole number; raise a ConfigError if it is none, or below `least`."""
+    """Return a whole number; raise a ConfigError if it is none, or below `least`.
+
+    Parameters
+    ----------
+    field : str
+        What it is, as the error names it.
+    value : int
+        The number.
+    least : int, optional
+        Lowest value that is allowed; any by default.
+
+    Raises
+    ------
+    ConfigError
+        If the number is not whole, or below `least`.
+    """
     allowed = "a whole number" + ("" if least is None else f", at least {least}")
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         raise ConfigError(field, value, allowed)
@@ -190,7 +242,18 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
 
 
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
-    """Return hosts as a list; raise a ConfigError unless they are different and at least two."""
+    """Return hosts as a list; raise a ConfigError unless they are different and at least two.
+
+    Parameters
+    ----------
+    hosts : sequence of hashable
+        Names of hosts.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer than two, or one occurs twice.
+    """
     names = list(hosts)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ConfigError("hosts", names, "at least two different hosts")

@@ -81,19 +81,37 @@ class LoadDefinition:
                 raise ConfigError(name, getattr(self, name), f"at least {least}")
 
     def mean_bytes(self, sizes: SizeDistribution) -> float:
-        """Return what a message counts on average."""
+        """Return what a message counts on average.
+
+        Parameters
+        ----------
+        sizes : SizeDistribution
+            Sizes of the messages.
+        """
         if self.counting == "payload":
             return sizes.mean
         return sizes.mean_wire_bytes(self.payload_bytes, self.header_bytes)
 
     def counted_bytes(self, size_bytes: Int64s) -> Int64s:
-        """Return what each message counts; shape M."""
+        """Return what each message counts; shape M.
+
+        Parameters
+        ----------
+        size_bytes : ndarray of int
+            Payload of each message; shape M.
+        """
         if self.counting == "payload":
             return size_bytes
         return size_bytes + self.header_bytes * -(-size_bytes // self.payload_bytes)
 
     def ports(self, fabric: Fabric) -> Int64s:
-        """Return the numbers of the defining links' ports, used or not."""
+        """Return the numbers of the defining links' ports, used or not.
+
+        Parameters
+        ----------
+        fabric : Fabric
+            The network's arrays.
+        """
         if not isinstance(self.links, str):
             return np.array([fabric.port(*link) for link in self.links], dtype=np.int64)
         if self.links == "host":
@@ -116,7 +134,23 @@ Load: TypeAlias = str | Sequence[tuple[Any, Any]] | LoadDefinition
 def exact_span_ps(
     load: float, traffic: Traffic, definition: LoadDefinition, src: Int64s, dst: Int64s, size_bytes: Int64s
 ) -> float:
-    """Return the time in ps in which these messages, by node numbers and size, make up exactly the load."""
+    """Return the time in ps in which these messages, by node numbers and size, make up exactly the load.
+
+    Parameters
+    ----------
+    load : float
+        Fraction of the defining links' rate.
+    traffic : Traffic
+        Who sends to whom.
+    definition : LoadDefinition
+        What the load is a fraction of.
+    src : ndarray of int
+        Node numbers of the senders; shape M.
+    dst : ndarray of int
+        Node numbers of the receivers; shape M.
+    size_bytes : ndarray of int
+        Payload of each message; shape M.
+    """
     ports, _ = _used(traffic, definition)
     counted = definition.counted_bytes(size_bytes)
     crossing = port_bytes(traffic.fabric, src, dst, counted)[ports].sum()
@@ -125,6 +159,15 @@ def exact_span_ps(
 
 def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) -> float:
     """Return how many bytes of messages, counted as defined, make up the load.
+
+    Parameters
+    ----------
+    load : float
+        Fraction of the defining links' rate.
+    traffic : Traffic
+        Who sends to whom.
+    definition : LoadDefinition
+        What the load is a fraction of.
 
     Raises
     ------
@@ -186,6 +229,17 @@ def port_loads(
 
     Parameters are those of :func:`offered_load`; of the definition only the counting matters.
 
+    Parameters
+    ----------
+    workload : DataFrame
+        The messages.
+    network : Graph or Fabric
+        What they are sent over.
+    of : LoadDefinition or str
+        Definition of the load; only its counting matters.
+    duration : number or str, optional
+        Time over which the load is averaged, as in :func:`offered_load`.
+
     Returns
     -------
     DataFrame
@@ -209,7 +263,13 @@ def port_loads(
 
 
 def as_definition(of: Load) -> LoadDefinition:
-    """Return a definition of load for its links' name, or the definition itself."""
+    """Return a definition of load for its links' name, or the definition itself.
+
+    Parameters
+    ----------
+    of : LoadDefinition or str
+        A definition, or the name of its links.
+    """
     return of if isinstance(of, LoadDefinition) else LoadDefinition(of)
 
 

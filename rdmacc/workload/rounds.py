@@ -1,6 +1,6 @@
 """Closed loops: rounds of requests and responses, each waiting for the one before by `after`.
 
-A message that waits starts the moment the last one that it waits for is complete: nobody thinks in between.
+A message that waits starts the moment the last one that it waits for is complete: there is no think time.
 """
 
 from __future__ import annotations

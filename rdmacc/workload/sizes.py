@@ -99,6 +99,13 @@ class SizeDistribution:
         The first number of a line is the size in bytes, the last the probability (or percent); what stands
         between is skipped. Empty lines and those that begin with # do not count.
 
+        Parameters
+        ----------
+        path : path
+            Text file in UTF-8.
+        name : str, optional
+            Name of the distribution; the file's by default.
+
         Raises
         ------
         ConfigError
@@ -120,7 +127,22 @@ class SizeDistribution:
     def choice(
         cls, sizes: Sequence[Quantity], weights: Sequence[float] | None = None, name: str = ""
     ) -> SizeDistribution:
-        """Return the distribution of one of `sizes`, with probabilities in proportion to `weights`."""
+        """Return the distribution of one of `sizes`, with probabilities in proportion to `weights`.
+
+        Parameters
+        ----------
+        sizes : sequence of number or str
+            Sizes such as ``"64kB"``; bare numbers are bytes.
+        weights : sequence of float, optional
+            Above 0, one for each size; equal by default.
+        name : str
+            Name of the distribution; the sizes by default.
+
+        Raises
+        ------
+        ConfigError
+            If there is no size, one is below 1 byte, or the weights do not match.
+        """
         lengths = [size_bytes(size, field="sizes") for size in sizes]
         shares = np.ones(len(lengths)) if weights is None else np.asarray(weights, dtype=np.float64)
         if not lengths or min(lengths) < 1:
@@ -136,7 +158,22 @@ class SizeDistribution:
 
     @classmethod
     def uniform(cls, low: Quantity, high: Quantity, name: str = "") -> SizeDistribution:
-        """Return the uniform distribution from `low` to `high`."""
+        """Return the uniform distribution from `low` to `high`.
+
+        Parameters
+        ----------
+        low : number or str
+            Smallest size, at least 1 byte.
+        high : number or str
+            Largest size, at least `low`.
+        name : str
+            Name of the distribution; the range by default.
+
+        Raises
+        ------
+        ConfigError
+            If `low` is below 1 byte or above `high`.
+        """
         ends = size_bytes(low, field="low"), size_bytes(high, field="high")
         if ends[0] > ends[1] or ends[0] < 1:
             raise ConfigError("low", low, f"at least 1 byte and at most high = {high!r}")
@@ -155,7 +192,13 @@ class SizeDistribution:
         return pd.DataFrame({"size_bytes": self.sizes, "probability": self.probabilities})
 
     def cdf(self, size: npt.ArrayLike) -> Floats:
-        """Return the probability of at most `size` bytes, elementwise."""
+        """Return the probability of at most `size` bytes, elementwise.
+
+        Parameters
+        ----------
+        size : array_like
+            Sizes in bytes, of any shape.
+        """
         x = np.asarray(size, dtype=np.float64)
         sizes, chances = np.asarray(self.sizes), np.asarray(self.probabilities)
         right = np.searchsorted(sizes, x, side="right")
@@ -166,12 +209,24 @@ class SizeDistribution:
         return np.asarray(np.where(right == 0, 0.0, np.where(right == len(sizes), 1.0, inside)))
 
     def quantile(self, probability: npt.ArrayLike) -> Any:
-        """Return the size that a fraction `probability` of the messages does not exceed, elementwise."""
+        """Return the size that a fraction `probability` of the messages does not exceed, elementwise.
+
+        Parameters
+        ----------
+        probability : array_like
+            Between 0 and 1, of any shape.
+        """
         found = np.interp(np.asarray(probability, dtype=np.float64), self.probabilities, self.sizes)
         return found if np.ndim(found) else float(found)
 
     def byte_share(self, size: npt.ArrayLike) -> Floats:
-        """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise."""
+        """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise.
+
+        Parameters
+        ----------
+        size : array_like
+            Sizes in bytes, of any shape.
+        """
         low, high, chance = self._segments()
         x = np.clip(np.asarray(size, dtype=np.float64)[..., None], low, high)
         width = high - low
@@ -180,12 +235,31 @@ class SizeDistribution:
         return np.asarray((chance * part * (low + x) / 2).sum(axis=-1) / self.mean)
 
     def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,)."""
+        """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,).
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+        count : int
+            How many sizes.
+        """
         sizes = np.interp(rng.random(count), self.probabilities, self.sizes)
         return np.maximum(np.rint(sizes), 1.0).astype(np.int64)
 
     def capped(self, limit: Quantity) -> SizeDistribution:
-        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`."""
+        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`.
+
+        Parameters
+        ----------
+        limit : number or str
+            Largest size that is left, such as ``"3MB"``.
+
+        Raises
+        ------
+        ConfigError
+            If the limit is below 1 byte.
+        """
         most = size_bytes(limit, field="limit")
         if most < 1:
             raise ConfigError("limit", limit, "at least 1 byte")
@@ -199,7 +273,18 @@ class SizeDistribution:
         )
 
     def mean_packets(self, payload_bytes: int) -> float:
-        """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral."""
+        """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral.
+
+        Parameters
+        ----------
+        payload_bytes : int
+            Largest payload of a packet.
+
+        Raises
+        ------
+        ConfigError
+            If the payload is below 1 byte.
+        """
         if payload_bytes < 1:
             raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         low, high, chance = self._segments()
@@ -210,11 +295,30 @@ class SizeDistribution:
         return float((chance * np.where(width > 0, spread, point)).sum())
 
     def mean_wire_bytes(self, payload_bytes: int, header_bytes: int) -> float:
-        """Return the mean size on the wire, with a header of `header_bytes` on each packet."""
+        """Return the mean size on the wire, with a header of `header_bytes` on each packet.
+
+        Parameters
+        ----------
+        payload_bytes : int
+            Largest payload of a packet.
+        header_bytes : int
+            Header of each packet on the wire.
+        """
         return self.mean + header_bytes * self.mean_packets(payload_bytes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages, and of bytes, in messages of at most a size."""
+        """Draw the fraction of messages, and of bytes, in messages of at most a size.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         from rdmacc.plotting.style import COLOURS, new_axes, style
 
         positive = [size for size in self.sizes if size > 0]

@@ -68,7 +68,15 @@ class Traffic:
         return spread(fabric, mass / total, arriving / total)
 
     def pairs(self, rng: np.random.Generator, count: int) -> tuple[Int64s, Int64s]:
-        """Return node numbers of `count` random senders and receivers, uniform over all pairs."""
+        """Return node numbers of `count` random senders and receivers, uniform over all pairs.
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+        count : int
+            How many pairs.
+        """
         src = rng.integers(len(self.senders), size=count)
         dst = rng.integers(len(self.receivers), size=count)
         again = np.flatnonzero(self.senders[src] == self.receivers[dst])
@@ -79,12 +87,24 @@ class Traffic:
         return self.senders[src], self.receivers[dst]
 
     def names(self, nodes: Int64s) -> Objects:
-        """Return the names of nodes."""
+        """Return the names of nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of int
+            Numbers of nodes.
+        """
         return as_objects(self.fabric.names)[nodes]
 
 
 def as_fabric(network: Network) -> Fabric:
-    """Return the arrays of a network."""
+    """Return the arrays of a network.
+
+    Parameters
+    ----------
+    network : Graph or Fabric
+        A graph, or its arrays.
+    """
     return network if isinstance(network, Fabric) else Fabric.from_graph(network)
 
 
@@ -102,7 +122,19 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
 
 
 def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Floats:
-    """Return the bytes that cross each port, of messages by node numbers and bytes; shape P."""
+    """Return the bytes that cross each port, of messages by node numbers and bytes; shape P.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network's arrays.
+    src : ndarray of int
+        Node numbers of the senders; shape M.
+    dst : ndarray of int
+        Node numbers of the receivers; shape M.
+    counted : ndarray of int
+        Bytes of each message; shape M.
+    """
     mass, arriving = np.zeros((fabric.n_nodes, len(fabric.attachments))), np.zeros(fabric.n_nodes)
     np.add.at(mass, (src, fabric.attach[dst]), counted)
     np.add.at(arriving, dst, counted)
@@ -125,6 +157,11 @@ def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
     -------
     ndarray of float
         Shape P.
+
+    Raises
+    ------
+    ConfigError
+        If a node must send on what no path takes further.
     """
     columns = mass.shape[1]
     crossing = np.zeros(fabric.n_ports)

@@ -1,7 +1,9 @@
-"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches.
+"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches, and the engine's own tables
+(queues, ingress accounts, watches, samples).
 
-Each row begins with the engine's own fields and those of `rdmacc.state`; the records of the scheme's components follow.
-So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is compiled once.
+Rows of the first six kinds begin with the engine's own fields and those of `rdmacc.state`; the records of the scheme's
+components follow. So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is
+compiled once.
 """
 
 from __future__ import annotations
@@ -163,7 +165,7 @@ class KernelGlobals(Record):
     data_priority = Int()
     ack_priority = Int()
     marks_at_nic = Int()
-    routing = Int(doc="place in rdmacc.scheme.ROUTINGS")
+    routing = Int(doc="place in rdmacc.switch.queueing.ROUTINGS")
     symmetric_salt = Int()
     distance = Int()
     spray_counts = Int()
