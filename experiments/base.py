@@ -73,7 +73,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a claim: the measured value in words, and whether the claim holds."""
+    """The outcome of a claim.
+
+    Attributes
+    ----------
+    measured : str
+        What was measured, in words.
+    holds : bool
+        Whether the claim holds.
+    """
 
     measured: str
     holds: bool
@@ -133,7 +141,15 @@ class Claim:
         return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
-        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
+        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        scale : str
+            "quick" or "paper".
+        """
         verdict, expected = self.verdict(table), self.expectation(scale)
         holds = bool(verdict.holds)
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}

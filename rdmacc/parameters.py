@@ -84,6 +84,11 @@ def param(
 def check_fields(owner: Any) -> None:
     """Check all fields of a frozen dataclass and convert them to their base units; call it in ``__post_init__``.
 
+    Parameters
+    ----------
+    owner : object
+        The dataclass instance, changed in place.
+
     Raises
     ------
     ConfigError

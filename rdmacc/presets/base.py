@@ -180,6 +180,11 @@ def define(one: Preset, *, replace: bool = False) -> Preset:
     replace : bool
         Take the place of a preset of that name.
 
+    Returns
+    -------
+    Preset
+        The same.
+
     Raises
     ------
     ConfigError
