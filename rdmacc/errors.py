@@ -119,10 +119,9 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
     rdmacc.errors.ConfigError: scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?
     """
     names = [str(name) for name in known]
-    by_lower = {name.lower(): name for name in names}
-    close = get_close_matches(str(value).lower(), by_lower, n=2)
+    close = get_close_matches(str(value).lower(), {name.lower(): name for name in names}, n=2)
     if close:
-        meant = " or ".join(repr(by_lower[name]) for name in close)
+        meant = " or ".join(repr(name) for name in names if name.lower() in close)
         return ConfigError(field, value, f"{noun or 'a known name'}; did you mean {meant}?", where)
     if not names:
         return ConfigError(field, value, f"{noun or 'a known name'}; there is none", where)
