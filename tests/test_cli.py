@@ -142,7 +142,7 @@ def test_a_parameter_may_be_set(tmp_path):
 def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
     text = invoke("verify", "dart", "--store", tmp_path)
     assert "[DOES NOT HOLD, as recorded] dart-f5-2a (III-C)" in text
-    assert "why:      with eight flows" in text
+    assert "why:      With eight flows" in text
     assert text.endswith("claims hold; every verdict matches the recorded one\n")
     content = json.loads(invoke("verify", "dart.fig5", "--store", tmp_path, "--json"))
     assert content["as_expected"]
