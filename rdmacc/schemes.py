@@ -62,6 +62,9 @@ class Scheme(Component):
     ack_bytes: int = param(
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
     )
+    least_wire_bytes: int = param(
+        "0B", "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
+    )
     cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="DCQCN fact sheet", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)

@@ -295,7 +295,7 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
-        data_bytes = scheme.wire_bytes + sum(part.extra_bytes(group_size) for part in scheme.components)
+        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + sum(part.extra_bytes(group_size) for part in scheme.components)
         largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
         used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
         classes = sum(cls >= DATA_CLASS for cls in used)
@@ -342,7 +342,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
                 record = component.record(kind)
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
-    options = [option for option in options if option[3].length == 0]
+    options = [option for option in options if not option[3].length and not option[3].is_bits]
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)

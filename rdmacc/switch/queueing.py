@@ -37,6 +37,9 @@ class Queueing(Component):
     trimmed_bytes: int = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
     control_limit_bytes: int = param("0B", "largest queue of class CONTROL at a port; 0: no limit", unit="bytes")
+    returns_headers: bool = param(
+        False, "a trimmed packet whose queue is full goes back to its sender, once", source="NDP: return-to-sender"
+    )
     credit_fraction: float = param(
         0.0,
         "share of a link that credits may take, 0: no limit",

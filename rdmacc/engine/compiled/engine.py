@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled import kernel
+from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
@@ -34,12 +35,12 @@ from rdmacc.engine.compiled.layout import (
 )  # fmt: skip
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.hooks import calls_of, records_of, transfer_fields
+from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of, transfer_fields
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.events import RANKS
 from rdmacc.engine.trace import ROW
-from rdmacc.records import NEVER, record_dtype
+from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
@@ -136,7 +137,8 @@ class CompiledEngine:
         is_lossless = isinstance(policy, Pfc)
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
-            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, data_priority=scheme.data_priority,
+            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
+            has_requests=has_requests(scheme), returns_headers=scheme.queueing.returns_headers, data_priority=scheme.data_priority,
             ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
             buffer_reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
@@ -232,6 +234,7 @@ class CompiledEngine:
         messages["granted_psn"] = plan.packets
         messages["waits_for"] = plan.waits_for
         self.qps, self.messages = qps, messages
+        self._fill_bits()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
         self._set(
@@ -248,10 +251,30 @@ class CompiledEngine:
             )
         self._fill_groups()
 
+    def _fill_bits(self) -> None:
+        """Allocate the sets of packets that components keep of each message, and write their addresses."""
+        words = words_of(self.plan.packets)
+        begins = np.concatenate(([0], np.cumsum(words)[:-1]))
+        for component, field in bits_of(self.plan.scheme):
+            memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
+            self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
+
+    def _transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
+        """Return a field of a component's Transfer record over all messages."""
+        record = self.plan.scheme.components[component].record("Transfer")
+        assert record is not None
+        fields = record_dtype(record).fields
+        assert fields is not None
+        rows, stride = self._memory["message"], self.layout.row_bytes["message"]
+        offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
+        return np.ndarray(self.plan.n_messages, field.code, rows, offset, (stride,))
+
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, scheme = self.plan, self.plan.scheme
         self._fan_in = 1
+        if calls_of(scheme, "on_candidate"):  # one event may pick every message to a host
+            self._fan_in = int(np.bincount(plan.dst).max())
         if not calls_of(scheme, "on_announce") and not calls_of(scheme, "on_advertise"):
             return
         first = np.zeros(plan.n_messages, np.int64)
@@ -265,7 +288,7 @@ class CompiledEngine:
             first[members], count[members] = np.repeat(begins, lengths), np.repeat(lengths, lengths)
         by_host = np.argsort(plan.qp_dst, kind="stable")
         per_host = np.bincount(plan.qp_dst, minlength=plan.fabric.n_nodes)
-        self._fan_in = int(max(per_host.max(initial=1), count.max(initial=1)))
+        self._fan_in = int(max(self._fan_in, per_host.max(initial=1), count.max(initial=1)))
         self._set(
             member_first=self._table("member_first", first), member_count=self._table("member_count", count),
             members=self._table("members", members), qps_to=self._table("qps_to", by_host),
@@ -282,7 +305,7 @@ class CompiledEngine:
 
     def _fill_faults(self) -> None:
         plan = self.plan
-        scripts = [(s.message, s.kind_number, s.psn, s.nth, 0) for s in plan.scripts]
+        scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
         cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
@@ -459,16 +482,10 @@ class CompiledEngine:
 
     def transfers(self) -> dict[tuple[int, str], npt.NDArray[Any]]:
         """Return the numbers that the scheme's components keep of each message."""
-        rows, stride, count = self._memory["message"], self.layout.row_bytes["message"], self.plan.n_messages
-        columns = {}
-        for component, field in transfer_fields(self.plan.scheme):
-            record = self.plan.scheme.components[component].record("Transfer")
-            assert record is not None
-            fields = record_dtype(record).fields
-            assert fields is not None
-            offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
-            columns[component, field.name] = np.ndarray(count, field.code, rows, offset, (stride,)).copy()
-        return columns
+        return {
+            (component, field.name): self._transfer_column(component, field).copy()
+            for component, field in transfer_fields(self.plan.scheme)
+        }
 
     def packets(self) -> Any:
         """Return the packets' rows, headers included."""

@@ -11,6 +11,7 @@ from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
     WAKE,
+    discard,
     ingress_at,
     new_packet,
     next_order,
@@ -30,6 +31,7 @@ from rdmacc.switch.buffer import PFC_FRAME_BYTES
 __all__ = [
     "append",
     "credit_ready_ps",
+    "join_queue",
     "lowest",
     "next_class",
     "release",
@@ -61,6 +63,29 @@ def append(g, port_number, cls, number):
     else:
         packet_at(g, queue.tail).next = number
     queue.tail = number
+
+
+@jit
+def join_queue(g, port, number, now):
+    """Put a packet into its class's queue, or drop it; return whether it is in."""
+    packet = packet_at(g, number)
+    cls = packet.priority
+    if g.has_limits and cls < DATA_CLASS and cls != MAC:
+        limit = g.credit_limit_bytes if cls == CREDITS else g.control_limit_bytes
+        if limit:
+            queue = queue_of(g, port.number, cls)
+            if queue.waiting_bytes + packet.wire_bytes > limit:
+                port.dropped_packets += 1
+                discard(g, number, port.number, now)
+                return False
+            queue.waiting_bytes += packet.wire_bytes
+    append(g, port.number, cls, number)
+    port.waiting |= 1 << cls
+    if cls >= DATA_CLASS:
+        port.queue_bytes += packet.wire_bytes
+        if port.queue_bytes > port.peak_queue_bytes:
+            port.peak_queue_bytes = port.queue_bytes
+    return True
 
 
 @jit

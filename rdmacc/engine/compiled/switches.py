@@ -12,6 +12,7 @@ from rdmacc.engine.compiled.rows import (
     discard,
     ingress_at,
     load_entry,
+    message_at,
     message_row,
     note,
     packet_at,
@@ -23,6 +24,7 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.state import (
     ACCEPT,
+    CREDITS,
     DATA,
     DATA_CLASS,
     DEFLECT,
@@ -31,12 +33,16 @@ from rdmacc.state import (
     NUM_CLASSES,
     PAUSE,
     REQUEST,
+    RETURN,
     TRIM,
     TRIM_TAIL,
 )
 from rdmacc.switch.queueing import ROUTINGS
 
-__all__ = ["admit", "call_route", "may_deflect", "modulo", "next_hop", "reroute", "switch_receive", "trim", "trim_tail"]
+__all__ = [
+    "admit", "call_route", "may_deflect", "modulo", "next_hop", "reroute", "switch_receive", "trim", "trim_tail",
+    "turn_back",
+]  # fmt: skip
 
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
 
@@ -75,12 +81,29 @@ def switch_receive(g, number, node, in_port_number, now):
                 trim(g, number, port, now)
             elif packet.verdict == TRIM_TAIL:
                 trim_tail(g, number, node, port, now)
+    if g.returns_headers and packet.is_trimmed:
+        port = turn_back(g, number, node, port)
     if packet.priority >= DATA_CLASS:
         packet.ingress = ingress
         if not admit(g, packet, node, port, now):
-            discard(g, number, hop, now)
+            discard(g, number, port.number, now)
             return
     enqueue(g, port, number, now)
+
+
+@jit
+def turn_back(g, number, node, port):
+    """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
+    packet = packet_at(g, number)
+    limit = g.credit_limit_bytes if packet.priority == CREDITS else g.control_limit_bytes
+    if packet.kind == DATA and packet.priority < DATA_CLASS and limit:
+        if queue_of(g, port.number, packet.priority).waiting_bytes + packet.wire_bytes > limit:
+            packet.kind = RETURN
+            packet.dst = message_at(g, packet.message).src
+            hop = next_hop(g, node, packet.dst, packet.message * 2 + 1)
+            if hop >= 0:
+                return port_at(g, hop)
+    return port
 
 
 @jit
@@ -202,6 +225,8 @@ def trim_tail(g, number, node, port, now):
     port.queue_bytes -= packet_at(g, tail).wire_bytes
     release(g, node, tail, now)
     trim(g, tail, port, now)
+    if g.returns_headers:
+        port = turn_back(g, tail, node, port)
     enqueue(g, port, tail, now)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import simpy
 
+from rdmacc.bits import make_bits
 from rdmacc.chance import uniform
 from rdmacc.component import HOOKS
-from rdmacc.engine.hooks import Slot
+from rdmacc.engine.hooks import Slot, bits_of, has_requests
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.reference.binding import Binding
@@ -27,8 +28,11 @@ from rdmacc.state import (
     CNP,
     CREDIT,
     IN_NETWORK,
+    KIND_NAMES,
     NAK,
     NONE,
+    REQUEST,
+    RETURN,
     Packet,
 )  # fmt: skip
 from rdmacc.topology.fabric import Fabric
@@ -82,24 +86,27 @@ class Network:
         self.order = 0  # with a tick: transmissions so far
         self.has_clocks = plan.has_clocks
         self.trace = Trace() if plan.has_trace else None
-        self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
-        self._lost = {(s.message, s.kind_number, s.psn, s.nth) for s in plan.scripts}
+        self.scripts = {script.key: 0 for script in plan.scripts}
+        self._lost = {(*script.key, script.nth) for script in plan.scripts}
         self.trimmed_bytes = 0
         self.binding = Binding(scheme, self._arm)
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
-        self.reply_handlers = [None] * 10
+        self.has_requests = has_requests(scheme)
+        self.reply_handlers = [None] * len(KIND_NAMES)
         for kind, name in ((ACK, "on_ack"), (NAK, "on_ack"), (CNP, "on_cnp"), (CREDIT, "on_credit")):
             self.reply_handlers[kind] = self.binding.hooks[name]
         self.reply_handlers[ADVERT] = self.binding.hooks["on_advert"]
+        self.reply_handlers[RETURN] = self.binding.hooks["on_return"]
         self._timers = self.binding.timers
         self.wire_bytes, self.payload_bytes = scheme.wire_bytes, scheme.payload_bytes
         self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
+        self.least_wire_bytes = scheme.least_wire_bytes
         self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
         self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
-        self.reply_counts = [0] * 10
+        self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
         self.unfinished = plan.n_messages
         self.failed = 0
@@ -147,11 +154,13 @@ class Network:
 
     def is_scripted_loss(self, packet: Any) -> bool:
         """Count a transmission that a script names; return whether it is one to lose."""
-        key = packet.message, packet.kind, packet.psn
-        if key not in self.scripts:
-            return False
-        self.scripts[key] += 1
-        return (*key, self.scripts[key]) in self._lost
+        is_lost = False
+        for psn in (packet.psn, -1):
+            key = packet.message, packet.kind, psn
+            if key in self.scripts:
+                self.scripts[key] += 1
+                is_lost |= (*key, self.scripts[key]) in self._lost
+        return is_lost
 
     def clock(self, host: Any, now: int) -> int:
         """Read a host's clock."""
@@ -216,12 +225,15 @@ class Network:
         self.messages: list[Any] = []
         columns = ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps")
         values = [getattr(plan, name).tolist() for name in columns]
+        bits = bits_of(plan.scheme)
         for number, row in enumerate(zip(*values, strict=True)):
             message = self._attach(message_class(), "message")
             message.number = number
             for name, value in zip(columns, row, strict=True):
                 setattr(message, name, value)
             message.payload_bytes = self.payload_bytes
+            for component, field in bits:
+                setattr(getattr(message, f"transfer{component}"), field.name, make_bits(message.packets))
             message.granted_psn = message.packets
             message.weight = float(plan.weight[number])
             message.queue_pair = self.qps[message.qp]
@@ -270,6 +282,30 @@ class Network:
         self.live_packets += 1
         return packet
 
+    def new_request(self) -> Any:
+        """Return a packet for a sender's handlers to fill in, None if none of the scheme asks for one."""
+        return self.new_packet() if self.has_requests else None
+
+    def address_request(self, request: Any, qp: Any, message: Any, now: int) -> bool:
+        """Address a request to the receiver; return False, and take it back, if no handler filled it in."""
+        if request.kind == NONE:
+            self.recycle(request)
+            return False
+        request.message = message.number
+        request.qp = qp.number
+        request.dst = qp.dst
+        request.payload_bytes = 0
+        if request.wire_bytes == 0:
+            request.wire_bytes = self.ack_bytes
+        request.sent_ps = now if not self.has_clocks else self.clock(self.nodes[qp.src], now)
+        self.reply_counts[REQUEST] += 1
+        return True
+
+    def send_request(self, request: Any, qp: Any, message: Any, now: int) -> None:
+        """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
+        if request is not None and self.address_request(request, qp, message, now):
+            qp.nic.enqueue(request, now)
+
     def next_order(self) -> int:
         """Count transmissions, if simultaneous ones go by their order."""
         if self.tick_ps:
@@ -317,7 +353,9 @@ class Network:
         qp.active_messages += 1
         qp.pending.append(message)
         if self.on_start is not None:
-            self.on_start(qp, message, now)
+            request = self.new_request()
+            self.on_start(qp, message, None, request, now)
+            self.send_request(request, qp, message, now)
         qp.nic.schedule(qp, now)
 
     def after_sender(self, qp: Any, message: Any, now: int) -> None:
@@ -413,24 +451,28 @@ class Network:
     def _call_timer(self, owner: Any, slot: Slot, function: Any, now: int) -> None:
         kind = slot.kind
         if kind == "Sender":
-            function(owner, now)
+            request = self.new_request()
+            function(owner, request, now)
+            self.send_request(request, owner, self.messages[self.first_message[owner.number]], now)
             owner.nic.schedule(owner, now)
         elif kind == "Egress":
             function(owner, now)
         else:
-            reply = self.new_packet()
+            reply, request = self.new_packet(), None
             if kind == "Receiver":
                 host, qp, message = self.nodes[owner.dst], owner, self.messages[self.first_message[owner.number]]
                 function(host, qp, reply, now)
             elif kind == "Transfer":
                 host, qp, message = self.nodes[owner.dst], owner.queue_pair, owner
-                function(qp, owner, reply, now)
+                request = self.new_request()
+                function(qp, owner, reply, request, now)
             else:
                 host = owner
                 function(host, reply, now)
                 message = self.messages[reply.message]
                 qp = message.queue_pair
             host.send(reply, qp, message, now)
+            self.send_request(request, qp, message, now)
             if host.pick:
                 host.pick_messages(now)
             if kind == "Transfer":

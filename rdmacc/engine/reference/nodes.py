@@ -23,6 +23,7 @@ from rdmacc.state import (
     PAUSE,
     REQUEST,
     RESUME,
+    RETURN,
     TRIM,
     TRIM_TAIL,
 )  # fmt: skip
@@ -110,6 +111,8 @@ class Switch:
                     self.trim(packet, port, now)
                 elif packet.verdict == TRIM_TAIL:
                     self.trim_tail(packet, port, now)
+        if net.queueing.returns_headers and packet.is_trimmed:
+            port = self.turn_back(packet, port)
         if packet.priority >= DATA_CLASS:
             packet.in_port, packet.in_class = in_port, in_class
             if not self.admit(packet, in_port, port, now):
@@ -191,6 +194,16 @@ class Switch:
         self.release(tail, now)
         self.trim(tail, port, now)
         port.enqueue(tail, now)
+
+    def turn_back(self, packet: Any, port: Port) -> Port:
+        """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
+        cls = packet.priority
+        if packet.kind == DATA and cls < DATA_CLASS and self._net.limits[cls]:
+            if port.class_bytes[cls] + packet.wire_bytes > self._net.limits[cls]:
+                packet.kind = RETURN
+                packet.dst = self._net.messages[packet.message].src
+                return self.next_hop(packet.dst, packet.message * 2 + 1) or port
+        return port
 
     def admit(self, packet: Any, in_port: Port, port: Port, now: int) -> bool:
         """Account a data packet to the buffer; return whether it fits (Choudhury and Hahne's threshold).
@@ -347,7 +360,9 @@ class Host(state.Host):
             qp = net.qps[packet.qp]
             handler = net.reply_handlers[kind]
             if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
-                handler(qp, message, packet, now)
+                request = net.new_request()
+                handler(qp, message, packet, request, now)
+                net.send_request(request, qp, message, now)
                 net.after_sender(qp, message, now)
         net.recycle(packet)
 
@@ -385,23 +400,21 @@ class Host(state.Host):
             self.pick_messages(now)
 
     def pick_messages(self, now: int) -> None:
-        """Serve the incoming message with the lowest key, as long as handlers ask for it."""
+        """Serve the incoming messages with the lowest keys, as many as handlers ask for."""
         net = self._net
-        while self.pick:
-            self.pick = 0
-            best: Message | None = None
-            for message in self.incoming.values():
-                message.key = NEVER
-                net.on_candidate(self, message.queue_pair, message, now)
-                if message.key < NEVER:
-                    if best is None or (message.key, message.number) < (best.key, best.number):
-                        best = message
-            if best is None:
-                return
+        for message in self.incoming.values():
+            message.key = NEVER
+            net.on_candidate(self, message.queue_pair, message, now)
+        candidates = [message for message in self.incoming.values() if message.key < NEVER]
+        for message in sorted(candidates, key=lambda message: (message.key, message.number)):
+            if self.pick <= 0:
+                break
+            self.pick -= 1
             reply = net.new_packet()
             if net.on_pick is not None:
-                net.on_pick(self, best.queue_pair, best, reply, now)
-            self.send(reply, best.queue_pair, best, now)
+                net.on_pick(self, message.queue_pair, message, reply, now)
+            self.send(reply, message.queue_pair, message, now)
+        self.pick = 0
 
     def announce_group(self, message: Message, now: int) -> None:
         """Tell the handlers of every message of the group to this host, then let them tell the senders."""

@@ -109,12 +109,17 @@ class Port(state.Port):
 
     def enqueue(self, packet: Any, now: int) -> None:
         """Append a packet to its class's queue and see that it will be sent."""
+        if self.join_queue(packet, now) and not self.is_wake_pending:
+            self.kick(now)
+
+    def join_queue(self, packet: Any, now: int) -> bool:
+        """Put a packet into its class's queue, or drop it; return whether it is in."""
         cls = packet.priority
         if cls < DATA_CLASS and self._net.limits[cls]:
             if self.class_bytes[cls] + packet.wire_bytes > self._net.limits[cls]:
                 self.dropped_packets += 1
                 self._net.discard(packet, self, now)
-                return
+                return False
             self.class_bytes[cls] += packet.wire_bytes
         self.queues[cls].append(packet)
         self.waiting |= 1 << cls
@@ -122,8 +127,7 @@ class Port(state.Port):
             self.queue_bytes += packet.wire_bytes
             if self.queue_bytes > self.peak_queue_bytes:
                 self.peak_queue_bytes = self.queue_bytes
-        if not self.is_wake_pending:
-            self.kick(now)
+        return True
 
     def next_class(self, now: int) -> int:
         """Return the class to serve, -1 for none: by priority, but for weighted and rate-limited classes."""
@@ -373,7 +377,7 @@ class NicPort(Port):
         if psn == message.packets - 1:
             payload = message.size_bytes - psn * payload
         packet.payload_bytes = payload
-        packet.wire_bytes = payload + net.header_bytes
+        packet.wire_bytes = max(payload + net.header_bytes, net.least_wire_bytes)
         packet.sent_ps = now if not net.has_clocks else net.clock(self.node, now)
         message.next_psn = psn + 1
         if psn < message.highest_psn:
@@ -383,8 +387,10 @@ class NicPort(Port):
         qp.inflight_bytes += payload
         qp.credits -= 1
         net.sent_bytes += payload
+        request = None
         if net.on_send is not None:
-            net.on_send(qp, message, packet, now)
+            request = net.new_request()
+            net.on_send(qp, message, packet, request, now)
         if net.marks_at_nic:
             if net.on_enqueue is not None:
                 net.on_enqueue(self, packet, now)
@@ -395,6 +401,8 @@ class NicPort(Port):
         qp.last_start_ps = now
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
+        if request is not None and net.address_request(request, qp, message, now):
+            self.join_queue(request, now)  # the caller sees to its turn
 
     def schedule(self, qp: Any, now: int) -> None:
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""
