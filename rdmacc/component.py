@@ -221,7 +221,9 @@ class Component:
             record = cls.record(kind)
             for field in record.fields if record is not None and kind != "Transfer" else ():
                 if field.is_bits:
-                    raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets")
+                    raise ConfigError(
+                        f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets"
+                    )
         for kind, field in cls.deadlines():
             if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
                 raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a handler of that name")

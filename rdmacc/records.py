@@ -27,7 +27,8 @@ import numpy as np
 from rdmacc.errors import ConfigError
 
 __all__ = [
-    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype",
+    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "joined",
+    "record_dtype",
 ]  # fmt: skip
 
 NEVER = 2**62
@@ -159,6 +160,13 @@ class Record(metaclass=_RecordMeta):
     def __repr__(self) -> str:
         values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in self.fields)
         return f"{type(self).__name__}({values})"
+
+
+def joined(*records: type[Record]) -> type[Record]:
+    """Return a record with the fields of all these, one after another."""
+    fields = {field.name: field for record in records for field in record.fields}
+    assert len(fields) == sum(len(record.fields) for record in records)
+    return _RecordMeta(records[0].__name__, (Record,), fields)  # type: ignore[return-value]
 
 
 def record_dtype(*records: type[Record]) -> np.dtype[np.void]:

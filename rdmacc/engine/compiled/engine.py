@@ -38,7 +38,7 @@ from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of, transfer_fields
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.reference.events import RANKS
+from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.trace import ROW
 from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.state import NUM_CLASSES
@@ -141,7 +141,7 @@ class CompiledEngine:
             has_requests=has_requests(scheme), returns_headers=scheme.queueing.returns_headers, data_priority=scheme.data_priority,
             ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
-            buffer_reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
+            reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
@@ -154,7 +154,7 @@ class CompiledEngine:
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
-            credit_limit_bytes=queueing.credit_limit_bytes if queueing.credit_fraction else 0,
+            credit_limit_bytes=queueing.credit_limit_bytes,
             credit_fraction=queueing.credit_fraction, credit_burst_bytes=queueing.credit_burst_bytes,
         )  # fmt: skip
         self._set(**{name: at for name, at in hooks.addresses.items() if name not in ("on_open", "on_port")})
@@ -187,7 +187,6 @@ class CompiledEngine:
         ports["node"], ports["peer"], ports["reverse"] = fabric.port_node, fabric.port_peer, fabric.port_reverse
         ports["is_nic"] = fabric.is_host[fabric.port_node]
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
-        ports["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse]
         ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
@@ -205,6 +204,7 @@ class CompiledEngine:
         for name in QUEUE.names or ():
             self.queues[name] = 0 if name == "waiting_bytes" else -1
         self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
+        self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
             hosts=self._memory["host"].ctypes.data, host_bytes=self.layout.row_bytes["host"],

@@ -6,8 +6,9 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import join_queue, next_class, release, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
+from rdmacc.engine.compiled.rules import obey
 from rdmacc.engine.compiled.senders import address_request
-from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 __all__ = [
     "enqueue", "fail_port", "kick", "pause_or_resume", "schedule", "send_next", "send_next_switch", "send_request",
@@ -84,19 +85,8 @@ def send_request(g, number, qp, message, now):
 @jit
 def pause_or_resume(g, port, number, now):
     """Obey a PFC frame that came back over the link."""
-    frame = packet_at(g, number)
-    bit = 1 << frame.psn
-    if frame.kind == PAUSE:
-        port.pauses += 1
-        if not port.paused:
-            port.paused_since_ps = now
-        port.paused |= bit
-    elif port.paused & bit:
-        port.paused ^= bit
-        if not port.paused:
-            port.paused_ps += now - port.paused_since_ps
-        if not port.is_wake_pending:
-            kick(g, port, now)
+    if obey(port, packet_at(g, number), now) and not port.is_wake_pending:
+        kick(g, port, now)
     recycle(g, number)
 
 

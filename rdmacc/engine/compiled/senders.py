@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit
-from rdmacc.engine.compiled.rows import clock, host_at, message_row, new_packet, packet_at, packet_row, qp_at, qp_row, recycle
+from rdmacc.engine.compiled.rows import (
+    clock,
+    host_at,
+    message_row,
+    new_packet,
+    packet_at,
+    packet_row,
+    qp_at,
+    qp_row,
+    recycle,
+)
 from rdmacc.engine.compiled.timers import arm
 
 __all__ = ["address_request", "call_sender", "new_request"]
