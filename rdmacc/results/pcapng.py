@@ -11,7 +11,8 @@ Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated be
 - AETH: an ACK carries the PSN of the last packet that it acknowledges, the trace's number less one; a NAK is a "PSN
   sequence error" with the PSN expected.
 - CNP: opcode 0x81.
-- Credits, requests, adverts and returned headers, which RoCE does not have: BTH opcodes 0xC0 to 0xC3, of the manufacturer's range.
+- Credits, requests, adverts and returned headers, which RoCE does not have: BTH opcodes 0xC0 to 0xC3, of the
+  manufacturer's range.
 - PFC frames: MAC control; class c is 802.1Q priority 9 - c.
 
 The original length is that of these headers and the payload, which need not be the `wire_bytes` of the simulation.

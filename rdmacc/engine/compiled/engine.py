@@ -138,8 +138,7 @@ class CompiledEngine:
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
             cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
-            has_requests=has_requests(scheme), returns_headers=scheme.queueing.returns_headers, data_priority=scheme.data_priority,
-            ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
+            has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
@@ -150,7 +149,7 @@ class CompiledEngine:
         queueing = scheme.queueing
         self._set(
             wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
-            lanes=queueing.lanes,
+            lanes=queueing.lanes, returns_headers=queueing.returns_headers,
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
