@@ -138,7 +138,8 @@ class CompiledEngine:
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
             cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
-            has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
+            has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority,
+            is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
