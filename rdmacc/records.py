@@ -27,8 +27,7 @@ import numpy as np
 from rdmacc.errors import ConfigError
 
 __all__ = [
-    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "joined",
-    "record_dtype",
+    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype",
 ]  # fmt: skip
 
 NEVER = 2**62
@@ -107,16 +106,17 @@ class _RecordMeta(type):
     fields: tuple[Field, ...]
     deadlines: tuple[Field, ...]
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _RecordMeta:
+    def __new__(mcs, name: str, bases: tuple[Any, ...], namespace: dict[str, Any]) -> _RecordMeta:
         own = []
         for key, value in list(namespace.items()):
             if isinstance(value, Field):
                 del namespace[key]
                 own.append(_named(value, key, owner=name))
-        inherited = tuple(field for base in bases for field in getattr(base, "fields", ()))
+        inherited = tuple(field for base in bases[:1] for field in getattr(base, "fields", ()))
+        own[:0] = [field for base in bases[1:] for field in base.fields]
         slots = [field.name for field in own] + [field.armed_name for field in own if field.is_deadline]
         namespace["__slots__"] = (*slots, *namespace.get("__slots__", ()))
-        cls = super().__new__(mcs, name, bases, namespace)
+        cls = super().__new__(mcs, name, bases[:1], namespace)  # Python cannot join classes that have slots
         cls.fields = inherited + tuple(own)
         cls.deadlines = tuple(field for field in cls.fields if field.is_deadline)
         cls.reset = _make_reset(cls.fields)  # type: ignore[attr-defined]
@@ -146,7 +146,7 @@ def _make_reset(fields: tuple[Field, ...]) -> Any:
 
 
 class Record(metaclass=_RecordMeta):
-    """A named set of typed fields; subclass it and list the fields."""
+    """A named set of typed fields; subclass it and list the fields. Of several bases the fields are put together."""
 
     fields: ClassVar[tuple[Field, ...]]
     deadlines: ClassVar[tuple[Field, ...]]
@@ -160,13 +160,6 @@ class Record(metaclass=_RecordMeta):
     def __repr__(self) -> str:
         values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in self.fields)
         return f"{type(self).__name__}({values})"
-
-
-def joined(*records: type[Record]) -> type[Record]:
-    """Return a record with the fields of all these, one after another."""
-    fields = {field.name: field for record in records for field in record.fields}
-    assert len(fields) == sum(len(record.fields) for record in records)
-    return _RecordMeta(records[0].__name__, (Record,), fields)  # type: ignore[return-value]
 
 
 def record_dtype(*records: type[Record]) -> np.dtype[np.void]:

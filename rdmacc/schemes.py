@@ -45,7 +45,7 @@ class Scheme(Component):
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin")
+    routing: str = param("ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source")
     nic_order: str = param("round-robin", "round-robin or srpt: which ready queue pair a NIC serves")
     start_delay_ps: int = param(
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"

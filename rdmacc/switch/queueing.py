@@ -14,8 +14,12 @@ from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
 __all__ = ["NIC_ORDERS", "ROUTINGS", "Queueing"]
 
-ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin")
-"""Each message keeps its path, the same one back too, or each packet takes its own."""
+ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin", "source")
+"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says.
+
+A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
+switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.
+"""
 
 NIC_ORDERS = ("round-robin", "srpt")
 """A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""

@@ -44,7 +44,7 @@ __all__ = [
     "turn_back",
 ]  # fmt: skip
 
-ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
+ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE = range(len(ROUTINGS))
 
 
 @jit
@@ -58,7 +58,7 @@ def switch_receive(g, number, node, in_port_number, now):
     key = packet.message * 2
     if kind != DATA and kind != REQUEST:
         key += 1
-    hop = next_hop(g, node, packet.dst, key)
+    hop = next_hop(g, node, packet, key)
     if hop < 0:  # a link has failed and no path is left
         before = port_at(g, in_port_number).reverse
         port_at(g, before).lost_packets += 1
@@ -100,15 +100,16 @@ def turn_back(g, number, node, port):
         if not fits_queue(queue_of(g, port.number, packet.priority).waiting_bytes, packet.wire_bytes, limit):
             packet.kind = RETURN
             packet.dst = message_at(g, packet.message).src
-            hop = next_hop(g, node, packet.dst, packet.message * 2 + 1)
+            hop = next_hop(g, node, packet, packet.message * 2 + 1)
             if hop >= 0:
                 return port_at(g, hop)
     return port
 
 
 @jit
-def next_hop(g, node, dst, key):
+def next_hop(g, node, packet, key):
     """Return the port towards a host: the only one, or one chosen for the message or for this packet; -1 for none."""
+    dst = packet.dst
     column = load_entry(g.attach, dst)
     if load_entry(g.attachments, column) == node:
         return load_entry(g.last_port, dst)
@@ -124,6 +125,9 @@ def next_hop(g, node, dst, key):
     elif g.routing == SPRAY_RANDOM:
         chosen = modulo(hash63(switch.salt, switch.spray_count), count)
         switch.spray_count += 1
+    elif g.routing == SOURCE:
+        chosen = modulo(packet.path, count)
+        packet.path //= count
     else:
         turn = load_entry(g.spray_counts, cell)
         chosen = modulo(hash63(switch.salt, column) + turn, count)

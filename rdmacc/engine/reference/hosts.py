@@ -11,7 +11,7 @@ from rdmacc.engine.reference.messages import Message, after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.senders import call_sender, send_request
-from rdmacc.records import NEVER, joined
+from rdmacc.records import NEVER
 from rdmacc.state import CNP, DATA, NONE, PAUSE, REQUEST
 
 if TYPE_CHECKING:
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Host"]
 
-_Host: Any = joined(state.Host, Clock)
 
-
-class Host(_Host):
+class Host(state.Host, Clock):
     """A host: hands what arrives to the scheme's handlers and sends what they reply."""
 
     __slots__ = ("_net", "incoming", "nics")

@@ -10,17 +10,15 @@ from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.records import MessageProgress
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.senders import call_sender, send_request
-from rdmacc.records import NEVER, joined
+from rdmacc.records import NEVER
 
 if TYPE_CHECKING:
     from rdmacc.engine.reference.network import Network
 
 __all__ = ["Message", "after_sender", "count_down", "fail_dependents", "finish", "schedule_next_start", "start"]
 
-_Message: Any = joined(state.Message, MessageProgress)
 
-
-class Message(_Message):
+class Message(state.Message, MessageProgress):
     """A message, both sides."""
 
     __slots__ = ("queue_pair",)

@@ -17,16 +17,16 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
-from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import Message, schedule_next_start
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import SwitchPort
+from rdmacc.engine.reference.probes import watch
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
-from rdmacc.records import NEVER, joined, record_dtype
+from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,
     ADVERT,
@@ -119,7 +119,7 @@ class Network:
         self._make_classes()
         self._make_nodes()
         self._make_flows()
-        self._watch()
+        self._on_change = watch(self)
 
     # Building
 
@@ -134,7 +134,7 @@ class Network:
             for field in record.fields
         }
         self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
-        self._packet_class = type("Packet", (joined(Packet, Transit),), {"__slots__": (*header_fields, "ingress")})
+        self._packet_class = type("Packet", (Packet, Transit), {"__slots__": (*header_fields, "ingress")})
         self._pool: list[Any] = []
         self._spare: Any = None
         self.live_packets = 0
@@ -215,6 +215,7 @@ class Network:
             qp.peer_line_bps = qp.reply_nic.rate_bps
             qp.base_rtt_ps = int(plan.qp_base_rtt_ps[number])
             qp.remaining = int(plan.qp_messages[number])
+            qp.paths = int(plan.qp_paths[number])
             if self.binding.hooks["on_open"] is not None:
                 self.binding.hooks["on_open"](qp)
             self.qps.append(qp)
@@ -255,7 +256,7 @@ class Network:
         if self._pool:
             packet = self._pool.pop()
             packet.ce = packet.accepted = packet.verdict = packet.kind = packet.is_trimmed = NONE
-            packet.wire_bytes = packet.psn = 0
+            packet.wire_bytes = packet.psn = packet.path = 0
         else:
             packet = self._packet_class()
         packet.priority = self.ack_priority
@@ -301,30 +302,6 @@ class Network:
     def qps_to(self, dst: int) -> list[int]:
         """Return the queue pairs that lead to a host."""
         return self._qps_to[dst]
-
-    # Probes
-
-    def _watch(self) -> None:
-        self._on_change: list[tuple[Any, str, list[tuple[int, float]]]] = []
-        for number, watch in enumerate(self.plan.watches):
-            things = {
-                "port": self.ports, "egress": self.ports, "host": self.nodes, "endpoint": self.nodes,
-                "message": self.messages, "transfer": self.messages,
-            }.get(watch.record, self.qps)  # fmt: skip
-            record = things[watch.number]
-            if watch.component >= 0:
-                record = getattr(record, f"{watch.record}{watch.component}")
-            if watch.probe.every_ps is None:
-                self._on_change.append((record, watch.field.name, self.samples[number]))
-            else:
-                self._sample(number, record, watch.field.name, watch.probe.every_ps, 0)
-
-    def _sample(self, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
-        def sample(_: Any) -> None:
-            self.samples[number].append((at, float(getattr(record, name))))
-            self._sample(number, record, name, every_ps, at + every_ps)
-
-        push(self.env, at, RANKS["probe"] + number, sample)
 
     # Running
 

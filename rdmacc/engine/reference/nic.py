@@ -12,7 +12,7 @@ from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import Message
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.senders import address_request, call_sender
-from rdmacc.records import NEVER, joined
+from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
 from rdmacc.units import whole_ps
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["NicPort", "QueuePair"]
 
-_QueuePair: Any = joined(state.QueuePair, QueuePairUse)
 
-
-class QueuePair(_QueuePair):
+class QueuePair(state.QueuePair, QueuePairUse):
     """A queue pair: its unacknowledged messages first in, first out, and the NIC that serves it."""
 
     __slots__ = ("nic", "pending", "reply_nic")
+
+    pace_timer_armed: int
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,7 +12,6 @@ from rdmacc.engine.ranks import NUMBER_BITS, RANKS
 from rdmacc.engine.records import LinkLoss, Transmitter
 from rdmacc.engine.reference.events import Wake, push
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.records import joined
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES
 from rdmacc.switch.admission import IngressAccount, fits_queue
 from rdmacc.switch.classes import ClassTurns, choose_class, first_class
@@ -29,9 +28,6 @@ FIRST_CLASS = [-1] + [first_class(classes) for classes in range(1, 1 << NUM_CLAS
 """The first class of each set of classes; -1 for the empty set."""
 
 
-_Port: Any = joined(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss)
-
-
 class Ingress(IngressAccount):
     """The account of what came in through a port in a class."""
 
@@ -42,7 +38,7 @@ class Ingress(IngressAccount):
         self.in_port, self.cls = in_port, cls
 
 
-class Port(_Port):
+class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (

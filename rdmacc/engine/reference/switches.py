@@ -8,7 +8,6 @@ from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.records import joined
 from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, RETURN, TRIM, TRIM_TAIL
 from rdmacc.switch.admission import (
     SharedBuffer,
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Switch"]
 
-_Switch: Any = joined(Routing, SharedBuffer)
 
-
-class Switch(_Switch):
+class Switch(Routing, SharedBuffer):
     """A switch: routes packets, shares its buffer among them, and pauses its neighbours or drops."""
 
     __slots__ = ("_net", "_next_hops", "_spray_counts", "is_lossless", "number", "policy")
@@ -55,7 +52,7 @@ class Switch(_Switch):
         key = packet.message * 2 + (packet.kind != DATA and packet.kind != REQUEST)
         port = self._next_hops.get(key)
         if port is None:
-            port = self.next_hop(packet.dst, key)
+            port = self.next_hop(packet, key)
             if port is None:  # a link has failed and no path is left
                 in_port.reverse.lost_packets += 1
                 net.discard(packet, in_port.reverse, now)
@@ -88,9 +85,9 @@ class Switch(_Switch):
                 return
         port.enqueue(packet, now)
 
-    def next_hop(self, dst: int, key: int) -> Port | None:
+    def next_hop(self, packet: Any, key: int) -> Port | None:
         """Return the port towards a host: the only one, or one chosen for the message or for this packet."""
-        net, plan = self._net, self._net.plan
+        net, plan, dst = self._net, self._net.plan, packet.dst
         choices = net.fabric.candidates(self.number, dst)
         count = len(choices)
         if count <= 1:
@@ -104,6 +101,8 @@ class Switch(_Switch):
         elif routing == "spray-random":
             chosen = hash63(self.salt, self.spray_count) % count
             self.spray_count += 1
+        elif routing == "source":
+            packet.path, chosen = divmod(packet.path, count)
         else:
             column = int(net.fabric.attach[dst])
             turn = self._spray_counts.get(column, 0)
@@ -172,7 +171,7 @@ class Switch(_Switch):
             if not fits_queue(port.waiting_bytes[packet.priority], packet.wire_bytes, limit):
                 packet.kind = RETURN
                 packet.dst = self._net.messages[packet.message].src
-                return self.next_hop(packet.dst, packet.message * 2 + 1) or port
+                return self.next_hop(packet, packet.message * 2 + 1) or port
         return port
 
     def admit(self, packet: Any, port: Port, now: int) -> bool:
