@@ -142,6 +142,8 @@ class QueuePair(Record):
     last_start_ps = Int(doc="when the last data packet's first bit left")
     pace_timer_ps = Deadline("when the next data packet may leave")
     state = Byte(doc="idle, pacing or ready")
+    chance_key = Int(doc="key of a stream of chance for its sender, who counts")
+    reply_chance_key = Int(doc="key of one for its receiver")
     closed = Byte(doc="1 once every message on it is acknowledged and no more will come")
 
 

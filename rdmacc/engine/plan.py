@@ -33,7 +33,7 @@ __all__ = ["Plan", "Watch", "make_plan"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
-_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER = 1, 2, 3, 4, 5
+_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ class Plan:
     qp_dst: Ints
     qp_messages: Ints
     qp_base_rtt_ps: Ints
+    qp_chance_key: Ints
+    qp_reply_chance_key: Ints
     qp_paths: Ints
     """Shortest paths of each queue pair, 1 unless routing is by source."""
     qp_port: Ints
@@ -186,6 +188,7 @@ def make_plan(
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
         qp_base_rtt_ps=there + back,
+        qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
         qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst),
         reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,

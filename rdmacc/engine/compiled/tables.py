@@ -184,6 +184,7 @@ class Tables:
         qps["base_rtt_ps"] = plan.qp_base_rtt_ps
         qps["remaining"] = plan.qp_messages
         qps["paths"] = plan.qp_paths
+        qps["chance_key"], qps["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key
         numbers, first = np.unique(plan.qp, return_index=True)
         qps["first_message"][numbers] = first
         messages = self._rows("message", plan.n_messages, MESSAGE)

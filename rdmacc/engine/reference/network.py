@@ -49,6 +49,8 @@ __all__ = ["Network"]
 class Network:
     """A scenario as objects. `env` is the SimPy environment: attach processes of your own to it.
 
+    The other modules of this package know it as `net`, and do not import it.
+
     Attributes
     ----------
     env : simpy.Environment
@@ -216,6 +218,7 @@ class Network:
             qp.base_rtt_ps = int(plan.qp_base_rtt_ps[number])
             qp.remaining = int(plan.qp_messages[number])
             qp.paths = int(plan.qp_paths[number])
+            qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
             if self.binding.hooks["on_open"] is not None:
                 self.binding.hooks["on_open"](qp)
             self.qps.append(qp)
