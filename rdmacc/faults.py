@@ -53,22 +53,24 @@ class ScriptedLoss:
     ----------
     message : int
         Row of the workload.
-    psn : int
-        Packet number in the message; for ACKs, NAKs and other replies the number that they carry.
+    psn : int or None
+        Packet number in the message; for ACKs, NAKs and other replies the number that they carry; None for any.
     nth : int
-        Which transmission of that packet is lost, from 1.
+        Which transmission of that packet is lost, from 1; with any number, which packet of the kind.
     kind : str
         "data", "ack", "nak", "cnp", "credit", "request" or "advert".
     """
 
     message: int
-    psn: int
+    psn: int | None
     nth: int = 1
     kind: str = "data"
 
     def __post_init__(self) -> None:
         for name, least in (("message", 0), ("psn", 0), ("nth", 1)):
             value = getattr(self, name)
+            if name == "psn" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least}")
         if self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
@@ -78,6 +80,11 @@ class ScriptedLoss:
     def kind_number(self) -> int:
         """The kind as in `rdmacc.state`."""
         return KIND_NAMES.index(self.kind)
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Which packets it counts: message, kind, psn or -1 for any."""
+        return self.message, self.kind_number, -1 if self.psn is None else self.psn
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Records: one declaration of a protocol's state, for both engines.
 
-A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats` and `Deadline`. The
+A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats`, `Bits` and `Deadline`. The
 reference engine makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same
 field names.
 
@@ -26,7 +26,9 @@ import numpy as np
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["NEVER", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype"]
+__all__ = [
+    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype",
+]  # fmt: skip
 
 NEVER = 2**62
 """A time that does not come: later than any event (53 days of simulated time)."""
@@ -51,6 +53,8 @@ class Field:
         What the field holds.
     is_deadline : bool
         Whether the engine calls a handler at the time that it holds, in ps.
+    is_bits : bool
+        Whether it is a set of the message's packets, one bit for each.
     name : str
         The attribute's name in its record.
     length : int
@@ -61,6 +65,7 @@ class Field:
     default: int | float
     doc: str = ""
     is_deadline: bool = False
+    is_bits: bool = False
     name: str = ""
     length: int = 0
 
@@ -187,6 +192,11 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
     return Field("f8", float(default), doc, length=length)  # type: ignore[return-value]
 
 
+def Bits(doc: str = "") -> Any:
+    """Declare a set of packets of a message, in a `Transfer` record: one bit for each, read by `rdmacc.bits`."""
+    return Field("i8", 0, doc, is_bits=True)
+
+
 def Deadline(doc: str = "") -> int:
     """Declare a deadline, in ps; its name must end in `_timer_ps`.
 
@@ -232,12 +242,14 @@ def _named(field: Field, name: str, owner: str) -> Field:
     return replace(field, name=name)
 
 
+def _initial(field: Field) -> str:
+    if field.is_bits:
+        return "bytearray()"
+    return f"[{field.default!r}] * {field.length}" if field.length else repr(field.default)
+
+
 def _make_reset(fields: tuple[Field, ...]) -> Any:
-    lines = [
-        f"    self.{field.name} = {field.default!r}" if not field.length else
-        f"    self.{field.name} = [{field.default!r}] * {field.length}"
-        for field in fields
-    ]  # fmt: skip
+    lines = [f"    self.{field.name} = {_initial(field)}" for field in fields]
     lines += [f"    self.{field.armed_name} = {NEVER}" for field in fields if field.is_deadline]
     namespace: dict[str, Any] = {}
     exec("def reset(self):\n" + "\n".join(lines or ["    pass"]), namespace)

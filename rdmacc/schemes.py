@@ -46,7 +46,7 @@ class Scheme(Component):
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin", choices=ROUTINGS)
+    routing: str = param("ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source", choices=ROUTINGS)
     nic_order: str = param(
         "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=NIC_ORDERS
     )
@@ -64,6 +64,9 @@ class Scheme(Component):
     )
     ack_bytes: int = param(
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
+    )
+    least_wire_bytes: int = param(
+        "0B", "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
     )
     cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)

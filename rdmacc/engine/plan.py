@@ -33,7 +33,7 @@ __all__ = ["Plan", "Watch", "make_plan"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
-_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER = 1, 2, 3, 4, 5
+_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,10 @@ class Plan:
     qp_dst: Ints
     qp_messages: Ints
     qp_base_rtt_ps: Ints
+    qp_chance_key: Ints
+    qp_reply_chance_key: Ints
+    qp_paths: Ints
+    """Shortest paths of each queue pair, 1 unless routing is by source."""
     qp_port: Ints
     """Port by which the queue pair's data leave its host."""
     reply_port: Ints
@@ -175,6 +179,7 @@ def make_plan(
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
         fabric.port(*down.link)
+    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
         src=src, dst=dst, size_bytes=size, start_ps=start_ps, group=group,
@@ -183,7 +188,9 @@ def make_plan(
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
         qp_base_rtt_ps=there + back,
-        qp_port=_first_ports(fabric, salts, qp_src, qp_dst), reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
+        qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
+        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst),
+        reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=priority, distance=_distances(fabric, scheme),
@@ -231,6 +238,19 @@ def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
         choices = fabric.candidates(int(src[number]), int(dst[number]))
         ports[number] = choices[hash63(int(salts[src[number]]), int(number)) % len(choices)]
     return ports
+
+
+def _paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
+    """Return how many shortest paths there are from behind each port to a host."""
+    paths = np.ones(len(ports), np.int64)
+    if scheme.routing == "source":
+        for number, (port, host) in enumerate(zip(ports.tolist(), dst.tolist(), strict=True)):
+            node = int(fabric.port_peer[port])
+            while not fabric.is_host[node]:
+                choices = fabric.candidates(node, host)
+                paths[number] *= len(choices)
+                node = int(fabric.port_peer[choices[0]])
+    return paths
 
 
 def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
@@ -295,7 +315,9 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
-        data_bytes = scheme.wire_bytes + sum(part.extra_bytes(group_size) for part in scheme.components)
+        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + sum(
+            part.extra_bytes(group_size) for part in scheme.components
+        )
         largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
         used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
         classes = sum(cls >= DATA_CLASS for cls in used)
@@ -342,7 +364,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
                 record = component.record(kind)
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
-    options = [option for option in options if option[3].length == 0]
+    options = [option for option in options if not option[3].length and not option[3].is_bits]
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)

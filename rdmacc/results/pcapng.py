@@ -11,7 +11,8 @@ Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated be
 - AETH: an ACK carries the PSN of the last packet that it acknowledges, the trace's number less one; a NAK is a "PSN
   sequence error" with the PSN expected.
 - CNP: opcode 0x81.
-- Credits, requests and adverts, which RoCE does not have: BTH opcodes 0xC0 to 0xC2, of the manufacturer's range.
+- Credits, requests, adverts and returned headers, which RoCE does not have: BTH opcodes 0xC0 to 0xC3, of the
+  manufacturer's range.
 - PFC frames: MAC control; class c is 802.1Q priority 9 - c.
 
 The original length is that of these headers and the payload, which need not be the `wire_bytes` of the simulation.
@@ -30,7 +31,7 @@ import numpy.typing as npt
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 
 if TYPE_CHECKING:
     from rdmacc.results.result import Result
@@ -43,7 +44,7 @@ _FIRST_QP = 16
 _NAK_SEQUENCE_ERROR = 0x60
 _ACK_NO_CREDIT_LIMIT = 0x1F
 _FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
-_OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2}
+_OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2, RETURN: 0xC3}
 _NOT_ECT, _ECT, _CE = 0, 2, 3
 _WHOLE = 2**18
 

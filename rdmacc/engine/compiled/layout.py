@@ -162,6 +162,7 @@ class KernelGlobals(Record):
     ack_bytes = Int()
     cnp_bytes = Int()
     wire_bytes = Int()
+    least_wire_bytes = Int()
     data_priority = Int()
     ack_priority = Int()
     marks_at_nic = Int()
@@ -190,13 +191,16 @@ class KernelGlobals(Record):
     reserve_bytes = Int()
     xon_offset_bytes = Int()
     limit_bytes = Int()
+    returns_headers = Int()
     params = Int()
+    has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
     on_start = Int()
     on_send = Int()
     on_ack = Int()
     on_cnp = Int()
     on_credit = Int()
     on_advert = Int()
+    on_return = Int()
     on_data = Int()
     on_request = Int()
     on_announce = Int()
@@ -225,6 +229,7 @@ class KernelGlobals(Record):
     cnps = Int()
     credits = Int()
     adverts = Int()
+    requests = Int()
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {

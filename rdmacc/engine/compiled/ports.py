@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
-from rdmacc.engine.compiled.queues import append, next_class, release, run_port_hook, take, transmit, wake_at_end
+from rdmacc.engine.compiled.queues import join_queue, next_class, release, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
-from rdmacc.engine.compiled.rules import fits_queue, obey, queue_limit_bytes
+from rdmacc.engine.compiled.rules import obey
+from rdmacc.engine.compiled.senders import address_request
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
-__all__ = ["enqueue", "fail_port", "kick", "pause_or_resume", "schedule", "send_next", "send_next_switch"]
+__all__ = [
+    "enqueue", "fail_port", "kick", "pause_or_resume", "schedule", "send_next", "send_next_switch", "send_request",
+]  # fmt: skip
 
 
 @jit
 def enqueue(g, port, number, now):
     """Append a packet to its class's queue and see that it will be sent."""
-    packet = packet_at(g, number)
-    cls = packet.priority
-    if g.has_limits and cls < DATA_CLASS:
-        limit = queue_limit_bytes(g, cls)
-        if limit:
-            queue = queue_of(g, port.number, cls)
-            if not fits_queue(queue.waiting_bytes, packet.wire_bytes, limit):
-                port.dropped_packets += 1
-                discard(g, number, port.number, now)
-                return
-            queue.waiting_bytes += packet.wire_bytes
-    append(g, port.number, cls, number)
-    port.waiting |= 1 << cls
-    if cls >= DATA_CLASS:
-        port.queue_bytes += packet.wire_bytes
-        if port.queue_bytes > port.peak_queue_bytes:
-            port.peak_queue_bytes = port.queue_bytes
-    if not port.is_wake_pending:
+    if join_queue(g, port, number, now) and not port.is_wake_pending:
         kick(g, port, now)
 
 
@@ -87,6 +73,13 @@ def schedule(g, number, now):
         port = port_at(g, qp.nic)
         if not port.is_wake_pending:
             kick(g, port, now)
+
+
+@jit
+def send_request(g, number, qp, message, now):
+    """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
+    if address_request(g, number, qp, message, now):
+        enqueue(g, port_at(g, qp_at(g, qp).nic), number, now)
 
 
 @jit
