@@ -49,7 +49,7 @@ class Scheme(Component):
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin", choices=ROUTINGS)
+    routing: str = param("ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source", choices=ROUTINGS)
     nic_order: str = param(
         "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=NIC_ORDERS
     )
@@ -68,7 +68,10 @@ class Scheme(Component):
     ack_bytes: int = param(
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
     )
-    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="DCQCN fact sheet", low=1, high=2**16)
+    least_wire_bytes: int = param(
+        "0B", "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
+    )
+    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
     nic_ack_priority: int = param(
@@ -101,7 +104,7 @@ class Scheme(Component):
                 raise ConfigError(f"{self.name}: component", component, "an instance of Component")
             component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
-            raise ConfigError("buffer", self.buffer, "Pfc(...) or DropTail(...)")
+            raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
         if self.nic_ack_priority in (MAC, CREDITS):
@@ -145,6 +148,11 @@ class Scheme(Component):
         Scheme
             The copy.
 
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
+
         Raises
         ------
         ConfigError
@@ -171,6 +179,11 @@ class Scheme(Component):
         -------
         tuple of Component and str
             The scheme, one of its components, its buffer or its queueing; the name without the component.
+
+        Parameters
+        ----------
+        name : str
+            Parameter, alone or with its component: ``"alpha"``, ``"Pfc.alpha"``.
 
         Raises
         ------
@@ -279,12 +292,23 @@ def scheme(name: str, **changes: Any) -> Scheme:
 
 
 def as_scheme(value: str | Scheme) -> Scheme:
-    """Return a scheme for a name, or the scheme itself."""
+    """Return a scheme for a name, or the scheme itself.
+
+    Parameters
+    ----------
+    value : str or Scheme
+        A key of `SCHEMES`, or a scheme.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such scheme.
+    """
     if isinstance(value, Scheme):
         return value
     if isinstance(value, str):
         return scheme(value)
-    raise ConfigError("scheme", value, f"a Scheme or one of {', '.join(SCHEMES)}")
+    raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 
 def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:

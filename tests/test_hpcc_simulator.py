@@ -29,7 +29,7 @@ PERMUTATION_MEAN_NS = {"timely": 260101.84375, "dctcp": 217619.21875, "hpcc": 24
 
 
 def completion_ns(result):
-    return [at // 1000 for at in result.flows["acked_ps"]]
+    return [at // 1000 for at in result.flows["fct_acked_ps"]]
 
 
 @pytest.mark.parametrize(("name", "case"), MODEL_NS)
@@ -66,7 +66,7 @@ def test_replies_wait_in_a_class_of_their_own_at_the_nic_only(engine):
         assert result.counters.pfc_pauses > 0
         trace = result.packet_trace
         assert set(trace.loc[trace["kind"] == "ack", "priority"]) == {DATA_CLASS}
-        acked[cls] = result.flows["acked_ps"].iloc[8]
+        acked[cls] = result.flows["fct_acked_ps"].iloc[8]
     assert acked[CONTROL] < acked[-1] - us(10)
     with pytest.raises(ConfigError, match="nic_ack_priority = 0.*-1, or a class from 2 to 9"):
         rdmacc.scheme("line-rate", nic_ack_priority=0)

@@ -110,7 +110,7 @@ def test_parquet_in_row_groups(tmp_path):
 
 
 def test_parquet_refuses(tmp_path):
-    with pytest.raises(ConfigError, match=r"src = 'a column': must be texts, or numbers of one kind"):
+    with pytest.raises(ConfigError, match=r"src = 'a column': must be strings, or numbers of one type"):
         workload.to_parquet(workload.messages([("h0", "h1", 1), (3, "h1", 1)]), tmp_path / "w.parquet")
     pq.write_table(pa.table({"src": ["h0"], "dst": ["h1"]}), tmp_path / "w.parquet")
     with pytest.raises(ConfigError, match="size_bytes = None: must be a column of the workload"):

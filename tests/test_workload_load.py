@@ -16,6 +16,7 @@ import rdmacc
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric
+from rdmacc.units import ms
 from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition
 from rdmacc.workload.traffic import Traffic
 from tests.support import ACK_WIRE, line_rate, networks
@@ -125,7 +126,7 @@ def test_links_that_the_traffic_cannot_use_do_not_count():
 @pytest.mark.parametrize("links", ["host", "core"])
 def test_links_carry_the_load(links):
     """Simulated: the data that the defining links send in a long run are half of what they could."""
-    duration_ps = 10**10
+    duration_ps = ms(10)
     work = workload.poisson(NETWORK, DART_SHORT, 0.5, of=links, duration=duration_ps, seed=1)
     result = rdmacc.simulate(NETWORK, work, line_rate(), progress=False)
     fabric, ports = result.plan.fabric, result.ports
@@ -249,10 +250,10 @@ def test_same_seed_same_traffic(seed):
         (lambda: workload.poisson(NETWORK, 1, 0, count=1), "load = 0: must be a number above 0"),
         (lambda: workload.poisson(NETWORK, 1, True, count=1), "load = True: must be a number above 0"),
         (lambda: workload.poisson(NETWORK, 1, "0.5", count=1), "load = '0.5': must be a number above 0"),
-        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given, or duration, and not both"),
+        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given if duration is not, and only then"),
         (
             lambda: workload.poisson(NETWORK, 1, 0.5, count=1, duration="1us"),
-            "count = 1: must be given, or dur",
+            "count = 1: must be given if dur",
         ),
         (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
         (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
@@ -275,17 +276,17 @@ def test_same_seed_same_traffic(seed):
         ),
         (
             lambda: workload.poisson(topology.star(3), 1, 0.5, of="core", count=1),
-            "links = 'core': must be links that the traffic uses; it uses none",
+            "links = 'core': must be links that the traffic crosses; it crosses none of these",
         ),
         (lambda: LoadDefinition(counting="bits"), "counting = 'bits': must be 'wire' or 'payload'"),
         (lambda: LoadDefinition(payload_bytes=0), "payload_bytes = 0: must be at least 1"),
-        (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender that is not"),
+        (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender other than the receiver"),
         (lambda: Traffic(NETWORK, ["h0", "h0"]), "senders = ['h0', 'h0']: must be different hosts"),
         (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
         (lambda: workload.incasts(NETWORK, 16, 1, rate=1, count=1), "degree = 16: must be at most 15"),
         (
             lambda: workload.incasts(NETWORK, 2, 1, count=1),
-            "rate = None: must be given, or load, and not both",
+            "rate = None: must be given if load is not, and only then",
         ),
         (
             lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1),
@@ -298,7 +299,7 @@ def test_same_seed_same_traffic(seed):
         (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
         (
             lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK),
-            "duration = None: must be given: all messages start at once",
+            "duration = None: must be given, because all messages start at once",
         ),
     ],
 )

@@ -161,11 +161,11 @@ class HpccNs3(Experiment):
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows
-        fct = flows["acked_ps"].to_numpy(np.float64)
+        fct = flows["fct_acked_ps"].to_numpy(np.float64)
         numbers: dict[str, tuple[float, str]] = {}
         if point.labels["case"] in CASES:
-            queue = result.trace("queue s0->h0")
-            queue = queue[queue.index <= (flows["start_ps"] + flows["acked_ps"]).max()]
+            queue = result.samples("queue s0->h0")
+            queue = queue[queue.index <= (flows["start_ps"] + flows["fct_acked_ps"]).max()]
             numbers |= {f"FCT {i}": (value, "ps") for i, value in enumerate(fct, 1)}
             numbers |= {
                 "queue, mean": (queue.mean(), "bytes"),

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import workload as workloads
-from rdmacc.chance import hash63, stream_key, uniform
+from rdmacc.chance import hash63, hash63_many, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
-from rdmacc.errors import ConfigError
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER, Field
 from rdmacc.schemes import Scheme
@@ -34,7 +34,7 @@ __all__ = ["Plan", "Watch", "make_plan"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
-_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER = 1, 2, 3, 4, 5
+_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,10 @@ class Plan:
     qp_dst: Ints
     qp_messages: Ints
     qp_base_rtt_ps: Ints
+    qp_chance_key: Ints
+    qp_reply_chance_key: Ints
+    qp_paths: Ints
+    """Shortest paths of each queue pair, 1 unless routing is by source."""
     qp_port: Ints
     """Port by which the queue pair's data leave its host."""
     reply_port: Ints
@@ -98,7 +102,7 @@ class Plan:
     distance: Ints
     """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
     symmetric_salt: int
-    scripts: tuple[Script, ...]
+    scripts: tuple[ScriptedLoss, ...]
     link_downs: tuple[LinkDown, ...]
     """In the order of their times."""
     clock_offset_ps: Ints
@@ -185,6 +189,7 @@ def make_plan(
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
         fabric.port(*down.link)
+    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
         src=src, dst=dst, size_bytes=size, start_ps=start_ps, group=group,
@@ -193,7 +198,8 @@ def make_plan(
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
         qp_base_rtt_ps=base_rtt,
-        qp_port=qp_port, reply_port=reply_port, paths=paths,
+        qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
+        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst), reply_port=reply_port, paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=priority, distance=_distances(fabric, scheme),
@@ -229,8 +235,7 @@ def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, I
 
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:
-    key = stream_key(seed, purpose)
-    return np.array([hash63(key, number) for number in range(count)], dtype=np.int64)
+    return hash63_many(stream_key(seed, purpose), count)
 
 
 def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
@@ -255,6 +260,19 @@ def _lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.Dat
         row, name = int(wrong[0]), PATH_COLUMNS[back]
         allowed = "must leave the host by the same link as the queue pair's other messages"
         raise ConfigError(name, frame[name].iloc[row], allowed, where=f"row {row}")
+
+
+def _paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
+    """Return how many shortest paths there are from behind each port to a host."""
+    paths = np.ones(len(ports), np.int64)
+    if scheme.routing == "source":
+        for number, (port, host) in enumerate(zip(ports.tolist(), dst.tolist(), strict=True)):
+            node = int(fabric.port_peer[port])
+            while not fabric.is_host[node]:
+                choices = fabric.candidates(node, host)
+                paths[number] *= len(choices)
+                node = int(fabric.port_peer[choices[0]])
+    return paths
 
 
 def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
@@ -282,11 +300,11 @@ def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     return distance
 
 
-def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[Script, ...]:
-    scripts = tuple(fault for fault in faults if isinstance(fault, Script))
+def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:
+    scripts = tuple(fault for fault in faults if isinstance(fault, ScriptedLoss))
     for script in scripts:
         if script.message >= n_messages:
-            raise ConfigError("Script.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
+            raise ConfigError("ScriptedLoss.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
     return scripts
 
 
@@ -296,8 +314,8 @@ def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, i
     for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
         for node in fabric.hosts.tolist():
             side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
-            offsets[node] = int(side * time_ps(clocks.offset_ps))
-        jitter = time_ps(clocks.jitter_ps)
+            offsets[node] = int(side * time_ps(clocks.offset_ps, bare_ps=True))
+        jitter = time_ps(clocks.jitter_ps, bare_ps=True)
     return offsets, jitter
 
 
@@ -305,7 +323,7 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):
-            raise ConfigError("faults", fault, "Loss(...), Script(...), LinkDown(...) or Clocks(...)")
+            raise ConfigError("faults", fault, "a Loss, a ScriptedLoss, a LinkDown or a Clocks")
         if not isinstance(fault, Loss):
             continue
         ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
@@ -319,7 +337,9 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
-        data_bytes = scheme.wire_bytes + sum(part.extra_bytes(group_size) for part in scheme.components)
+        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + sum(
+            part.extra_bytes(group_size) for part in scheme.components
+        )
         largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
         used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
         classes = sum(cls >= DATA_CLASS for cls in used)
@@ -366,13 +386,13 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
                 record = component.record(kind)
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
-    options = [option for option in options if option[3].length == 0]
+    options = [option for option in options if not option[3].length and not option[3].is_bits]
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)
     parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
     known = sorted({field.name for *_, field in options} or parts)
-    raise ConfigError(f"field of probe {probe.name!r}", probe.field, f"one of {', '.join(known)}")
+    raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
 
 
 def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:

@@ -4,8 +4,8 @@ Sources: Mittal et al., "TIMELY: RTT-based congestion control for the datacenter
 patched variant of Zhu et al., "ECN or Delay", CoNEXT 2016; the window-based one that Dart compares with (Xue et al.,
 ToN 2020, VI-A). The HPCC simulator's is in `timely_hpcc`.
 
-An RTT is taken for each segment, from its last packet: until the ACK, without the time that the NIC takes to send the
-packet. If a segment leaves as a burst this is the paper's sample (segment's start to ACK, less the segment's
+One RTT is measured for each segment: from the start of its last packet to the ACK, less the time that the NIC takes to
+send that packet. If a segment leaves as a burst this is the paper's sample (segment's start to ACK, less the segment's
 serialisation); if its packets are paced it leaves the pacing out. A new rate holds from the next packet on.
 
 Where the paper is silent: flows start at line rate; the first sample sets no rate; an RTT below T_low or above T_high
@@ -34,12 +34,17 @@ class Timely(Component):
         low=0,
     )  # fmt: skip
     ewma: float = param(
-        0.875, "weight of a new RTT difference", symbol="alpha", source="the fact sheet", low=0.0, high=1.0
+        0.875,
+        "weight of a new RTT difference",
+        symbol="alpha",
+        source="ns3-rdma, branch timely, and HPCC simulator",
+        low=0.0,
+        high=1.0,
     )
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
     additive_bps: float = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
     hyper_after: int = param(
-        5, "so many non-positive gradients in a row make the increase five times as large; 0: never", symbol="N",
+        5, "non-positive gradients in a row after which the increase is five times as large; 0: never", symbol="N",
         source="section 4.3", low=0,
     )  # fmt: skip
     segment_bytes: int = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)

@@ -129,7 +129,7 @@ def find_hops(result: Result) -> pd.DataFrame:
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True, given to simulate(), for packets to be followed")
+        raise ConfigError("trace", False, "True in the call of simulate() for this")
     follower = _Follower(result)
     for row in rows[rows["what"] != TRIMMED].tolist():
         follower.read(row)

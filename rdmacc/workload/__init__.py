@@ -16,7 +16,7 @@ nodes that data and replies pass, both ends included, in place of the routing's 
 or a sequence of names.
 
 ==================  ====================================================================================
-one's own           :func:`messages`, :func:`from_csv`, :func:`from_parquet`
+your own            :func:`messages`, :func:`from_csv`, :func:`from_parquet`
 at random           :func:`poisson` at a load, :func:`incasts`, :func:`dart_mix`, :func:`random_pairs`
 patterns            :func:`incast`, :func:`long_flows`, :func:`permutation`, :func:`many_to_many`
 closed loops        :func:`partition_aggregate`, :func:`request_response`

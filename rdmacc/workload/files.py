@@ -28,6 +28,11 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
     ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``,
     ``path`` and ``ack_path`` (nodes, separated by spaces). Sizes and starts may have units.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
     Raises
     ------
     ConfigError
@@ -44,7 +49,15 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a CSV file that :func:`from_csv` reads back."""
+    """Write a workload to a CSV file that :func:`from_csv` reads back.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Frame as :func:`messages` returns it.
+    path : path
+        The file.
+    """
     frame = messages(workload)
     frame["after"] = [" ".join(map(str, after)) for after in frame["after"]]
     for name in PATH_COLUMNS:
@@ -58,6 +71,11 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
 
     The columns are those that :func:`messages` describes; ``after`` is a list of ids, and may be missing.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
     Raises
     ------
     ConfigError
@@ -70,7 +88,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
         after = table.column(place).combine_chunks()
         table = table.remove_column(place)
         if not (pa.types.is_list(after.type) or pa.types.is_large_list(after.type)):
-            raise ConfigError("after", str(after.type), "must be a column of lists of ids")
+            raise ConfigError("after", str(after.type), "a column of lists of ids")
     frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     if "message" in frame:
         frame = frame.set_index("message")
@@ -84,6 +102,13 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
 
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a Parquet file that :func:`from_parquet` reads back.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Frame as :func:`messages` returns it.
+    path : path
+        The file.
 
     Raises
     ------
@@ -110,7 +135,7 @@ def _arrow(name: str, values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        allowed = f"must be texts, or numbers of one kind, to be written: {error}"
+        allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None
 
 

@@ -90,7 +90,7 @@ def dart_mix(
     """
     share = DART_MIXES.get(mix) if isinstance(mix, str) else mix
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
-        raise ConfigError("mix", mix, f"must be one of {', '.join(DART_MIXES)}, or a share between 0 and 1")
+        raise ConfigError("mix", mix, f"one of {', '.join(DART_MIXES)}, or a share between 0 and 1")
     part = float(share)
     incast = incasts(network, degree, short, load=load * part, of=of, duration=duration, start=start, seed=seed)
     if is_persistent:

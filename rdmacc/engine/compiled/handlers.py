@@ -18,7 +18,8 @@ import numpy as np
 
 from rdmacc import chance
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.compiled import chance as compiled_chance  # registers hash63 and uniform
+from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
+from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.layout import RECORDS, Layout
@@ -37,9 +38,9 @@ _ARGUMENTS = "params, place, qp, message, packet, reply, notice, now"
 _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place",
            "Chip": "qp"}  # fmt: skip
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
-_PACKETS = ("packet", "reply", "notice")
+_PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
-_NATIVE = (chance.hash63, chance.uniform)
+_NATIVE = (chance.hash63, chance.uniform, *compiled_bits.FUNCTIONS)
 _OPTIONS = {"error_model": "numpy"}
 
 assert compiled_chance
@@ -156,7 +157,7 @@ class CompiledHooks:
             touched[local] = f"{name}{component}_at({_OWNERS[kind]} + {offset})"
         elif name in _PACKETS:
             local = f"{name}_r"
-            touched[local] = f"packet_at({name})"
+            touched[local] = f"packet_at({_PACKETS[name]})"
         else:
             local = f"{name}_r"
             touched[local] = f"{name}_at({_ENGINE_RECORDS[name]})"

@@ -100,7 +100,8 @@ def is_scripted_loss(g, packet):
     is_lost = False
     for i in range(g.n_scripts):
         row = g.scripts + i * 40
-        if load_i8(row) == packet.message and load_i8(row + 8) == packet.kind and load_i8(row + 16) == packet.psn:
+        psn = load_i8(row + 16)
+        if load_i8(row) == packet.message and load_i8(row + 8) == packet.kind and (psn < 0 or psn == packet.psn):
             count = load_i8(row + 32) + 1
             store_i8(row + 32, count)
             is_lost = is_lost or count == load_i8(row + 24)

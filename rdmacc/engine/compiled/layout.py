@@ -1,7 +1,9 @@
-"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches.
+"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches, and the engine's own tables
+(queues, ingress accounts, watches, samples).
 
-Each row begins with the engine's own fields and those of `rdmacc.state`; the records of the scheme's components follow.
-So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is compiled once.
+Rows of the first six kinds begin with the engine's own fields and those of `rdmacc.state`; the records of the scheme's
+components follow. So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is
+compiled once.
 """
 
 from __future__ import annotations
@@ -177,10 +179,11 @@ class KernelGlobals(Record):
     ack_bytes = Int()
     cnp_bytes = Int()
     wire_bytes = Int()
+    least_wire_bytes = Int()
     data_priority = Int()
     ack_priority = Int()
     marks_at_nic = Int()
-    routing = Int(doc="place in rdmacc.scheme.ROUTINGS")
+    routing = Int(doc="place in rdmacc.switch.queueing.ROUTINGS")
     symmetric_salt = Int()
     distance = Int()
     spray_counts = Int()
@@ -212,13 +215,16 @@ class KernelGlobals(Record):
     reserve_bytes = Int()
     xon_offset_bytes = Int()
     limit_bytes = Int()
+    returns_headers = Int()
     params = Int()
+    has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
     on_start = Int()
     on_send = Int()
     on_ack = Int()
     on_cnp = Int()
     on_credit = Int()
     on_advert = Int()
+    on_return = Int()
     on_data = Int()
     on_request = Int()
     on_announce = Int()
@@ -247,6 +253,7 @@ class KernelGlobals(Record):
     cnps = Int()
     credits = Int()
     adverts = Int()
+    requests = Int()
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {

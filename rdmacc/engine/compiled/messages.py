@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import call, jit
+from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.heap import heap_push
-from rdmacc.engine.compiled.ports import schedule
+from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row, rank_last
-from rdmacc.engine.compiled.timers import arm, cancel
+from rdmacc.engine.compiled.senders import call_sender
+from rdmacc.engine.compiled.timers import cancel
 from rdmacc.records import NEVER
 
 __all__ = ["after_sender", "count_down", "fail_dependents", "finish", "start"]
@@ -34,9 +35,9 @@ def start(g, number, now):
         message_at(g, qp.last_pending).next_pending = number
     qp.last_pending = number
     if g.on_start:
-        due = call(g.on_start, g.params, 0, qp_row(g, qp.number), message_row(g, number), 0, 0, 0, now)
-        if due:
-            arm(g, due, qp.number, number, 0, 0)
+        request = call_sender(g, g.on_start, qp.number, number, 0, now)
+        if request >= 0:
+            send_request(g, request, qp.number, number, now)
     schedule(g, message.qp, now)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import call, jit
+from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.heap import heap_push
-from rdmacc.engine.compiled.queues import next_class, run_port_hook, take, transmit, wake_at_end
+from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     PACE,
     clock,
@@ -18,7 +18,7 @@ from rdmacc.engine.compiled.rows import (
     rank_now,
     whole_ps,
 )
-from rdmacc.engine.compiled.timers import arm
+from rdmacc.engine.compiled.senders import address_request, call_sender
 from rdmacc.engine.compiled.turns import enter, following, leave, qp_in_place
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, PACING, READY
@@ -193,7 +193,7 @@ def send_data(g, port, qp, message_number, now):
     if psn == message.packets - 1:
         payload = message.size_bytes - psn * payload
     packet.payload_bytes = payload
-    packet.wire_bytes = payload + g.header_bytes
+    packet.wire_bytes = max(payload + g.header_bytes, g.least_wire_bytes)
     packet.sent_ps = clock(g, host_at(g, port.node), now) if g.has_clocks else now
     message.next_psn = psn + 1
     if psn < message.highest_psn:
@@ -203,13 +203,9 @@ def send_data(g, port, qp, message_number, now):
     qp.inflight_bytes += payload
     qp.credits -= 1
     g.sent_bytes += payload
+    request = -1
     if g.on_send:
-        due = call(
-            g.on_send, g.params, 0, g.qps + qp.number * g.qp_bytes, g.messages + message_number * g.message_bytes,
-            g.packets + number * g.packet_bytes, 0, 0, now,
-        )  # fmt: skip
-        if due:
-            arm(g, due, qp.number, message_number, 0, 0)
+        request = call_sender(g, g.on_send, qp.number, message_number, g.packets + number * g.packet_bytes, now)
     if g.marks_at_nic:
         if g.on_enqueue:
             run_port_hook(g, g.on_enqueue, port, number, now)
@@ -220,3 +216,5 @@ def send_data(g, port, qp, message_number, now):
     qp.last_start_ps = now
     qp.last_wire_bytes = packet.wire_bytes
     transmit(g, port, number, now)
+    if request >= 0 and address_request(g, request, qp.number, message_number, now):
+        join_queue(g, port, request, packet_at(g, request).priority, now)  # the caller sees to its turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import (
-    append,
     is_busy,
+    join_queue,
     next_class,
     release,
     run_port_hook,
@@ -15,44 +15,22 @@ from rdmacc.engine.compiled.queues import (
     wake_at_end,
 )
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
-from rdmacc.engine.compiled.rules import fits_queue, obey, queue_limit_bytes
+from rdmacc.engine.compiled.rules import obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
+from rdmacc.engine.compiled.senders import address_request
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 __all__ = [
-    "enqueue",
-    "expire_nic_timer",
-    "fail_port",
-    "kick",
-    "look",
-    "pause_or_resume",
-    "schedule",
-    "send_next",
-    "send_next_switch",
-]
+    "enqueue", "expire_nic_timer", "fail_port", "kick", "look", "pause_or_resume", "schedule", "send_next",
+    "send_next_switch", "send_request",
+]  # fmt: skip
 
 
 @jit
 def enqueue(g, port, number, cls, now):
     """Append a packet to a class's queue and see that it will be sent."""
-    packet = packet_at(g, number)
-    if g.has_limits and cls < DATA_CLASS:
-        limit = queue_limit_bytes(g, cls)
-        if limit:
-            queue = queue_of(g, port.number, cls)
-            if not fits_queue(queue.waiting_bytes, packet.wire_bytes, limit):
-                port.dropped_packets += 1
-                discard(g, number, port.number, now)
-                return
-            queue.waiting_bytes += packet.wire_bytes
-    append(g, port.number, cls, number)
-    port.waiting |= 1 << cls
-    if cls >= DATA_CLASS:
-        port.queue_bytes += packet.wire_bytes
-        if port.queue_bytes > port.peak_queue_bytes:
-            port.peak_queue_bytes = port.queue_bytes
-    if not port.is_wake_pending:
+    if join_queue(g, port, number, cls, now) and not port.is_wake_pending:
         kick(g, port, now)
 
 
@@ -128,6 +106,13 @@ def expire_nic_timer(g, number, now):
     if g.order_now == port.timer_order and port.timer_ps == now:
         port.timer_ps = NEVER
         look(g, port, now)
+
+
+@jit
+def send_request(g, number, qp, message, now):
+    """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
+    if address_request(g, number, qp, message, now):
+        enqueue(g, port_at(g, qp_at(g, qp).nic), number, packet_at(g, number).priority, now)
 
 
 @jit

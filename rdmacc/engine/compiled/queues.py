@@ -12,6 +12,7 @@ from rdmacc.engine.compiled.rows import (
     SHAPE,
     WAKE,
     cut_ps,
+    discard,
     ingress_at,
     new_packet,
     next_order,
@@ -27,6 +28,7 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.rules import (
     choose_class,
     credit_ready_ps,
+    fits_queue,
     may_resume,
     queue_limit_bytes,
     release_lossless,
@@ -41,6 +43,7 @@ from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 __all__ = [
     "append",
     "is_busy",
+    "join_queue",
     "next_class",
     "release",
     "run_port_hook",
@@ -61,6 +64,28 @@ def append(g, port_number, cls, number):
     else:
         packet_at(g, queue.tail).next = number
     queue.tail = number
+
+
+@jit
+def join_queue(g, port, number, cls, now):
+    """Put a packet into a class's queue, or drop it; return whether it is in."""
+    packet = packet_at(g, number)
+    if g.has_limits and cls < DATA_CLASS:
+        limit = queue_limit_bytes(g, cls)
+        if limit:
+            queue = queue_of(g, port.number, cls)
+            if not fits_queue(queue.waiting_bytes, packet.wire_bytes, limit):
+                port.dropped_packets += 1
+                discard(g, number, port.number, now)
+                return False
+            queue.waiting_bytes += packet.wire_bytes
+    append(g, port.number, cls, number)
+    port.waiting |= 1 << cls
+    if cls >= DATA_CLASS:
+        port.queue_bytes += packet.wire_bytes
+        if port.queue_bytes > port.peak_queue_bytes:
+            port.peak_queue_bytes = port.queue_bytes
+    return True
 
 
 @jit

@@ -182,6 +182,7 @@ def new_packet(g):
     packet.is_trimmed = 0
     packet.wire_bytes = 0
     packet.psn = 0
+    packet.path = 0
     packet.priority = g.ack_priority
     source = g.packet_template
     target = g.packets + number * g.packet_bytes + g.header_offset

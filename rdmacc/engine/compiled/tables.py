@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
@@ -28,11 +29,11 @@ from rdmacc.engine.compiled.layout import (
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.turns import line_bytes, line_depth
-from rdmacc.engine.hooks import calls_of, records_of
+from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
-from rdmacc.records import NEVER, record_dtype
+from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
@@ -98,8 +99,9 @@ class Tables:
         is_lossless = isinstance(policy, Pfc)
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
-            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, data_priority=scheme.data_priority,
-            ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
+            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
+            has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority,
+            is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
@@ -111,7 +113,7 @@ class Tables:
         queueing = scheme.queueing
         self._set(
             wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
-            lanes=queueing.lanes,
+            lanes=queueing.lanes, returns_headers=queueing.returns_headers,
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
@@ -184,6 +186,8 @@ class Tables:
         qps["peer_line_bps"] = fabric.port_rate_bps[plan.reply_port]
         qps["base_rtt_ps"] = plan.qp_base_rtt_ps
         qps["remaining"] = plan.qp_messages
+        qps["paths"] = plan.qp_paths
+        qps["chance_key"], qps["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key
         numbers, first = np.unique(plan.qp, return_index=True)
         qps["first_message"][numbers] = first
         messages = self._rows("message", plan.n_messages, MESSAGE)
@@ -196,6 +200,7 @@ class Tables:
         messages["waits_for"] = plan.waits_for
         self.qps, self.messages = qps, messages
         self._fill_lines()
+        self._fill_bits()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
         self._set(
@@ -229,10 +234,30 @@ class Tables:
         self.ports["line"][large] = base + lines[:-1]
         self._set(places=self._table("places", places))
 
+    def _fill_bits(self) -> None:
+        """Allocate the sets of packets that components keep of each message, and write their addresses."""
+        words = words_of(self.plan.packets)
+        begins = np.concatenate(([0], np.cumsum(words)[:-1]))
+        for component, field in bits_of(self.plan.scheme):
+            memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
+            self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
+
+    def _transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
+        """Return a field of a component's Transfer record over all messages."""
+        record = self.plan.scheme.components[component].record("Transfer")
+        assert record is not None
+        fields = record_dtype(record).fields
+        assert fields is not None
+        rows, stride = self._memory["message"], self.layout.row_bytes["message"]
+        offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
+        return np.ndarray(self.plan.n_messages, field.code, rows, offset, (stride,))
+
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, scheme = self.plan, self.plan.scheme
         self._fan_in = 1
+        if calls_of(scheme, "on_candidate"):  # one event may pick every message to a host
+            self._fan_in = int(np.bincount(plan.dst).max())
         if not calls_of(scheme, "on_announce") and not calls_of(scheme, "on_advertise"):
             return
         first = np.zeros(plan.n_messages, np.int64)
@@ -246,7 +271,7 @@ class Tables:
             first[members], count[members] = np.repeat(begins, lengths), np.repeat(lengths, lengths)
         by_host = np.argsort(plan.qp_dst, kind="stable")
         per_host = np.bincount(plan.qp_dst, minlength=plan.fabric.n_nodes)
-        self._fan_in = int(max(per_host.max(initial=1), count.max(initial=1)))
+        self._fan_in = int(max(self._fan_in, per_host.max(initial=1), count.max(initial=1)))
         self._set(
             member_first=self._table("member_first", first), member_count=self._table("member_count", count),
             members=self._table("members", members), qps_to=self._table("qps_to", by_host),
@@ -263,7 +288,7 @@ class Tables:
 
     def _fill_faults(self) -> None:
         plan = self.plan
-        scripts = [(s.message, s.kind_number, s.psn, s.nth, 0) for s in plan.scripts]
+        scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
         cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(

@@ -2,7 +2,7 @@
 
 A hook such as `on_ack` of a scheme with go-back-N and DCQCN becomes ::
 
-    def on_ack(qp, message, packet, now):
+    def on_ack(qp, message, packet, request, now):
         f0(params0, qp, message, message.transfer0, packet, now)
         rate = qp.sender1.rate_bps
         qp.rate_bps = rate
@@ -27,8 +27,10 @@ __all__ = ["OWNERS", "SIGNATURES", "Binding"]
 SIGNATURES = {
     "on_open": ("qp",),
     "on_port": ("port",),
-    "on_start": ("qp", "message", "now"),
-    **dict.fromkeys(("on_send", "on_ack", "on_cnp", "on_credit", "on_advert"), ("qp", "message", "packet", "now")),
+    **dict.fromkeys(
+        ("on_start", "on_send", "on_ack", "on_cnp", "on_credit", "on_advert", "on_return"),
+        ("qp", "message", "packet", "request", "now"),
+    ),
     **dict.fromkeys(("on_data", "on_request"), ("host", "qp", "message", "packet", "reply", "notice", "now")),
     "on_announce": ("host", "qp", "message", "now"),
     "on_advertise": ("host", "qp", "message", "reply", "now"),
@@ -40,9 +42,9 @@ SIGNATURES = {
 """What the engine passes to each hook."""
 
 TIMER_SIGNATURES = {
-    "Sender": ("qp", "now"),
+    "Sender": ("qp", "request", "now"),
     "Receiver": ("host", "qp", "reply", "now"),
-    "Transfer": ("qp", "message", "reply", "now"),
+    "Transfer": ("qp", "message", "reply", "request", "now"),
     "Endpoint": ("host", "reply", "now"),
     "Egress": ("port", "now"),
 }

@@ -8,6 +8,7 @@ from typing import Any
 from rdmacc import state
 from rdmacc.engine.records import MessageProgress
 from rdmacc.engine.reference.events import push
+from rdmacc.engine.reference.senders import call_sender, send_request
 from rdmacc.records import NEVER
 
 __all__ = ["Message", "after_sender", "count_down", "fail_dependents", "finish", "schedule_next_start", "start"]
@@ -55,7 +56,8 @@ def start(net: Any, number: int) -> None:
     qp.active_messages += 1
     qp.pending.append(message)
     if net.on_start is not None:
-        net.on_start(qp, message, now)
+        request = call_sender(net, net.on_start, qp, message, None, now)
+        send_request(net, request, qp, message, now)
     qp.nic.schedule(qp, now)
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import simpy
 
+from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
+from rdmacc.engine.hooks import bits_of, has_requests
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
@@ -33,8 +35,10 @@ from rdmacc.state import (
     CREDIT,
     DATA_CLASS,
     IN_NETWORK,
+    KIND_NAMES,
     NAK,
     NONE,
+    RETURN,
     Packet,
 )  # fmt: skip
 from rdmacc.switch.admission import queue_limit_bytes
@@ -92,26 +96,29 @@ class Network:
         self.order_now = LAST_ORDER  # with a tick: order of the event under way
         self.has_clocks = plan.has_clocks
         self.trace = Trace() if plan.has_trace else None
-        self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
-        self._lost = {(s.message, s.kind_number, s.psn, s.nth) for s in plan.scripts}
+        self.scripts = {script.key: 0 for script in plan.scripts}
+        self._lost = {(*script.key, script.nth) for script in plan.scripts}
         self.trimmed_bytes = 0
         self.binding = Binding(scheme, partial(arm, self))
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
-        self.reply_handlers = [None] * 10
+        self.has_requests = has_requests(scheme)
+        self.reply_handlers = [None] * len(KIND_NAMES)
         for kind, name in ((ACK, "on_ack"), (NAK, "on_ack"), (CNP, "on_cnp"), (CREDIT, "on_credit")):
             self.reply_handlers[kind] = self.binding.hooks[name]
         self.reply_handlers[ADVERT] = self.binding.hooks["on_advert"]
+        self.reply_handlers[RETURN] = self.binding.hooks["on_return"]
         self.timers = self.binding.timers
         self.wire_bytes, self.payload_bytes = scheme.wire_bytes, scheme.payload_bytes
         self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
+        self.least_wire_bytes = scheme.least_wire_bytes
         self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
         self.nic_ack_priority = scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority
         self.path_ports = _path_ports(plan)
         self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
-        self.reply_counts = [0] * 10
+        self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
         self.unfinished = plan.n_messages
         self.failed = 0
@@ -157,11 +164,13 @@ class Network:
 
     def is_scripted_loss(self, packet: Any) -> bool:
         """Count a transmission that a script names; return whether it is one to lose."""
-        key = packet.message, packet.kind, packet.psn
-        if key not in self.scripts:
-            return False
-        self.scripts[key] += 1
-        return (*key, self.scripts[key]) in self._lost
+        is_lost = False
+        for psn in (packet.psn, -1):
+            key = packet.message, packet.kind, psn
+            if key in self.scripts:
+                self.scripts[key] += 1
+                is_lost |= (*key, self.scripts[key]) in self._lost
+        return is_lost
 
     def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
         """Take a link down, both directions; `fabric` has the routes without it."""
@@ -214,18 +223,23 @@ class Network:
             qp.peer_line_bps = qp.reply_nic.rate_bps
             qp.base_rtt_ps = int(plan.qp_base_rtt_ps[number])
             qp.remaining = int(plan.qp_messages[number])
+            qp.paths = int(plan.qp_paths[number])
+            qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
             if self.binding.hooks["on_open"] is not None:
                 self.binding.hooks["on_open"](qp)
             self.qps.append(qp)
         self.messages: list[Any] = []
         columns = ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps")
         values = [getattr(plan, name).tolist() for name in columns]
+        bits = bits_of(plan.scheme)
         for number, row in enumerate(zip(*values, strict=True)):
             message = self._attach(message_class(), "message")
             message.number = number
             for name, value in zip(columns, row, strict=True):
                 setattr(message, name, value)
             message.payload_bytes = self.payload_bytes
+            for component, field in bits:
+                setattr(getattr(message, f"transfer{component}"), field.name, make_bits(message.packets))
             message.granted_psn = message.packets
             message.weight = float(plan.weight[number])
             message.queue_pair = self.qps[message.qp]
@@ -251,7 +265,7 @@ class Network:
         if self._pool:
             packet = self._pool.pop()
             packet.ce = packet.accepted = packet.verdict = packet.kind = packet.is_trimmed = NONE
-            packet.wire_bytes = packet.psn = 0
+            packet.wire_bytes = packet.psn = packet.path = 0
         else:
             packet = self._packet_class()
         packet.priority = self.ack_priority

@@ -11,6 +11,7 @@ from rdmacc.engine.records import QueuePairUse
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import Message
 from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.senders import address_request, call_sender
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
 from rdmacc.units import transmission_ps
@@ -137,7 +138,7 @@ class NicPort(Port):
         if psn == message.packets - 1:
             payload = message.size_bytes - psn * payload
         packet.payload_bytes = payload
-        packet.wire_bytes = payload + net.header_bytes
+        packet.wire_bytes = max(payload + net.header_bytes, net.least_wire_bytes)
         packet.sent_ps = now if not net.has_clocks else self.node.clock(now)
         message.next_psn = psn + 1
         if psn < message.highest_psn:
@@ -147,8 +148,9 @@ class NicPort(Port):
         qp.inflight_bytes += payload
         qp.credits -= 1
         net.sent_bytes += payload
+        request = None
         if net.on_send is not None:
-            net.on_send(qp, message, packet, now)
+            request = call_sender(net, net.on_send, qp, message, packet, now)
         if net.marks_at_nic:
             if net.on_enqueue is not None:
                 net.on_enqueue(self, packet, now)
@@ -159,6 +161,8 @@ class NicPort(Port):
         qp.last_start_ps = now
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
+        if address_request(net, request, qp, message, now):
+            self.join_queue(request, request.priority, now)  # the caller sees to its turn
 
     def schedule(self, qp: Any, now: int) -> None:
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""

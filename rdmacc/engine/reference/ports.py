@@ -86,11 +86,16 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def enqueue(self, packet: Any, cls: int, now: int) -> None:
         """Append a packet to a class's queue and see that it will be sent."""
+        if self.join_queue(packet, cls, now) and not self.is_wake_pending:
+            self.kick(now)
+
+    def join_queue(self, packet: Any, cls: int, now: int) -> bool:
+        """Put a packet into a class's queue, or drop it; return whether it is in."""
         if cls < DATA_CLASS and (limit := self._net.limits[cls]):
             if not fits_queue(self.waiting_bytes[cls], packet.wire_bytes, limit):
                 self.dropped_packets += 1
                 self._net.discard(packet, self, now)
-                return
+                return False
             self.waiting_bytes[cls] += packet.wire_bytes
         self.queues[cls].append(packet)
         self.waiting |= 1 << cls
@@ -98,8 +103,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
             self.queue_bytes += packet.wire_bytes
             if self.queue_bytes > self.peak_queue_bytes:
                 self.peak_queue_bytes = self.queue_bytes
-        if not self.is_wake_pending:
-            self.kick(now)
+        return True
 
     def next_class(self, now: int) -> int:
         """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""

@@ -7,6 +7,7 @@ from typing import Any
 from rdmacc.engine.hooks import Slot
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import after_sender
+from rdmacc.engine.reference.senders import new_request, send_request
 from rdmacc.records import NEVER
 
 __all__ = ["arm", "expire"]
@@ -38,24 +39,28 @@ def expire(net: Any, owner: Any, record: Any, slot: Slot) -> None:
     function = net.timers[slot.kind][slot.number][1]
     if slot.kind == "Sender":
         before = owner.rate_bps, owner.window_bytes, owner.credits
-        function(owner, now)
+        request = new_request(net)
+        function(owner, request, now)
+        send_request(net, request, owner, net.messages[net.first_message[owner.number]], now)
         owner.nic.after_timer(owner, before, now)
     elif slot.kind == "Egress":
         function(owner, now)
     else:
-        reply = net.new_packet()
+        reply, request = net.new_packet(), None
         if slot.kind == "Receiver":
             host, qp, message = net.nodes[owner.dst], owner, net.messages[net.first_message[owner.number]]
             function(host, qp, reply, now)
         elif slot.kind == "Transfer":
             host, qp, message = net.nodes[owner.dst], owner.queue_pair, owner
-            function(qp, message, reply, now)
+            request = new_request(net)
+            function(qp, message, reply, request, now)
         else:
             host = owner
             function(host, reply, now)
             message = net.messages[reply.message]
             qp = message.queue_pair
         host.send(reply, qp, message, now)
+        send_request(net, request, qp, message, now)
         if host.pick:
             host.pick_messages(now)
         if slot.kind == "Transfer":
