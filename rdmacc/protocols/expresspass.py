@@ -192,6 +192,8 @@ class ExpressPass(Component):
         transfer.first_pending += 1
         if transfer.is_last and qp.credits == 0:
             stop(message, transfer, request, now)
+        elif transfer.state == _STOPPED:
+            transfer.retry_timer_ps = now + 2 * transfer.rtt_ps
 
     @staticmethod
     def on_ack(params, qp, message, transfer, packet, request, now):
@@ -207,11 +209,15 @@ class ExpressPass(Component):
 
     @staticmethod
     def on_retry_timer(params, qp, message, transfer, request, now):
+        has_more = message.next_psn + qp.credits < message.packets
+        if transfer.state == _STOPPED and has_more:  # it stopped early, and the credits under way were too few
+            ask(params, message, transfer, request, now)
+            return
         message.timeouts += 1
         transfer.retries += 1
         if transfer.retries > params.retry_limit:
             message.failed = 1
-        elif transfer.state == _ASKING or message.next_psn + qp.credits < message.packets:
+        elif transfer.state == _ASKING or has_more:
             ask(params, message, transfer, request, now)
         else:
             stop(message, transfer, request, now)
