@@ -267,7 +267,7 @@ def test_early_stop_saves_credits(engine):
 
 @pytest.mark.parametrize("nth", [1, 3, 206])
 def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
-    """One NAK; what is sent again is what was under way behind it: none for the last packet, which the stop tells of."""
+    """One NAK; what was under way behind it is sent again: nothing for the last packet, which the stop tells of."""
     work = rdmacc.messages([("h1", "h0", "300kB")])
     faults = [Script(message=0, psn=None, nth=nth)]
     scheme = plain(early_stop=False)
