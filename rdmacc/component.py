@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import check_fields, param
 from rdmacc.records import Field, Record
 
@@ -123,12 +123,24 @@ class Component:
         return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does."""
+        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does.
+
+        Parameters
+        ----------
+        group_size : int
+            Number of messages in the sender's group; 1 for a message by itself.
+        """
         return 0
 
     @classmethod
     def record(cls, kind: str) -> type[Record] | None:
-        """Return the nested record class of that kind, or None."""
+        """Return the nested record class of that kind, or None.
+
+        Parameters
+        ----------
+        kind : str
+            One of `RECORD_KINDS`.
+        """
         return getattr(cls, kind, None)
 
     def handlers(self) -> dict[str, Callable[..., None]]:
@@ -147,7 +159,13 @@ class Component:
 
     @classmethod
     def check_interface(cls) -> None:
-        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer."""
+        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer.
+
+        Raises
+        ------
+        ConfigError
+            If a handler has an unknown name, a deadline has no handler, or an argument is not offered by its hook.
+        """
         offers = {name: hook.offers for name, hook in HOOKS.items()}
         for kind in RECORD_KINDS:
             record = cls.record(kind)
@@ -158,14 +176,16 @@ class Component:
                     )
         for kind, field in cls.deadlines():
             if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
-                raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a handler of that name")
+                raise ConfigError(
+                    f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component"
+                )
             offers[field.handler_name] = TIMER_OFFERS[kind]
         for name, function in inspect.getmembers(cls, inspect.isfunction):
             if not name.startswith("on_"):
                 continue
             if name not in offers:
-                raise ConfigError(f"{cls.__name__}.{name}", name, f"one of {', '.join(sorted(offers))}")
+                raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
             for argument in inspect.signature(function).parameters:
                 missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
                 if argument not in offers[name] or missing_record:
-                    raise ConfigError(f"{cls.__name__}.{name}({argument})", argument, ", ".join(offers[name]))
+                    raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")

@@ -240,7 +240,7 @@ def test_deadlines_fire_when_they_say(engine):
     check_finished(result)
     ticks = [int(value) for _, value in samples(result, "Ticker.last_tick_ps 0") if value > 0]
     assert [at for at, value in samples(result, "Ticker.last_tick_ps 0") if value > 0] == ticks
-    acked = result.flows["acked_ps"][0]
+    acked = result.flows["fct_acked_ps"][0]
     # The ACKs of the first 10 us restart the clock until the message's last one.
     assert acked == us(4) + 101 * transmission(WIRE, 100e9) + 2 * transmission(64, 100e9)
     assert ticks == [acked + us(10), acked + us(20), acked + us(30)]

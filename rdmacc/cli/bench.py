@@ -164,7 +164,7 @@ def run_case(name: str, engine: str, scale: float = 1.0, scheme: str = SCHEME) -
     """
     case = _case(name)
     if not 0.0 < scale <= 1.0:
-        raise ConfigError("scale", scale, "more than 0, at most 1")
+        raise ConfigError("scale", scale, "more than 0 and at most 1")
     warm_up_s = _warm_up(engine, scheme)
     begin = time.perf_counter()
     graph = case.network()
@@ -295,7 +295,7 @@ def table_text(measurements: Sequence[Measurement]) -> str:
         for one in measurements
     ]
     lines = [text_table(headers, rows, "<<" + ">" * (len(headers) - 2))]
-    lines += [f"{name}: compiled is {ratio:.1f} times as fast" for name, ratio in ratios(measurements).items()]
+    lines += [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(measurements).items()]
     return "\n".join(lines)
 
 
