@@ -149,7 +149,7 @@ class NicPort(Port):
         qp.inflight_bytes += payload
         qp.credits -= 1
         net.sent_bytes += payload
-        request = None
+        request: Any = None
         if net.on_send is not None:
             request = call_sender(net, net.on_send, qp, message, packet, now)
         if net.marks_at_nic:
