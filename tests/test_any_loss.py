@@ -14,7 +14,7 @@ import pytest
 
 import rdmacc
 from rdmacc.engine.compare import differences
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.schemes import Scheme, scheme
 from tests.support import check_conservation
 
@@ -78,7 +78,7 @@ def test_no_loss_of_one_packet_hurts(name, kind):
     count = sent_by_kind(name)[kind]
     assert count > 0
     for nth in range(1, min(count, MOST) + 1):
-        result = run(case, "compiled", [Script(message=0, psn=None, nth=nth, kind=kind)])
+        result = run(case, "compiled", [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)])
         check_whole(result)
         assert result.ports["lost_packets"].sum() == 1
 
@@ -88,7 +88,7 @@ def test_engines_agree_on_losses(name):
     for kind in CASES[name].kinds:
         count = min(sent_by_kind(name)[kind], MOST)
         for nth in sorted({1, 2, count // 2 + 1, count}):
-            faults = [Script(message=0, psn=None, nth=nth, kind=kind)]
+            faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]
             one, other = (run(CASES[name], engine, faults) for engine in ("simpy", "compiled"))
             assert differences(one.outcome, other.outcome) == []
 
@@ -98,7 +98,7 @@ def test_two_losses_in_a_row_do_not_hurt(name):
     for kind in CASES[name].kinds:
         count = min(sent_by_kind(name)[kind], 5)
         for nth in range(1, count + 1):
-            faults = [Script(message=0, psn=None, nth=k, kind=kind) for k in (nth, nth + 1)]
+            faults = [ScriptedLoss(message=0, psn=None, nth=k, kind=kind) for k in (nth, nth + 1)]
             check_whole(run(CASES[name], "compiled", faults))
 
 

@@ -10,7 +10,7 @@ import pytest
 import rdmacc
 from rdmacc import probes
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, CREDITS, DATA_CLASS, QueuePair
@@ -269,7 +269,7 @@ def test_early_stop_saves_credits(engine):
 def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
     """One NAK; what was under way behind it is sent again: nothing for the last packet, which the stop tells of."""
     work = rdmacc.messages([("h1", "h0", "300kB")])
-    faults = [Script(message=0, psn=None, nth=nth)]
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
     scheme = plain(early_stop=False)
     result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme, engine=engine, faults=faults)
     assert result.counters.naks == 1
@@ -282,7 +282,7 @@ def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
 
 def test_a_lost_request_costs_a_timeout(engine):
     work = rdmacc.messages([("h1", "h0", 1460)])
-    faults = [Script(message=0, psn=None, nth=1, kind="request")]
+    faults = [ScriptedLoss(message=0, psn=None, nth=1, kind="request")]
     base, hurt = (
         rdmacc.simulate(spokes(["10Gbps"] * 2), work, plain(), engine=engine, faults=some) for some in ((), faults)
     )
