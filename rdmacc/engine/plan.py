@@ -93,7 +93,7 @@ class Plan:
     priority: Ints
     """Class of each message's data packets."""
     distance: Ints
-    """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
+    """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
     scripts: tuple[Script, ...]
     link_downs: tuple[LinkDown, ...]
@@ -248,14 +248,7 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
 def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     if scheme.routing != "symmetric":
         return np.zeros((0, 0), np.int64)
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(fabric.n_nodes))
-    graph.add_edges_from(zip(fabric.port_node.tolist(), fabric.port_peer.tolist(), strict=True))
-    distance = np.zeros((fabric.n_nodes, len(fabric.attachments)), np.int64)
-    for column, attachment in enumerate(fabric.attachments.tolist()):
-        for node, hops in nx.single_source_shortest_path_length(graph, attachment).items():
-            distance[node, column] = hops
-    return distance
+    return fabric.hops()
 
 
 def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[Script, ...]:

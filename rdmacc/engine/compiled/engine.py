@@ -199,6 +199,7 @@ class CompiledEngine:
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self.switches["route_row"] = fabric.route_row
         self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
             self.queues[name] = 0 if name == "waiting_bytes" else -1
@@ -283,7 +284,7 @@ class CompiledEngine:
     def _fill_faults(self) -> None:
         plan = self.plan
         scripts = [(s.message, s.kind_number, s.psn, s.nth, 0) for s in plan.scripts]
-        cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
+        cells = plan.fabric.route_count.size
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),

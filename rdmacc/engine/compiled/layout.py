@@ -100,6 +100,7 @@ class _Switch(Record):
     used_bytes = Int()
     peak_bytes = Int()
     salt = Int()
+    route_row = Int(doc="of the tables of routes")
 
 
 class _Queue(Record):
