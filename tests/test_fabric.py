@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 
 import networkx as nx
 import numpy as np

@@ -66,9 +66,7 @@ def _with_rows(is_host: Bools, attachments: Int32s) -> npt.NDArray[np.int64]:
     return np.union1d(np.flatnonzero(~is_host), attachments)
 
 
-def routes_of(
-    is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s
-) -> tuple[Int32s, Int32s, Int32s]:
+def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> tuple[Int32s, Int32s, Int32s]:
     """Return `route_first`, `route_count` and `route_ports`.
 
     The shortest paths to all attachments at once: a set of attachments is a row of bits, and a node joins the sets of

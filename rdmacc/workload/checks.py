@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
@@ -85,7 +83,7 @@ def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
 
 def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:
     """Return the rows that wait, the rows that they wait for (flat), and how many each waits for."""
-    lengths = np.fromiter(map(len, after), dtype=np.int64, count=len(after))
+    lengths = np.fromiter(map(len, after.array), dtype=np.int64, count=len(after))
     waiting = np.flatnonzero(lengths)
     flat = list(chain.from_iterable(after.iloc[waiting]))
     if not flat:
@@ -146,6 +144,9 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
     """Raise a ConfigError that shows a circle, if messages wait on each other in one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     count = len(labels)
     graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))
     loops = np.flatnonzero(waiting == wanted)

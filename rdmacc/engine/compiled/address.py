@@ -16,7 +16,19 @@ from numba import from_dtype, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["NATIVE", "call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "prefetch", "record_at", "store_i4", "store_i8"]
+__all__ = [
+    "NATIVE",
+    "call",
+    "jit",
+    "load_f8",
+    "load_i1",
+    "load_i4",
+    "load_i8",
+    "prefetch",
+    "record_at",
+    "store_i4",
+    "store_i8",
+]
 
 _I64 = ir.IntType(64)
 
