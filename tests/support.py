@@ -30,7 +30,7 @@ def transmission(wire_bytes, rate_bps):
 
 
 def calls_made(action):
-    """Return how many functions, Python's and C's, an action calls: like its time, but not on how busy the machine is."""
+    """Return how many functions an action calls, Python's and C's: what its time would be on an idle machine."""
     count = 0
 
     def see(_frame, event, _argument):

@@ -7,9 +7,9 @@ import statistics
 
 import pytest
 
+from rdmacc import topology
 from rdmacc.cli import bench, bench_tables
 from rdmacc.cli.bench_cases import CASES
-from rdmacc import topology
 from rdmacc.errors import ConfigError, SimulationError
 
 

@@ -160,7 +160,7 @@ def bench(
     scale: Annotated[float | None, typer.Option("--scale", help="Part of each case's messages.")] = None,
     compare: Annotated[
         Path | None,
-        typer.Option("--compare", help="A run that --json wrote: measure its cases in turns with its code."),
+        typer.Option("--compare", help="A run by --json; its code and this one run in turns."),
     ] = None,
 ) -> None:
     """Measure packet-hops per second and memory: incast, permutation, 1,024 and 8,192 hosts; then each scheme."""

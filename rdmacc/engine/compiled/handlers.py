@@ -234,7 +234,7 @@ def _globals_of(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     used = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(used & function.__globals__.keys()):
         value = function.__globals__[name]
-        if isinstance(value, python_types.FunctionType) and value not in _NATIVE or isinstance(value, _CONSTANTS):
+        if (isinstance(value, python_types.FunctionType) and value not in _NATIVE) or isinstance(value, _CONSTANTS):
             yield name, value
 
 
