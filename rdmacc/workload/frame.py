@@ -255,7 +255,7 @@ def _groups(frame: pd.DataFrame) -> Any:
     if column.dtype == "Int64":
         return column.array
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
-        return pd.array(column, dtype="Int64")
+        return column.astype("Int64").array
     values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
     for row, value in enumerate(values):
         if type(value) is int or value is pd.NA:

@@ -106,9 +106,13 @@ def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Flo
     """Return the bytes that cross each port, of messages by node numbers and bytes; shape P."""
     shape = (len(fabric.route_count), len(fabric.attachments))
     place = fabric.route_row[src].astype(np.int64) * shape[1] + fabric.attach[dst]
-    mass = np.bincount(place, weights=counted, minlength=shape[0] * shape[1]).reshape(shape)
-    leaving, arriving = (np.bincount(ends, weights=counted, minlength=fabric.n_nodes) for ends in (src, dst))
-    return _spread(fabric, mass, leaving, arriving)
+    mass = _sums(place, counted, shape[0] * shape[1]).reshape(shape)
+    return _spread(fabric, mass, _sums(src, counted, fabric.n_nodes), _sums(dst, counted, fabric.n_nodes))
+
+
+def _sums(place: Int64s, values: Int64s | Floats, count: int) -> Floats:
+    """Return the sum of the values at each place."""
+    return np.bincount(place, weights=values, minlength=count).astype(np.float64, copy=False)
 
 
 def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> Floats:
@@ -151,9 +155,9 @@ def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> 
         nth = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)
         ports = fabric.route_ports[fabric.route_first[row, column][origin] + nth]
         share = (here[row, column] / counts)[origin]
-        crossing += np.bincount(ports, weights=share, minlength=fabric.n_ports)
+        crossing += _sums(ports, share, fabric.n_ports)
         place = fabric.route_row[fabric.port_peer[ports]].astype(np.int64) * columns + column[origin]
-        here = np.bincount(place, weights=share, minlength=here.size).reshape(here.shape)
+        here = _sums(place, share, here.size).reshape(here.shape)
     last = fabric.last_port
     hangs = last >= 0
     crossing[last[hangs]] += arriving[hangs]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.records import NEVER
 
@@ -14,6 +18,25 @@ HEAP_PADDING = 3
 Beyond the last event every entry must hold NEVER, for at least four entries."""
 
 
+@intrinsic
+def is_before(typing_context, time_ps, rank, other_time_ps, other_rank):
+    """Order events, as numbers of 128 bits with the time above the rank: two instructions, and no branch to guess.
+
+    Neither is negative.
+    """
+
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+
+        def joined(high, low):
+            return builder.or_(builder.shl(builder.zext(high, wide), wide(64)), builder.zext(low, wide))
+
+        return builder.icmp_unsigned("<", joined(*arguments[:2]), joined(*arguments[2:]))
+
+    number = types.int64
+    return types.boolean(number, number, number, number), generate
+
+
 @jit
 def heap_push(g, time_ps, rank):
     """Add an event; the caller has seen to it that there is room."""
@@ -23,22 +46,16 @@ def heap_push(g, time_ps, rank):
     while i > 0:
         parent = (i - 1) >> 2
         at = heap + parent * EVENT_BYTES
-        parent_time = load_i8(at)
-        if parent_time < time_ps or (parent_time == time_ps and load_i8(at + 8) <= rank):
+        parent_time, parent_rank = load_i8(at), load_i8(at + 8)
+        if not is_before(time_ps, rank, parent_time, parent_rank):
             break
         here = heap + i * EVENT_BYTES
         store_i8(here, parent_time)
-        store_i8(here + 8, load_i8(at + 8))
+        store_i8(here + 8, parent_rank)
         i = parent
     here = heap + i * EVENT_BYTES
     store_i8(here, time_ps)
     store_i8(here + 8, rank)
-
-
-@jit
-def is_before(time_ps, rank, other_time_ps, other_rank):
-    """Order events, without a branch: which one comes first cannot be predicted."""
-    return (time_ps < other_time_ps) | ((time_ps == other_time_ps) & (rank < other_rank))
 
 
 @jit
