@@ -98,16 +98,17 @@ class _RecordMeta(type):
     fields: tuple[Field, ...]
     deadlines: tuple[Field, ...]
 
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _RecordMeta:
+    def __new__(mcs, name: str, bases: tuple[Any, ...], namespace: dict[str, Any]) -> _RecordMeta:
         own = []
         for key, value in list(namespace.items()):
             if isinstance(value, Field):
                 del namespace[key]
                 own.append(_named(value, key, owner=name))
-        inherited = tuple(field for base in bases for field in getattr(base, "fields", ()))
+        inherited = tuple(field for base in bases[:1] for field in getattr(base, "fields", ()))
+        own[:0] = [field for base in bases[1:] for field in base.fields]
         slots = [field.name for field in own] + [field.armed_name for field in own if field.is_deadline]
         namespace["__slots__"] = (*slots, *namespace.get("__slots__", ()))
-        cls = super().__new__(mcs, name, bases, namespace)
+        cls = super().__new__(mcs, name, bases[:1], namespace)  # Python cannot join classes that have slots
         cls.fields = inherited + tuple(own)
         cls.deadlines = tuple(field for field in cls.fields if field.is_deadline)
         cls.reset = _make_reset(cls.fields)  # type: ignore[attr-defined]
@@ -135,7 +136,7 @@ def _make_reset(fields: tuple[Field, ...]) -> Any:
 
 
 class Record(metaclass=_RecordMeta):
-    """A named set of typed fields; subclass it and list the fields."""
+    """A named set of typed fields; subclass it and list the fields. Of several bases the fields are put together."""
 
     fields: ClassVar[tuple[Field, ...]]
     deadlines: ClassVar[tuple[Field, ...]]

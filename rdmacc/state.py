@@ -174,6 +174,7 @@ class Port(Record):
     deflected_packets = Int(doc="packets that a feature sent elsewhere instead of here")
     lost_packets = Int(doc="packets lost on the link behind this port (faults)")
     pauses = Int(doc="PAUSE frames that stopped this port")
-    paused_ps = Int(doc="time during which some class was paused")
+    paused_ps = Int(doc="time during which some class was paused, finished pauses only")
+    paused_since_ps = Int(doc="when the pause under way began")
     chance_key = Int(doc="key of the port's stream of chance")
     chance_count = Int(doc="numbers drawn from it (w)")

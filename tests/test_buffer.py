@@ -140,7 +140,8 @@ def test_a_switch_never_holds_more_than_its_buffer(engine, alpha, n, buffer, is_
             switch = simulation.engine.nodes[simulation.plan.fabric.index["s0"]]
             assert 0 <= switch.shared_used <= switch.shared_bytes
             if is_lossless:
-                used = sum(sum(port.ingress_bytes) + sum(port.headroom_used) for port in simulation.engine.ports)
+                accounts = [account for port in simulation.engine.ports for account in port.ingress]
+                used = sum(account.ingress_bytes + account.headroom_used for account in accounts)
                 assert used == switch.used_bytes
     assert result.counters.pfc_violations == 0
 

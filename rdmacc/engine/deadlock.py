@@ -14,7 +14,9 @@ import networkx as nx
 
 from rdmacc.engine.outcome import PfcState
 from rdmacc.engine.plan import Plan
+from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.buffer import Pfc
+from rdmacc.switch.pfc import may_resume
 
 __all__ = ["find_deadlock"]
 
@@ -39,10 +41,11 @@ def find_deadlock(plan: Plan, state: PfcState) -> list[str]:
         released = set()
         for queue in stuck:
             node = int(fabric.port_node[queue[0]])
-            taken = max(0, stays[queue] - policy.reserve_bytes)
-            threshold = policy.alpha * max(0, int(plan.shared_bytes[node]) - used[node])
+            buffer, account = SharedBuffer(), IngressAccount()
+            buffer.shared_bytes, buffer.shared_used = int(plan.shared_bytes[node]), used[node]
+            account.ingress_bytes = stays[queue]
             can_move = sum(state.ingress[queue]) > stays[queue]
-            if stays[queue] == 0 or (can_move and (taken == 0 or taken + policy.xon_offset_bytes <= threshold)):
+            if stays[queue] == 0 or (can_move and may_resume(policy, buffer, account)):
                 released.add(queue)
         if not released:
             break

@@ -10,7 +10,7 @@ the NIC could set them, at the end of the transmission under way. The number com
 
 from __future__ import annotations
 
-__all__ = ["NUMBER_BITS", "ORDER_BITS", "RANK_CLASSES", "RANK_SHIFT", "pace_order"]
+__all__ = ["NUMBER_BITS", "ORDER_BITS", "RANKS", "RANK_CLASSES", "RANK_SHIFT", "pace_order"]
 
 RANK_SHIFT = 58
 """An event's rank is its class, counted from 1, shifted by so much, plus the number of what it belongs to."""
@@ -33,3 +33,6 @@ RANK_CLASSES = (
     "egress_timer", "probe",
 )  # fmt: skip
 """Classes of events, first to last."""
+
+RANKS = {name: (number + 1) << RANK_SHIFT for number, name in enumerate(RANK_CLASSES)}
+"""First rank of each class; SimPy's own priorities, 0 and 1, come before."""

@@ -26,8 +26,9 @@ __all__ = ["cache_folder", "caching_in", "source_hash"]
 _KEPT = 4
 
 
-_SOURCES = ("engine/compiled/*.py", "engine/ranks.py", "engine/trace.py", "chance.py", "records.py", "state.py",
-            "switch/buffer.py", "switch/queueing.py", "units.py")  # fmt: skip
+_SOURCES = ("engine/compiled/*.py", "engine/ranks.py", "engine/records.py", "engine/trace.py", "chance.py",
+            "records.py", "state.py", "switch/admission.py", "switch/buffer.py", "switch/classes.py",
+            "switch/credits.py", "switch/pfc.py", "switch/queueing.py", "units.py")  # fmt: skip
 """What the kernel is compiled from, or takes constants and layouts from."""
 
 

@@ -12,9 +12,12 @@ import numpy as np
 
 from rdmacc import state
 from rdmacc.engine.hooks import records_of
+from rdmacc.engine.records import Clock, LinkLoss, MessageProgress, QueuePairUse, Routing, Transit, Transmitter
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.schemes import Scheme
-from rdmacc.state import NUM_CLASSES
+from rdmacc.switch.admission import IngressAccount, SharedBuffer
+from rdmacc.switch.classes import ClassTurns
+from rdmacc.switch.credits import TokenBucket
 
 __all__ = [
     "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",
@@ -29,16 +32,11 @@ CACHE_LINE = 64
 class _Packet(Record):
     next = Int32(-1, "the packet behind it in a queue, on a link or in the free list")
     ingress = Int32(-1, "row of the ingress account that it is charged to: port it came by, class it came in")
-    arrival_ps = Int()
 
 
 class _Message(Record):
     next_pending = Int32(-1, "next unacknowledged message of the queue pair")
-    waits_for = Int32()
     next_incoming = Int32(-1, "next message on its way to the same host")
-    is_open = Byte()
-    is_incoming = Byte()
-    is_delayed = Byte()
 
 
 class _QueuePair(Record):
@@ -46,61 +44,28 @@ class _QueuePair(Record):
     reply_nic = Int32()
     first_pending = Int32(-1)
     last_pending = Int32(-1)
-    remaining = Int32()
     next_ready = Int32(-1)
     first_message = Int32()
 
 
 class _Port(Record):
-    busy_until_ps = Int()
-    byte_ps = Float()
-    delay_ps = Int()
-    waiting = Int32()
     flight_head = Int32(-1)
     flight_tail = Int32(-1)
     node = Int32()
     peer = Int32()
     reverse = Int32()
-    pause_sent = Int32()
-    order = Int32(doc="of the transmission under way")
-    is_wake_pending = Byte()
     is_nic = Byte()
     peer_is_host = Byte()
     has_loss = Byte()
-    is_down = Byte()
-
-
-class _PortCold(Record):
-    is_shape_pending = Byte()
-    wrr_count = Int32()
-    last_lane = Int32(NUM_CLASSES)
-    credit_tokens = Float()
-    credit_updated_ps = Int()
-    paused_since_ps = Int()
-    headroom_bytes = Int()
-    loss_key = Int()
-    loss_count = Int()
-    loss_data = Float()
-    loss_control = Float()
 
 
 class _Host(Record):
     first_incoming = Int32(-1)
     last_incoming = Int32(-1)
-    clock_count = Int()
-    clock_offset_ps = Int()
-    clock_key = Int()
 
 
 class _Switch(Record):
-    spray_count = Int()
-    deflections = Int()
-    shared_bytes = Int()
-    shared_used = Int()
-    used_bytes = Int()
-    peak_bytes = Int()
-    salt = Int()
-    route_row = Int(doc="of the tables of routes")
+    route_row = Int32(doc="of the tables of routes")
 
 
 class _Queue(Record):
@@ -109,11 +74,6 @@ class _Queue(Record):
     ready_head = Int32(-1, "first queue pair in line (NICs)")
     ready_tail = Int32(-1)
     waiting_bytes = Int(0, "of classes that are limited")
-
-
-class _Ingress(Record):
-    used_bytes = Int(doc="reserve and shared")
-    headroom_used = Int()
 
 
 class _Watch(Record):
@@ -226,7 +186,7 @@ class KernelGlobals(Record):
     credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()
-    buffer_reserve_bytes = Int()
+    reserve_bytes = Int()
     xon_offset_bytes = Int()
     limit_bytes = Int()
     params = Int()
@@ -266,27 +226,22 @@ class KernelGlobals(Record):
     adverts = Int()
 
 
+RECORDS: dict[str, tuple[type[Record], ...]] = {
+    "packet": (state.Packet, _Packet, Transit),
+    "message": (state.Message, _Message, MessageProgress),
+    "qp": (state.QueuePair, _QueuePair, QueuePairUse),
+    "host": (state.Host, _Host, Clock),
+    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, LinkLoss),
+    "switch": (Routing, SharedBuffer, _Switch),
+}
+"""The engine's records in each kind of row. Those that an event touches come together."""
+
 GLOBALS = record_dtype(KernelGlobals)
-PACKET = record_dtype(state.Packet, _Packet)
-MESSAGE = record_dtype(state.Message, _Message)
-QP = record_dtype(state.QueuePair, _QueuePair)
-HOST = record_dtype(state.Host, _Host)
-PORT = record_dtype(_Port, state.Port, _PortCold)
-SWITCH = record_dtype(_Switch)
+PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
 QUEUE = record_dtype(_Queue)
-INGRESS = record_dtype(_Ingress)
+INGRESS = record_dtype(IngressAccount)
 WATCH = record_dtype(_Watch)
 SAMPLE = record_dtype(_Sample)
-
-RECORDS = {
-    "packet": (state.Packet, _Packet),
-    "message": (state.Message, _Message),
-    "qp": (state.QueuePair, _QueuePair),
-    "host": (state.Host, _Host),
-    "port": (_Port, state.Port, _PortCold),
-    "switch": (_Switch,),
-}
-"""The engine's records in each kind of row."""
 
 _ATTACHED = {
     "qp": ("Sender", "Receiver"),

@@ -1,4 +1,4 @@
-"""Messages of the kernel: how they start, end and wait. Read beside `rdmacc.engine.reference.network`."""
+"""Messages of the kernel: how they start, end and wait. Read beside `rdmacc.engine.reference.messages`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host's NIC in the kernel: which queue pair sends next. Read beside `NicPort` of `rdmacc.engine.reference.ports`."""
+"""A host's NIC in the kernel: which queue pair sends next. Read beside `rdmacc.engine.reference.nic`."""
 
 from __future__ import annotations
 

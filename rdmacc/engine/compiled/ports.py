@@ -6,7 +6,8 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import append, next_class, release, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
-from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, PAUSE
+from rdmacc.engine.compiled.rules import fits_queue, obey, queue_limit_bytes
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 __all__ = ["enqueue", "fail_port", "kick", "pause_or_resume", "schedule", "send_next", "send_next_switch"]
 
@@ -16,11 +17,11 @@ def enqueue(g, port, number, now):
     """Append a packet to its class's queue and see that it will be sent."""
     packet = packet_at(g, number)
     cls = packet.priority
-    if g.has_limits and cls < DATA_CLASS and cls != MAC:
-        limit = g.credit_limit_bytes if cls == CREDITS else g.control_limit_bytes
+    if g.has_limits and cls < DATA_CLASS:
+        limit = queue_limit_bytes(g, cls)
         if limit:
             queue = queue_of(g, port.number, cls)
-            if queue.waiting_bytes + packet.wire_bytes > limit:
+            if not fits_queue(queue.waiting_bytes, packet.wire_bytes, limit):
                 port.dropped_packets += 1
                 discard(g, number, port.number, now)
                 return
@@ -91,19 +92,8 @@ def schedule(g, number, now):
 @jit
 def pause_or_resume(g, port, number, now):
     """Obey a PFC frame that came back over the link."""
-    frame = packet_at(g, number)
-    bit = 1 << frame.psn
-    if frame.kind == PAUSE:
-        port.pauses += 1
-        if not port.paused:
-            port.paused_since_ps = now
-        port.paused |= bit
-    elif port.paused & bit:
-        port.paused ^= bit
-        if not port.paused:
-            port.paused_ps += now - port.paused_since_ps
-        if not port.is_wake_pending:
-            kick(g, port, now)
+    if obey(port, packet_at(g, number), now) and not port.is_wake_pending:
+        kick(g, port, now)
     recycle(g, number)
 
 

@@ -1,6 +1,6 @@
 """The queues of a port, its transmitter, and the buffer behind it.
 
-See `rdmacc.engine.reference.ports` and `nodes`.
+See `rdmacc.engine.reference.ports` and `switches`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,22 @@ from rdmacc.engine.compiled.rows import (
     switch_at,
     whole_ps,
 )
+from rdmacc.engine.compiled.rules import (
+    choose_class,
+    credit_ready_ps,
+    may_resume,
+    queue_limit_bytes,
+    release_lossless,
+    release_lossy,
+    spend_credit,
+    write_frame,
+)
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.engine.trace import SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
-from rdmacc.switch.buffer import PFC_FRAME_BYTES
 
 __all__ = [
     "append",
-    "credit_ready_ps",
-    "lowest",
     "next_class",
     "release",
     "run_port_hook",
@@ -39,16 +46,6 @@ __all__ = [
     "transmit",
     "wake_at_end",
 ]
-
-
-@jit
-def lowest(mask):
-    """Return the first class of a set of classes."""
-    cls = 0
-    while not mask & 1:
-        mask >>= 1
-        cls += 1
-    return cls
 
 
 @jit
@@ -98,10 +95,11 @@ def transmit(g, port, number, now):
 
 @jit
 def next_class(g, port, now):
-    """Return the class to serve, -1 for none: by priority, but for weighted and rate-limited classes."""
+    """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
     sendable = port.waiting & ~port.paused
     if g.credit_fraction > 0.0 and sendable & (1 << CREDITS):
-        ready = credit_ready_ps(g, port, now)
+        first = queue_of(g, port.number, CREDITS).head
+        ready = credit_ready_ps(g, port, packet_at(g, first).wire_bytes, now)
         if ready > now:
             sendable ^= 1 << CREDITS
             if not sendable and not port.is_shape_pending:
@@ -109,31 +107,7 @@ def next_class(g, port, now):
                 heap_push(g, ready, SHAPE + port.number)
     if not sendable:
         return -1
-    cls = lowest(sendable)
-    if g.wrr_ratio and cls == g.wrr_first and sendable & (1 << g.wrr_second):
-        if port.wrr_count >= g.wrr_ratio:
-            port.wrr_count = 0
-            return g.wrr_second
-        port.wrr_count += 1
-    if DATA_CLASS <= cls < DATA_CLASS + g.lanes:
-        waiting = sendable & ((1 << (DATA_CLASS + g.lanes)) - 1)
-        later = waiting & (-2 << port.last_lane)
-        cls = lowest(later if later else waiting)
-        port.last_lane = cls
-    return cls
-
-
-@jit
-def credit_ready_ps(g, port, now):
-    """Fill the token bucket; return when it holds enough for the first credit."""
-    earned = (now - port.credit_updated_ps) / port.byte_ps * g.credit_fraction
-    port.credit_tokens = min(g.credit_burst_bytes, port.credit_tokens + earned)
-    port.credit_updated_ps = now
-    first = queue_of(g, port.number, CREDITS).head
-    missing = packet_at(g, first).wire_bytes - port.credit_tokens
-    if missing <= 0.0:
-        return now
-    return now + int(missing * port.byte_ps / g.credit_fraction) + 1
+    return choose_class(g, port, sendable)
 
 
 @jit
@@ -146,10 +120,10 @@ def take(g, port, queue, cls):
         prefetch(g.packets + following * g.packet_bytes)  # its turn comes soon, and it has left the cache
     if cls < DATA_CLASS and g.has_limits:
         wire = packet_at(g, number).wire_bytes
-        if (g.credit_limit_bytes if cls == CREDITS else g.control_limit_bytes) and cls != MAC:
+        if queue_limit_bytes(g, cls):
             queue.waiting_bytes -= wire
         if cls == CREDITS:
-            port.credit_tokens -= wire
+            spend_credit(port, wire)
     return number
 
 
@@ -167,36 +141,22 @@ def release(g, node, number, now):
     """Give a departing packet's bytes back to the switch's buffer; resume a neighbour if it is time."""
     switch = switch_at(g, node)
     packet = packet_at(g, number)
-    wire = packet.wire_bytes
-    switch.used_bytes -= wire
-    if g.is_lossless:
-        reserve = g.buffer_reserve_bytes
-        account = ingress_at(g, packet.ingress)
-        from_headroom = min(account.headroom_used, wire)
-        before = account.used_bytes
-        from_shared = min(wire - from_headroom, max(0, before - reserve))
-        account.headroom_used -= from_headroom
-        account.used_bytes = before - (wire - from_headroom)
-        switch.shared_used -= from_shared
-        in_port, cls = port_at(g, packet.ingress // NUM_CLASSES), packet.ingress % NUM_CLASSES
-        if in_port.pause_sent & (1 << cls) and account.headroom_used == 0:
-            taken = max(0, account.used_bytes - reserve)
-            threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
-            if taken == 0 or taken + g.xon_offset_bytes <= threshold:
-                in_port.pause_sent ^= 1 << cls
-                send_pfc(g, in_port, RESUME, cls, now)
+    if not g.is_lossless:
+        release_lossy(switch, packet.wire_bytes)
+        return
+    account = ingress_at(g, packet.ingress)
+    release_lossless(g, switch, account, packet.wire_bytes)
+    if account.pause_sent and may_resume(g, switch, account):
+        account.pause_sent = 0
+        send_pfc(g, packet.ingress, RESUME, now)
 
 
 @jit
-def send_pfc(g, port, kind, cls, now):
-    """Send a PFC frame to the neighbour behind a port, ahead of everything else."""
+def send_pfc(g, ingress, kind, now):
+    """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
+    port = port_at(g, ingress // NUM_CLASSES)
     number = new_packet(g)
-    frame = packet_at(g, number)
-    frame.kind = kind
-    frame.psn = cls
-    frame.wire_bytes = PFC_FRAME_BYTES
-    frame.priority = MAC
-    frame.payload_bytes = 0
+    write_frame(packet_at(g, number), kind, ingress % NUM_CLASSES)
     if not port.is_wake_pending and port.busy_until_ps <= now and not port.is_down:
         transmit(g, port, number, now)  # idle: nothing that may be sent waits
         return

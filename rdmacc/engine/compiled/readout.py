@@ -50,11 +50,11 @@ def pfc_state_of(engine: CompiledEngine) -> PfcState:
     for port in range(len(ports)):
         reverse = int(ports["reverse"][port])
         for cls in range(DATA_CLASS, NUM_CLASSES):
-            if ports["pause_sent"][port] & ports["paused"][reverse] & 1 << cls:
+            account = engine.ingresses[port, cls]
+            if account["pause_sent"] and ports["paused"][reverse] & 1 << cls:
                 under_way = _chain(packets, int(ports["flight_head"][reverse]))
                 if all(packets["priority"][n] != cls for n in under_way):
-                    account = engine.ingresses[port, cls]
-                    state.ingress[port, cls] = int(account["used_bytes"]), int(account["headroom_used"])
+                    state.ingress[port, cls] = int(account["ingress_bytes"]), int(account["headroom_used"])
             if not ports["is_nic"][port]:
                 for number in _chain(packets, int(queues["head"][port, cls])):
                     ingress = divmod(int(packets["ingress"][number]), NUM_CLASSES)

@@ -1,4 +1,4 @@
-"""Switches of the kernel. Read beside `Switch` of `rdmacc.engine.reference.nodes`, name by name."""
+"""Switches of the kernel. Read beside `rdmacc.engine.reference.switches`, name by name."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rdmacc.engine.compiled.rows import (
     queue_of,
     switch_at,
 )
+from rdmacc.engine.compiled.rules import admit_lossless, admit_lossy, must_pause
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.state import (
     ACCEPT,
@@ -207,37 +208,18 @@ def trim_tail(g, number, node, port, now):
 
 @jit
 def admit(g, packet, node, port, now):
-    """Account a data packet to the buffer, to the class in which it came; return whether it fits."""
+    """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
     switch = switch_at(g, node)
-    wire = packet.wire_bytes
     if not g.is_lossless:
-        queued = port.queue_bytes + wire
-        free = switch.shared_bytes - switch.used_bytes
-        if queued > g.alpha * free or wire > free or (g.limit_bytes and queued > g.limit_bytes):
-            port.dropped_packets += 1
-            return False
-    else:
-        in_port, cls = port_at(g, packet.ingress // NUM_CLASSES), packet.ingress % NUM_CLASSES
-        account = ingress_at(g, packet.ingress)
-        reserve = g.buffer_reserve_bytes
-        after = account.used_bytes + wire
-        from_shared = min(wire, max(0, after - reserve))
-        free = switch.shared_bytes - switch.shared_used
-        if after - reserve > g.alpha * free or from_shared > free:
-            if account.headroom_used + wire > in_port.headroom_bytes:
-                port_at(g, in_port.reverse).violations += 1
-                return False
-            account.headroom_used += wire
-        else:
-            account.used_bytes = after
-            switch.shared_used += from_shared
-        if not in_port.pause_sent & (1 << cls):
-            taken = max(0, account.used_bytes - reserve)
-            threshold = g.alpha * (switch.shared_bytes - switch.shared_used)
-            if account.headroom_used > 0 or taken >= threshold:
-                in_port.pause_sent |= 1 << cls
-                send_pfc(g, in_port, PAUSE, cls, now)
-    switch.used_bytes += wire
-    if switch.used_bytes > switch.peak_bytes:
-        switch.peak_bytes = switch.used_bytes
+        if admit_lossy(g, switch, port.queue_bytes, packet.wire_bytes):
+            return True
+        port.dropped_packets += 1
+        return False
+    account = ingress_at(g, packet.ingress)
+    if not admit_lossless(g, switch, account, packet.wire_bytes):
+        port_at(g, port_at(g, packet.ingress // NUM_CLASSES).reverse).violations += 1
+        return False
+    if not account.pause_sent and must_pause(g, switch, account):
+        account.pause_sent = 1
+        send_pfc(g, packet.ingress, PAUSE, now)
     return True

@@ -12,12 +12,7 @@ from typing import Any
 
 import simpy
 
-from rdmacc.engine.ranks import RANK_CLASSES, RANK_SHIFT
-
-__all__ = ["RANKS", "Wake", "push"]
-
-RANKS = {name: (number + 1) << RANK_SHIFT for number, name in enumerate(RANK_CLASSES)}
-"""First rank of each class; SimPy's own priorities, 0 and 1, come before."""
+__all__ = ["Wake", "push"]
 
 
 class Wake:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import simpy
 
-from rdmacc.chance import uniform
 from rdmacc.component import HOOKS
-from rdmacc.engine.hooks import Slot
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
+from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
-from rdmacc.engine.reference.events import RANKS, push
-from rdmacc.engine.reference.nodes import Host, Message, QueuePair, Switch
-from rdmacc.engine.reference.ports import NicPort, SwitchPort
+from rdmacc.engine.reference.hosts import Host
+from rdmacc.engine.reference.messages import Message, schedule_next_start
+from rdmacc.engine.reference.nic import NicPort, QueuePair
+from rdmacc.engine.reference.ports import SwitchPort
+from rdmacc.engine.reference.probes import watch
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
+from rdmacc.engine.reference.switches import Switch
+from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
@@ -26,11 +30,13 @@ from rdmacc.state import (
     ADVERT,
     CNP,
     CREDIT,
+    DATA_CLASS,
     IN_NETWORK,
     NAK,
     NONE,
     Packet,
 )  # fmt: skip
+from rdmacc.switch.admission import queue_limit_bytes
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
@@ -73,8 +79,7 @@ class Network:
         self.env = simpy.Environment(initial_time=0)
         scheme = plan.scheme
         self.queueing = scheme.queueing
-        credit_limit = scheme.queueing.credit_limit_bytes if scheme.queueing.credit_fraction else 0
-        self.limits = [0, credit_limit, scheme.queueing.control_limit_bytes]  # by class: MAC, CREDITS, CONTROL
+        self.limits = [queue_limit_bytes(scheme.queueing, cls) for cls in range(DATA_CLASS)]
         self.is_strict = not (scheme.queueing.wrr_ratio or scheme.queueing.lanes or scheme.queueing.credit_fraction)
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
@@ -85,14 +90,14 @@ class Network:
         self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
         self._lost = {(s.message, s.kind_number, s.psn, s.nth) for s in plan.scripts}
         self.trimmed_bytes = 0
-        self.binding = Binding(scheme, self._arm)
+        self.binding = Binding(scheme, partial(arm, self))
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
         self.reply_handlers = [None] * 10
         for kind, name in ((ACK, "on_ack"), (NAK, "on_ack"), (CNP, "on_cnp"), (CREDIT, "on_credit")):
             self.reply_handlers[kind] = self.binding.hooks[name]
         self.reply_handlers[ADVERT] = self.binding.hooks["on_advert"]
-        self._timers = self.binding.timers
+        self.timers = self.binding.timers
         self.wire_bytes, self.payload_bytes = scheme.wire_bytes, scheme.payload_bytes
         self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
         self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
@@ -107,7 +112,7 @@ class Network:
         self._make_classes()
         self._make_nodes()
         self._make_flows()
-        self._watch()
+        self._on_change = watch(self)
 
     # Building
 
@@ -122,9 +127,7 @@ class Network:
             for field in record.fields
         }
         self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
-        self._packet_class = type(
-            "Packet", (Packet,), {"__slots__": (*header_fields, "arrival_ps", "in_port", "in_class")}
-        )
+        self._packet_class = type("Packet", (Packet, Transit), {"__slots__": (*header_fields, "ingress")})
         self._pool: list[Any] = []
         self._spare: Any = None
         self.live_packets = 0
@@ -152,13 +155,6 @@ class Network:
             return False
         self.scripts[key] += 1
         return (*key, self.scripts[key]) in self._lost
-
-    def clock(self, host: Any, now: int) -> int:
-        """Read a host's clock."""
-        plan, node = self.plan, host.node
-        host.clock_count += 1
-        side = 2.0 * uniform(int(plan.clock_key[node]), host.clock_count) - 1.0
-        return now + int(plan.clock_offset_ps[node]) + int(side * plan.clock_jitter_ps)
 
     def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
         """Take a link down, both directions; `fabric` has the routes without it."""
@@ -190,13 +186,13 @@ class Network:
         for port in self.ports:
             port.reverse = self.ports[fabric.port_reverse[port.number]]
             port.receive = self.nodes[fabric.port_peer[port.number]].receive
-            port.headroom_bytes = int(plan.headroom_bytes[port.reverse.number])
             if self.binding.hooks["on_port"] is not None:
                 self.binding.hooks["on_port"](port)
         for node in fabric.hosts:
             host = self.nodes[node]
             host.line_bps = host.nics[0].rate_bps
             host.base_rtt_ps = int(plan.host_base_rtt_ps[node])
+            host.clock_offset_ps, host.clock_key = int(plan.clock_offset_ps[node]), int(plan.clock_key[node])
 
     def _make_flows(self) -> None:
         plan = self.plan
@@ -225,7 +221,7 @@ class Network:
             message.granted_psn = message.packets
             message.weight = float(plan.weight[number])
             message.queue_pair = self.qps[message.qp]
-            message.is_open = message.is_incoming = message.is_delayed = False
+            message.waits_for = int(plan.waits_for[number])
             message.priority = int(plan.priority[number])
             self.messages.append(message)
         self.first_message = {int(qp): number for number, qp in reversed(list(enumerate(plan.qp)))}
@@ -235,11 +231,9 @@ class Network:
         self._qps_to: dict[int, list[int]] = defaultdict(list)
         for number, dst in enumerate(plan.qp_dst.tolist()):
             self._qps_to[dst].append(number)
-        self._waits_for = plan.waits_for.tolist()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
-        self._starts = [number for number in order.tolist() if self._waits_for[number] == 0]
-        self._starts.reverse()
-        self._schedule_next_start()
+        self.starts = [number for number in reversed(order.tolist()) if plan.waits_for[number] == 0]
+        schedule_next_start(self)
 
     # Packets
 
@@ -288,94 +282,6 @@ class Network:
         self.dropped_bytes += packet.payload_bytes
         self.recycle(packet)
 
-    # Messages
-
-    def _schedule_next_start(self) -> None:
-        if self._starts:
-            number = self._starts.pop()
-            at = int(self.plan.start_ps[number])
-            push(self.env, at, RANKS["start"] + number, lambda _: self._start_listed(number))
-
-    def _start_listed(self, number: int) -> None:
-        self._schedule_next_start()
-        self.start(number)
-
-    def start(self, number: int) -> None:
-        """Start a message at its sender."""
-        now = self.env._now
-        message = self.messages[number]
-        qp = message.queue_pair
-        if self.start_delay_ps and not message.is_delayed:
-            message.is_delayed = True
-            message.start_ps = now
-            push(self.env, now + self.start_delay_ps, RANKS["start"] + number, lambda _: self.start(number))
-            return
-        if not message.is_delayed:
-            message.start_ps = now
-        message.is_open = True
-        qp.remaining -= 1
-        qp.active_messages += 1
-        qp.pending.append(message)
-        if self.on_start is not None:
-            self.on_start(qp, message, now)
-        qp.nic.schedule(qp, now)
-
-    def after_sender(self, qp: Any, message: Any, now: int) -> None:
-        """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
-        if message.is_open:
-            if message.una_psn >= message.packets:
-                message.acked_ps = now
-                self._finish(qp, message, now)
-            elif message.failed:
-                self._finish(qp, message, now)
-        qp.nic.schedule(qp, now)
-
-    def _finish(self, qp: Any, message: Any, now: int) -> None:
-        message.is_open = False
-        qp.pending.remove(message)
-        qp.active_messages -= 1
-        if message.failed:
-            unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
-            qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
-            self._fail_dependents(message.number)
-        self._count_down(message, now, known_at=message.src)
-        for slot, _ in self._timers["Transfer"]:
-            setattr(getattr(message, f"transfer{slot.component}"), slot.field.name, NEVER)
-        if qp.active_messages == 0 and qp.remaining == 0:
-            qp.closed = 1
-            for slot, _ in self._timers["Sender"]:
-                setattr(getattr(qp, f"sender{slot.component}"), slot.field.name, NEVER)
-        self.unfinished -= 1
-
-    def on_delivered(self, message: Any, now: int) -> None:
-        """Release messages whose source is the receiver of this one."""
-        self._count_down(message, now, known_at=None)
-
-    def _count_down(self, message: Any, now: int, known_at: int | None) -> None:
-        """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
-        if self.plan.dependents is None or message.failed:
-            return
-        for number in self.plan.dependents[message.number]:
-            waiting = self.messages[number]
-            if (waiting.src == message.src) == (known_at is not None):
-                self._waits_for[number] -= 1
-                if self._waits_for[number] == 0:
-                    at = max(now, int(self.plan.start_ps[number]))
-                    push(self.env, at, RANKS["start"] + number, self._starter(number))
-
-    def _starter(self, number: int) -> Callable[[Any], None]:
-        return lambda _: self.start(number)
-
-    def _fail_dependents(self, number: int) -> None:
-        if self.plan.dependents is None:
-            return
-        for waiting in self.plan.dependents[number]:
-            if not self.messages[waiting].failed and self._waits_for[waiting] > 0:
-                self.messages[waiting].failed = 1
-                self._waits_for[waiting] = -1
-                self.unfinished -= 1
-                self._fail_dependents(waiting)
-
     def group_members(self, group: int, dst: int) -> list[int]:
         """Return the messages of a group that go to a host."""
         return self._members[group, dst]
@@ -383,82 +289,6 @@ class Network:
     def qps_to(self, dst: int) -> list[int]:
         """Return the queue pairs that lead to a host."""
         return self._qps_to[dst]
-
-    # Timers
-
-    def _arm(self, owner: Any, slot: Slot) -> None:
-        """Schedule an event for a deadline that is earlier than the one pending."""
-        record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
-        at = max(getattr(record, slot.field.name), self.env._now)
-        setattr(record, slot.field.armed_name, at)
-        count = len(self._timers[slot.kind])
-        number = owner.node if slot.kind == "Endpoint" else owner.number
-        rank = RANKS[f"{slot.kind.lower()}_timer"] + number * count + slot.number
-        push(self.env, at, rank, lambda _: self._expire(owner, record, slot))
-
-    def _expire(self, owner: Any, record: Any, slot: Slot) -> None:
-        """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
-        now, name = self.env._now, slot.field.name
-        if getattr(record, slot.field.armed_name) != now:
-            return
-        setattr(record, slot.field.armed_name, NEVER)
-        deadline = getattr(record, name)
-        if deadline > now:
-            if deadline < NEVER:
-                self._arm(owner, slot)
-            return
-        setattr(record, name, NEVER)
-        self._call_timer(owner, slot, self._timers[slot.kind][slot.number][1], now)
-
-    def _call_timer(self, owner: Any, slot: Slot, function: Any, now: int) -> None:
-        kind = slot.kind
-        if kind == "Sender":
-            function(owner, now)
-            owner.nic.schedule(owner, now)
-        elif kind == "Egress":
-            function(owner, now)
-        else:
-            reply = self.new_packet()
-            if kind == "Receiver":
-                host, qp, message = self.nodes[owner.dst], owner, self.messages[self.first_message[owner.number]]
-                function(host, qp, reply, now)
-            elif kind == "Transfer":
-                host, qp, message = self.nodes[owner.dst], owner.queue_pair, owner
-                function(qp, owner, reply, now)
-            else:
-                host = owner
-                function(host, reply, now)
-                message = self.messages[reply.message]
-                qp = message.queue_pair
-            host.send(reply, qp, message, now)
-            if host.pick:
-                host.pick_messages(now)
-            if kind == "Transfer":
-                self.after_sender(qp, message, now)
-
-    # Probes
-
-    def _watch(self) -> None:
-        self._on_change: list[tuple[Any, str, list[tuple[int, float]]]] = []
-        for number, watch in enumerate(self.plan.watches):
-            things = {
-                "port": self.ports, "egress": self.ports, "host": self.nodes, "endpoint": self.nodes,
-                "message": self.messages, "transfer": self.messages,
-            }.get(watch.record, self.qps)  # fmt: skip
-            record = things[watch.number]
-            if watch.component >= 0:
-                record = getattr(record, f"{watch.record}{watch.component}")
-            if watch.probe.every_ps is None:
-                self._on_change.append((record, watch.field.name, self.samples[number]))
-            else:
-                self._sample(number, record, watch.field.name, watch.probe.every_ps, 0)
-
-    def _sample(self, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
-        def sample(_: Any) -> None:
-            self.samples[number].append((at, float(getattr(record, name))))
-            self._sample(number, record, name, every_ps, at + every_ps)
-
-        push(self.env, at, RANKS["probe"] + number, sample)
 
     # Running
 

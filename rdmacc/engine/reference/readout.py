@@ -68,12 +68,13 @@ def pfc_state_of(net: Network) -> PfcState:
     fabric = net.plan.fabric
     for port in net.ports:
         for cls in range(DATA_CLASS, NUM_CLASSES):
-            if port.pause_sent & port.reverse.paused & 1 << cls:
+            account = port.ingress[cls]
+            if account.pause_sent and port.reverse.paused & 1 << cls:
                 if all(packet.priority != cls for packet in port.reverse.flight):
-                    state.ingress[port.number, cls] = port.ingress_bytes[cls], port.headroom_used[cls]
+                    state.ingress[port.number, cls] = account.ingress_bytes, account.headroom_used
             if not fabric.is_host[fabric.port_node[port.number]]:
                 for packet in port.queues[cls]:
-                    state.held[port.number, cls][packet.in_port.number, packet.in_class] += packet.wire_bytes
+                    state.held[port.number, cls][packet.ingress.in_port.number, packet.ingress.cls] += packet.wire_bytes
     return state
 
 

@@ -1,0 +1,40 @@
+"""The rules of `rdmacc.switch` compiled: buffer admission, PFC, the choice of class, the rate of credits."""
+
+from __future__ import annotations
+
+from numba.extending import overload
+
+from rdmacc.engine.compiled.address import jit
+from rdmacc.switch import admission, credits, pfc
+from rdmacc.switch.classes import choose_class as _choose_class
+from rdmacc.switch.classes import first_class
+
+__all__ = [
+    "admit_lossless",
+    "admit_lossy",
+    "choose_class",
+    "credit_ready_ps",
+    "fits_queue",
+    "may_resume",
+    "must_pause",
+    "obey",
+    "queue_limit_bytes",
+    "release_lossless",
+    "release_lossy",
+    "spend_credit",
+    "write_frame",
+]
+
+
+@overload(first_class)
+def _first_class(classes):
+    return first_class
+
+
+admit_lossless, admit_lossy = jit(admission.admit_lossless), jit(admission.admit_lossy)
+release_lossless, release_lossy = jit(admission.release_lossless), jit(admission.release_lossy)
+queue_limit_bytes, fits_queue = jit(admission.queue_limit_bytes), jit(admission.fits_queue)
+must_pause, may_resume = jit(pfc.must_pause), jit(pfc.may_resume)
+obey, write_frame = jit(pfc.obey), jit(pfc.write_frame)
+choose_class = jit(_choose_class)
+credit_ready_ps, spend_credit = jit(credits.credit_ready_ps), jit(credits.spend_credit)

@@ -1,0 +1,335 @@
+"""The kernel's memory for a plan: tables that are filled from it, and those that grow while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
+from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
+from rdmacc.engine.compiled.layout import (
+    CACHE_LINE,
+    GLOBALS,
+    HOST,
+    INGRESS,
+    MESSAGE,
+    PACKET,
+    PORT,
+    QP,
+    QUEUE,
+    RECORDS,
+    SAMPLE,
+    SWITCH,
+    WATCH,
+    Layout,
+)  # fmt: skip
+from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.hooks import calls_of, records_of
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.trace import ROW
+from rdmacc.records import NEVER, record_dtype
+from rdmacc.state import NUM_CLASSES
+from rdmacc.switch.buffer import Pfc
+from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.topology.fabric import Fabric
+
+__all__ = ["Tables"]
+
+_CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
+
+
+def _aligned(count: int) -> npt.NDArray[np.uint8]:
+    """Return zeroed bytes that begin a cache line."""
+    raw = np.zeros(count + CACHE_LINE, np.uint8)
+    shift = -raw.ctypes.data % CACHE_LINE
+    return raw[shift : shift + count]
+
+
+def _filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
+    """Return `count` copies of a row."""
+    raw = _aligned(len(row) * count)
+    raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
+    return raw
+
+
+class Tables:
+    """A scenario in structured arrays, which the kernel knows by address."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.layout = Layout.of(plan.scheme)
+        self._hooks = CompiledHooks(plan.scheme, self.layout)
+        self._memory: dict[str, Any] = {}
+        self._heap: Any = None
+        self._globals = np.zeros(1, GLOBALS)
+        self.globals = self._globals[0]
+        self.globals["free_head"] = self.globals["spare"] = -1
+        self._fill_scheme()
+        self._fill_nodes()
+        self._fill_flows()
+        self._fill_routes(plan.fabric)
+        self._fill_faults()
+        self._fill_watches()
+        self._reserve()
+
+    def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+        """Allocate rows of a kind; return a view of the engine's own fields in them."""
+        raw = self._memory[name] = _filled(self.layout.defaults[name], max(count, 1))
+        return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self.layout.row_bytes[name],))[:count]
+
+    def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
+        """Keep a table of numbers; return its address."""
+        array = np.ascontiguousarray(values, dtype=dtype)
+        self._memory[name] = array if array.size else np.zeros(1, dtype)
+        return int(self._memory[name].ctypes.data)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            self.globals[name] = value
+
+    def _fill_scheme(self) -> None:
+        scheme, policy, hooks = self.plan.scheme, self.plan.scheme.buffer, self._hooks
+        is_lossless = isinstance(policy, Pfc)
+        self._set(
+            payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
+            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, data_priority=scheme.data_priority,
+            ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
+            marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
+            reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
+            xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
+            limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
+            routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
+            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps,
+        )  # fmt: skip
+        queueing = scheme.queueing
+        self._set(
+            wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
+            lanes=queueing.lanes,
+            trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
+            has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
+            control_limit_bytes=queueing.control_limit_bytes,
+            credit_limit_bytes=queueing.credit_limit_bytes,
+            credit_fraction=queueing.credit_fraction, credit_burst_bytes=queueing.credit_burst_bytes,
+        )  # fmt: skip
+        self._set(**{name: at for name, at in hooks.addresses.items() if name not in ("on_open", "on_port")})
+        params = np.zeros(hooks.params_bytes, np.uint8)
+        for part, offset in zip(scheme.components, hooks.params_offsets, strict=True):
+            dtype = params_dtype(part)
+            row = np.ndarray(1, dtype, buffer=params, offset=offset)
+            for name in dtype.names or ():
+                row[name] = getattr(part, name, 0)
+        self._memory["params"] = params
+        timers = np.zeros((len(KINDS), MAX_SLOTS, 2), np.int64)
+        for position, kind in enumerate(KINDS):
+            for slot, address in hooks.timers[kind]:
+                record = record_dtype(next(r for n, r in records_of(scheme, kind) if n == slot.component))
+                assert record.fields is not None
+                offset = self.layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
+                timers[position, slot.number] = offset, address
+            self.globals[f"n_{kind.lower()}_slots"] = len(hooks.timers[kind])
+        self._set(params=params.ctypes.data, timers=self._table("timers", timers, "i8"))
+
+    def _fill_nodes(self) -> None:
+        plan, fabric = self.plan, self.plan.fabric
+        count = fabric.n_ports
+        ports = self._rows("port", count, PORT)
+        ports["number"] = np.arange(count)
+        ports["link_class"] = fabric.port_class
+        ports["climbs"] = fabric.port_climbs
+        ports["rate_bps"], ports["byte_ps"] = fabric.port_rate_bps, fabric.port_byte_ps
+        ports["delay_ps"] = fabric.port_delay_ps
+        ports["node"], ports["peer"], ports["reverse"] = fabric.port_node, fabric.port_peer, fabric.port_reverse
+        ports["is_nic"] = fabric.is_host[fabric.port_node]
+        ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
+        ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
+        ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
+        ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
+        ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
+        self.ports = ports
+        hosts = self._rows("host", fabric.n_nodes, HOST)
+        hosts["node"] = np.arange(fabric.n_nodes)
+        hosts["line_bps"] = fabric.port_rate_bps[fabric.node_first_port[:-1]]
+        hosts["base_rtt_ps"] = plan.host_base_rtt_ps
+        hosts["clock_offset_ps"], hosts["clock_key"] = plan.clock_offset_ps, plan.clock_key
+        self.hosts = hosts
+        self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
+        self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self.switches["route_row"] = fabric.route_row
+        self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
+        for name in QUEUE.names or ():
+            self.queues[name] = 0 if name == "waiting_bytes" else -1
+        self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
+        self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
+        self._set(
+            ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
+            hosts=self._memory["host"].ctypes.data, host_bytes=self.layout.row_bytes["host"],
+            switches=self._memory["switch"].ctypes.data, switch_bytes=self.layout.row_bytes["switch"],
+            has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, queues=self.queues.ctypes.data,
+            ingresses=self.ingresses.ctypes.data,
+        )  # fmt: skip
+
+    def _fill_flows(self) -> None:
+        plan, fabric = self.plan, self.plan.fabric
+        qps = self._rows("qp", plan.n_qps, QP)
+        qps["number"] = np.arange(plan.n_qps)
+        qps["src"], qps["dst"] = plan.qp_src, plan.qp_dst
+        qps["nic"], qps["reply_nic"] = plan.qp_port, plan.reply_port
+        qps["line_bps"] = qps["rate_bps"] = fabric.port_rate_bps[plan.qp_port]
+        qps["peer_line_bps"] = fabric.port_rate_bps[plan.reply_port]
+        qps["base_rtt_ps"] = plan.qp_base_rtt_ps
+        qps["remaining"] = plan.qp_messages
+        numbers, first = np.unique(plan.qp, return_index=True)
+        qps["first_message"][numbers] = first
+        messages = self._rows("message", plan.n_messages, MESSAGE)
+        messages["number"] = np.arange(plan.n_messages)
+        for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
+                     "priority"):  # fmt: skip
+            messages[name] = getattr(plan, name)
+        messages["payload_bytes"] = plan.scheme.payload_bytes
+        messages["granted_psn"] = plan.packets
+        messages["waits_for"] = plan.waits_for
+        self.qps, self.messages = qps, messages
+        order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
+        starts = order[plan.waits_for[order] == 0]
+        self._set(
+            qps=self._memory["qp"].ctypes.data, qp_bytes=self.layout.row_bytes["qp"],
+            messages=self._memory["message"].ctypes.data, message_bytes=self.layout.row_bytes["message"],
+            starts=self._table("starts", starts), n_starts=len(starts), unfinished=plan.n_messages,
+        )  # fmt: skip
+        if plan.dependents is not None:
+            counts = [len(rows) for rows in plan.dependents]
+            self._set(
+                has_dependents=1,
+                dependent_first=self._table("dependent_first", np.concatenate(([0], np.cumsum(counts)))),
+                dependents=self._table("dependents", [row for rows in plan.dependents for row in rows]),
+            )
+        self._fill_groups()
+
+    def _fill_groups(self) -> None:
+        """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
+        plan, scheme = self.plan, self.plan.scheme
+        self._fan_in = 1
+        if not calls_of(scheme, "on_announce") and not calls_of(scheme, "on_advertise"):
+            return
+        first = np.zeros(plan.n_messages, np.int64)
+        count = np.zeros(plan.n_messages, np.int64)
+        members = np.flatnonzero(plan.group >= 0)
+        members = members[np.lexsort((members, plan.dst[members], plan.group[members]))]
+        if len(members):
+            keys = np.stack([plan.group[members], plan.dst[members]])
+            begins = np.flatnonzero(np.concatenate(([True], (keys[:, 1:] != keys[:, :-1]).any(axis=0))))
+            lengths = np.diff(np.append(begins, len(members)))
+            first[members], count[members] = np.repeat(begins, lengths), np.repeat(lengths, lengths)
+        by_host = np.argsort(plan.qp_dst, kind="stable")
+        per_host = np.bincount(plan.qp_dst, minlength=plan.fabric.n_nodes)
+        self._fan_in = int(max(per_host.max(initial=1), count.max(initial=1)))
+        self._set(
+            member_first=self._table("member_first", first), member_count=self._table("member_count", count),
+            members=self._table("members", members), qps_to=self._table("qps_to", by_host),
+            qps_to_first=self._table("qps_to_first", np.concatenate(([0], np.cumsum(per_host)))),
+        )  # fmt: skip
+
+    def _fill_routes(self, fabric: Fabric) -> None:
+        """Write the routes of now: links may fail."""
+        names = (
+            "attach", "attachments", "last_port", "route_first", "route_count", "route_ports", "node_first_port",
+        )  # fmt: skip
+        self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
+        self._set(n_attachments=len(fabric.attachments))
+
+    def _fill_faults(self) -> None:
+        plan = self.plan
+        scripts = [(s.message, s.kind_number, s.psn, s.nth, 0) for s in plan.scripts]
+        cells = plan.fabric.route_count.size
+        sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
+        self._set(
+            symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
+            spray_counts=self._table("spray_counts", np.zeros(sprays)),
+            scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
+        )  # fmt: skip
+
+    def _fill_watches(self) -> None:
+        self._watch_rows = np.zeros(max(1, len(self.plan.watches)), WATCH)
+        self._watch_rows["last"] = np.nan
+        names = {"sender": "qp", "receiver": "qp", "transfer": "message", "endpoint": "host", "egress": "port"}
+        for number, watch in enumerate(self.plan.watches):
+            owner = names.get(watch.record, watch.record)
+            base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
+            if watch.component < 0:
+                dtype, offset = record_dtype(*RECORDS[owner]), 0
+            else:
+                kind = watch.record.capitalize()
+                assert kind in RECORD_KINDS
+                record = self.plan.scheme.components[watch.component].record(kind)
+                assert record is not None
+                dtype, offset = record_dtype(record), self.layout.offsets[kind, watch.component]
+            assert dtype.fields is not None
+            row = self._watch_rows[number]
+            row["address"] = base + watch.number * stride + offset + dtype.fields[watch.field.name][1]
+            row["every_ps"] = watch.probe.every_ps or 0
+            row["code"] = _CODES[watch.field.code]
+        changes = sum(watch.probe.every_ps is None for watch in self.plan.watches)
+        self._set(watches=self._watch_rows.ctypes.data, n_watches=len(self.plan.watches), n_changes=changes)
+
+    def _reserve(self) -> None:
+        """Allocate what grows, and schedule the first events."""
+        plan = self.plan
+        self.globals["reserve_packets"] = 8 + self._fan_in
+        self.globals["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
+        default = _filled(self.layout.defaults["packet"], 1)
+        self._memory["packet_template_row"] = default
+        start = PACKET.itemsize
+        self._set(
+            packet_bytes=len(default), header_offset=start, header_words=self.layout.header_words,
+            packet_template=default.ctypes.data + start,
+        )  # fmt: skip
+        self._grow_packets(1024 + 2 * self._fan_in)
+        slots = {kind: int(self.globals[f"n_{kind.lower()}_slots"]) for kind in KINDS}
+        armed = plan.n_qps * (slots["Sender"] + slots["Receiver"]) + len(self.ports) * slots["Egress"]
+        self._grow_heap(4096 + int(self.globals["reserve_events"]) + armed)
+        self.samples = np.zeros(0, SAMPLE)
+        self._grow_samples(1024 + 2 * len(plan.watches))
+        self.trace = np.zeros(0, ROW)
+        self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
+        events = [(0, RANKS["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
+        if self.globals["n_starts"]:
+            first = int(self._memory["starts"][0])
+            events.append((int(plan.start_ps[first]), RANKS["start"] + first))
+        events.sort()  # a sorted array is a heap
+        for i, event in enumerate(events):
+            self._heap[HEAP_PADDING + i] = event
+        self.globals["heap_length"] = len(events)
+
+    def _grow_packets(self, capacity: int) -> None:
+        stride = len(self.layout.defaults["packet"])
+        fresh = _filled(self.layout.defaults["packet"], capacity)
+        if "packet" in self._memory:
+            old = self._memory["packet"]
+            fresh[: len(old)] = old
+        self._memory["packet"] = fresh
+        self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
+
+    def _grow_heap(self, capacity: int) -> None:
+        fresh = _aligned((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
+        fresh[:] = NEVER
+        if "heap" in self._memory:
+            fresh[: len(self._heap)] = self._heap
+        self._memory["heap"] = fresh
+        self._heap = fresh
+        self._set(heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, heap_capacity=capacity)
+
+    def _grow_samples(self, capacity: int) -> None:
+        fresh = np.zeros(capacity, SAMPLE)
+        fresh[: len(self.samples)] = self.samples
+        self.samples = fresh
+        self._set(samples=fresh.ctypes.data, sample_capacity=capacity)
+
+    def _grow_trace(self, capacity: int) -> None:
+        fresh = np.zeros(capacity, ROW)
+        fresh[: len(self.trace)] = self.trace
+        self.trace = fresh
+        self._set(trace_rows=fresh.ctypes.data, trace_capacity=capacity)

@@ -1,0 +1,65 @@
+"""What both engines keep beside the records that protocols see (`rdmacc.state`) and the rules' (`rdmacc.switch`)."""
+
+from __future__ import annotations
+
+from rdmacc.records import Byte, Float, Int, Int32, Record
+
+__all__ = ["Clock", "LinkLoss", "MessageProgress", "QueuePairUse", "Routing", "Transit", "Transmitter"]
+
+
+class Transit(Record):
+    """Of a packet on a link."""
+
+    arrival_ps = Int(doc="when its last bit reaches the other end")
+
+
+class MessageProgress(Record):
+    """Of a message."""
+
+    waits_for = Int32(doc="messages that must end before it may start; -1 once one of them has failed")
+    is_open = Byte(doc="1 from its start until it is acknowledged or given up")
+    is_incoming = Byte(doc="1 while it may be picked at its receiver")
+    is_delayed = Byte(doc="1 once the scheme's delay before the start is under way")
+
+
+class QueuePairUse(Record):
+    """Of a queue pair."""
+
+    remaining = Int32(doc="messages that have not started")
+
+
+class Clock(Record):
+    """Of a host."""
+
+    clock_count = Int(doc="readings so far")
+    clock_offset_ps = Int()
+    clock_key = Int(doc="key of its jitter's stream of chance")
+
+
+class Routing(Record):
+    """Of a switch."""
+
+    salt = Int(doc="of its hash")
+    spray_count = Int(doc="packets sent at random so far")
+    deflections = Int(doc="packets deflected so far")
+
+
+class Transmitter(Record):
+    """Of a port: what sends."""
+
+    busy_until_ps = Int(doc="end of the transmission under way, or of the last one")
+    byte_ps = Float(doc="time of a byte on the link")
+    delay_ps = Int(doc="propagation delay of the link")
+    waiting = Int32(doc="bit mask of the classes that have something to send")
+    order = Int32(doc="of the transmission under way")
+    is_wake_pending = Byte(doc="1 while an event is pending at the end of the transmission under way")
+    is_down = Byte(doc="1 once the link has failed")
+
+
+class LinkLoss(Record):
+    """Of a port: random loss on the link behind it."""
+
+    loss_key = Int(doc="key of its stream of chance")
+    loss_count = Int(doc="numbers drawn from it")
+    loss_data = Float(doc="probability of losing a data packet")
+    loss_control = Float(doc="probability of losing any other packet, PFC frames apart")

@@ -1,0 +1,124 @@
+"""Messages: how they start, end and wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rdmacc import state
+from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.records import MessageProgress
+from rdmacc.engine.reference.events import push
+from rdmacc.records import NEVER
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.network import Network
+
+__all__ = ["Message", "after_sender", "count_down", "fail_dependents", "finish", "schedule_next_start", "start"]
+
+
+class Message(state.Message, MessageProgress):
+    """A message, both sides."""
+
+    __slots__ = ("queue_pair",)
+
+    queue_pair: Any
+
+
+def schedule_next_start(net: Network) -> None:
+    """Schedule the earliest message that waits for nothing but its time."""
+    if net.starts:
+        number = net.starts.pop()
+        at = int(net.plan.start_ps[number])
+        push(net.env, at, RANKS["start"] + number, lambda _: _start_listed(net, number))
+
+
+def _start_listed(net: Network, number: int) -> None:
+    schedule_next_start(net)
+    start(net, number)
+
+
+def _starter(net: Network, number: int) -> Callable[[Any], None]:
+    return lambda _: start(net, number)
+
+
+def start(net: Network, number: int) -> None:
+    """Start a message at its sender."""
+    now = net.env._now
+    message = net.messages[number]
+    qp = message.queue_pair
+    if net.start_delay_ps and not message.is_delayed:
+        message.is_delayed = 1
+        message.start_ps = now
+        push(net.env, now + net.start_delay_ps, RANKS["start"] + number, _starter(net, number))
+        return
+    if not message.is_delayed:
+        message.start_ps = now
+    message.is_open = 1
+    qp.remaining -= 1
+    qp.active_messages += 1
+    qp.pending.append(message)
+    if net.on_start is not None:
+        net.on_start(qp, message, now)
+    qp.nic.schedule(qp, now)
+
+
+def after_sender(net: Network, qp: Any, message: Any, now: int) -> None:
+    """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
+    if message.is_open:
+        if message.una_psn >= message.packets:
+            message.acked_ps = now
+            finish(net, qp, message, now)
+        elif message.failed:
+            finish(net, qp, message, now)
+    qp.nic.schedule(qp, now)
+
+
+def finish(net: Network, qp: Any, message: Any, now: int) -> None:
+    """Take a message out of its queue pair; release what waits for it."""
+    message.is_open = 0
+    qp.pending.remove(message)
+    qp.active_messages -= 1
+    if message.failed:
+        unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
+        qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
+        fail_dependents(net, message.number)
+    count_down(net, message, now, is_acked=True)
+    cancel(net, "Transfer", message)
+    if qp.active_messages == 0 and qp.remaining == 0:
+        qp.closed = 1
+        cancel(net, "Sender", qp)
+    net.unfinished -= 1
+
+
+def cancel(net: Network, kind: str, owner: Any) -> None:
+    """Set all deadlines of a record kind to NEVER."""
+    for slot, _ in net.timers[kind]:
+        setattr(getattr(owner, f"{kind.lower()}{slot.component}"), slot.field.name, NEVER)
+
+
+def count_down(net: Network, message: Any, now: int, is_acked: bool) -> None:
+    """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
+    if net.plan.dependents is None or message.failed:
+        return
+    for number in net.plan.dependents[message.number]:
+        waiting = net.messages[number]
+        if (waiting.src == message.src) == is_acked:
+            waiting.waits_for -= 1
+            if waiting.waits_for == 0:
+                push(net.env, max(now, waiting.start_ps), RANKS["start"] + number, _starter(net, number))
+
+
+def fail_dependents(net: Network, number: int) -> None:
+    """Fail everything that waits, directly or not, for a message."""
+    if net.plan.dependents is None:
+        return
+    todo = [number]
+    while todo:
+        for waiting_number in net.plan.dependents[todo.pop()]:
+            waiting = net.messages[waiting_number]
+            if not waiting.failed and waiting.waits_for > 0:
+                waiting.failed = 1
+                waiting.waits_for = -1
+                net.unfinished -= 1
+                todo.append(waiting_number)

@@ -1,0 +1,190 @@
+"""A host's NIC: which queue pair sends next, and when."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from rdmacc import state
+from rdmacc.engine.ranks import NUMBER_BITS, RANKS, pace_order
+from rdmacc.engine.records import QueuePairUse
+from rdmacc.engine.reference.events import push
+from rdmacc.engine.reference.messages import Message
+from rdmacc.engine.reference.ports import Port
+from rdmacc.records import NEVER
+from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
+from rdmacc.units import whole_ps
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.network import Network
+
+__all__ = ["NicPort", "QueuePair"]
+
+
+class QueuePair(state.QueuePair, QueuePairUse):
+    """A queue pair: its unacknowledged messages first in, first out, and the NIC that serves it."""
+
+    __slots__ = ("nic", "pending", "reply_nic")
+
+    pace_timer_armed: int
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending: deque[Message] = deque()
+        self.nic: Any = None
+        self.reply_nic: Any = None
+
+    def sendable_message(self) -> Message | None:
+        """Return the first message with a packet to send, if window and credits allow one."""
+        if self.inflight_bytes >= self.window_bytes or self.credits <= 0:
+            return None
+        for message in self.pending:
+            if message.next_psn < message.granted_psn:
+                return message
+        return None
+
+    def next_start_ps(self, now: int) -> int:
+        """Return when the pacing rate lets the next packet start."""
+        if self.last_wire_bytes == 0:
+            return now
+        if self.rate_bps <= 0.0:
+            return NEVER
+        return self.last_start_ps + whole_ps(self.last_wire_bytes * 8e12 / self.rate_bps, self.nic._net.tick_ps)
+
+    def remaining_packets(self) -> int:
+        """Return how many packets the message that is served next has left to send."""
+        message = self.sendable_message()
+        return NEVER if message is None else message.packets - message.next_psn
+
+    def pace(self, _: Any) -> None:
+        """Serve the pacing timer: its event may be early or stale, since deadlines move."""
+        now = self.nic._net.env._now
+        if now != self.pace_timer_armed:
+            return
+        self.pace_timer_armed = NEVER
+        if self.pace_timer_ps < NEVER:
+            self.state = IDLE
+            self.nic.schedule(self, now)
+
+
+class NicPort(Port):
+    """A host's port: replies wait in queues, data packets are made when a queue pair's turn comes.
+
+    Queue pairs that may send wait in one line for each class and go round robin.
+    """
+
+    __slots__ = ("ready",)
+
+    def __init__(self, net: Network, number: int) -> None:
+        super().__init__(net, number)
+        self.ready: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
+
+    def send_next(self, now: int) -> None:
+        """Send a waiting packet, or the next one of the queue pair at the head of the line."""
+        while (cls := self.next_class(now)) >= 0:
+            queue, line = self.queues[cls], self.ready[cls]
+            if queue:
+                packet = self.take(cls)
+                if not queue and not line:
+                    self.waiting ^= 1 << cls
+                if cls >= DATA_CLASS:
+                    self.queue_bytes -= packet.wire_bytes
+                self.transmit(packet, now)
+                break
+            qp = line.popleft() if self._net.is_round_robin else self.take_shortest(line)
+            if not line:
+                self.waiting ^= 1 << cls
+            self.queue_bytes -= self._net.wire_bytes
+            qp.state = IDLE
+            message = qp.sendable_message()
+            if message is None or qp.next_start_ps(now) > now:  # its rate or window has changed since it queued
+                self.schedule(qp, now)
+                continue
+            self.send_data(qp, message, now)
+            self.schedule(qp, now)
+            break
+        if self.waiting & ~self.paused and not self.is_wake_pending:
+            self.wake_at_end()
+
+    @staticmethod
+    def take_shortest(line: deque[Any]) -> Any:
+        """Remove the queue pair whose message has the fewest packets left to send."""
+        qp = min(line, key=lambda qp: (qp.remaining_packets(), qp.number))
+        line.remove(qp)
+        return qp
+
+    def send_data(self, qp: Any, message: Any, now: int) -> None:
+        """Make the message's next packet and put it on the link."""
+        net = self._net
+        psn = message.next_psn
+        packet = net.new_packet()
+        packet.kind = DATA
+        packet.priority = message.priority
+        packet.message = message.number
+        packet.qp = qp.number
+        packet.dst = qp.dst
+        packet.psn = psn
+        payload = net.payload_bytes
+        if psn == message.packets - 1:
+            payload = message.size_bytes - psn * payload
+        packet.payload_bytes = payload
+        packet.wire_bytes = payload + net.header_bytes
+        packet.sent_ps = now if not net.has_clocks else self.node.clock(now)
+        message.next_psn = psn + 1
+        if psn < message.highest_psn:
+            message.retransmissions += 1
+        else:
+            message.highest_psn = psn + 1
+        qp.inflight_bytes += payload
+        qp.credits -= 1
+        net.sent_bytes += payload
+        if net.on_send is not None:
+            net.on_send(qp, message, packet, now)
+        if net.marks_at_nic:
+            if net.on_enqueue is not None:
+                net.on_enqueue(self, packet, now)
+            if net.on_dequeue is not None:
+                net.on_dequeue(self, packet, now)
+            if packet.ce:
+                self.marked_packets += 1
+        qp.last_start_ps = now
+        qp.last_wire_bytes = packet.wire_bytes
+        self.transmit(packet, now)
+
+    def schedule(self, qp: Any, now: int) -> None:
+        """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""
+        if qp.state == READY:
+            return
+        message = qp.sendable_message()
+        start_ps = NEVER if message is None else qp.next_start_ps(now)
+        if start_ps >= NEVER:
+            qp.state = IDLE
+            qp.pace_timer_ps = NEVER
+            if self._net.tick_ps and qp.next_start_ps(now) > max(now, self.busy_until_ps):
+                self.arm_pacing(qp, qp.next_start_ps(now), now)  # its place in the order does not wait for the window
+        elif start_ps <= now or start_ps <= self.busy_until_ps:
+            qp.state = READY
+            qp.pace_timer_ps = NEVER
+            cls = message.priority
+            self.ready[cls].append(qp)
+            self.waiting |= 1 << cls
+            self.queue_bytes += self._net.wire_bytes
+            if self.queue_bytes > self.peak_queue_bytes:
+                self.peak_queue_bytes = self.queue_bytes
+            if not self.is_wake_pending:
+                self.kick(now)
+        else:
+            qp.state = PACING
+            qp.pace_timer_ps = start_ps
+            self.arm_pacing(qp, start_ps, now)
+
+    def arm_pacing(self, qp: Any, start_ps: int, now: int) -> None:
+        """See to it that there is an event when the next packet may leave."""
+        tick_ps = self._net.tick_ps
+        is_later = tick_ps and self.busy_until_ps > now and start_ps > qp.pace_timer_armed  # it was not set before
+        if start_ps < qp.pace_timer_armed or is_later:
+            qp.pace_timer_armed = start_ps
+            order = 0
+            if tick_ps:
+                order = pace_order((start_ps - max(now, self.busy_until_ps)) // tick_ps, self.order)
+            push(self._net.env, start_ps, RANKS["pace"] + (order << NUMBER_BITS) + qp.number, qp.pace)

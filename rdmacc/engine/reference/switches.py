@@ -1,0 +1,185 @@
+"""Switches: where a packet goes, whether the buffer has room for it, and when a neighbour must pause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rdmacc.chance import hash63
+from rdmacc.engine.records import Routing
+from rdmacc.engine.reference.ports import Ingress, Port
+from rdmacc.engine.trace import TRIMMED
+from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, TRIM, TRIM_TAIL
+from rdmacc.switch.admission import SharedBuffer, admit_lossless, admit_lossy, release_lossless, release_lossy
+from rdmacc.switch.buffer import Pfc
+from rdmacc.switch.pfc import may_resume, must_pause, write_frame
+
+if TYPE_CHECKING:
+    from rdmacc.engine.reference.network import Network
+
+__all__ = ["Switch"]
+
+
+class Switch(Routing, SharedBuffer):
+    """A switch: routes packets, shares its buffer among them, and pauses its neighbours or drops."""
+
+    __slots__ = ("_net", "_next_hops", "_spray_counts", "is_lossless", "number", "policy")
+
+    def __init__(self, net: Network, number: int) -> None:
+        super().__init__()
+        self._net = net
+        self.number = number
+        self.policy = net.plan.scheme.buffer
+        self.is_lossless = isinstance(self.policy, Pfc)
+        self.shared_bytes = int(net.plan.shared_bytes[number])
+        self.salt = int(net.plan.ecmp_salt[number])
+        self._next_hops: dict[int, Port] = {}
+        self._spray_counts: dict[int, int] = {}
+
+    def receive(self, packet: Any, in_port: Port, now: int) -> None:
+        """Queue a packet at its next hop, or obey a PFC frame."""
+        if packet.kind >= PAUSE:
+            in_port.pause_or_resume(packet, now)
+            self._net.recycle(packet)
+            return
+        net = self._net
+        key = packet.message * 2 + (packet.kind != DATA and packet.kind != REQUEST)
+        port = self._next_hops.get(key)
+        if port is None:
+            port = self.next_hop(packet.dst, key)
+            if port is None:  # a link has failed and no path is left
+                in_port.reverse.lost_packets += 1
+                net.discard(packet, in_port.reverse, now)
+                return
+            if net.keeps_paths:
+                self._next_hops[key] = port
+        in_class = packet.priority
+        if net.on_route is not None and packet.kind == DATA:
+            port = self.reroute(packet, in_port, port, now)
+        if packet.priority >= DATA_CLASS:
+            if net.on_enqueue is not None:
+                was_marked = packet.ce
+                net.on_enqueue(port, packet, now)
+                if packet.ce and not was_marked:
+                    port.marked_packets += 1
+                if packet.verdict == DROP:
+                    port.dropped_packets += 1
+                    net.discard(packet, port, now)
+                    return
+                if packet.verdict == TRIM:
+                    self.trim(packet, port, now)
+                elif packet.verdict == TRIM_TAIL:
+                    self.trim_tail(packet, port, now)
+        if packet.priority >= DATA_CLASS:
+            packet.ingress = in_port.ingress[in_class]
+            if not self.admit(packet, port, now):
+                net.discard(packet, port, now)
+                return
+        port.enqueue(packet, now)
+
+    def next_hop(self, dst: int, key: int) -> Port | None:
+        """Return the port towards a host: the only one, or one chosen for the message or for this packet."""
+        net, plan = self._net, self._net.plan
+        choices = net.fabric.candidates(self.number, dst)
+        count = len(choices)
+        if count <= 1:
+            return net.ports[choices[0]] if choices else None
+        routing = plan.scheme.routing
+        if routing == "ecmp":
+            chosen = hash63(self.salt, key) % count
+        elif routing == "symmetric":  # the same at equal distance, there and back, and another one at each tier
+            distance = int(plan.distance[net.fabric.route_row[self.number], net.fabric.attach[dst]])
+            chosen = hash63(plan.symmetric_salt, (key >> 1) * 64 + distance) % count
+        elif routing == "spray-random":
+            chosen = hash63(self.salt, self.spray_count) % count
+            self.spray_count += 1
+        else:
+            column = int(net.fabric.attach[dst])
+            turn = self._spray_counts.get(column, 0)
+            chosen = (hash63(self.salt, column) + turn) % count
+            self._spray_counts[column] = turn + 1
+        return net.ports[choices[chosen]]
+
+    def forget_routes(self) -> None:
+        """Choose anew for every message: the network has changed."""
+        self._next_hops.clear()
+
+    def reroute(self, packet: Any, in_port: Port, port: Port, now: int) -> Port:
+        """Let switch features send a data packet another way than its route; return its port."""
+        net = self._net
+        message = net.messages[packet.message]
+        packet.route, packet.verdict = -1, ACCEPT
+        net.on_route(self, port, message, packet, now)
+        if packet.verdict == DEFLECT:
+            packet.verdict = ACCEPT
+            others = [p for p in net.fabric_ports(self.number) if p is not port and p is not in_port and not p.is_down]
+            if others:
+                drawn = others[hash63(self.salt, (1 << 40) + self.deflections) % len(others)]
+                self.deflections += 1
+                port.deflected_packets += 1
+                if net.on_deflect is not None:
+                    net.on_deflect(self, drawn, message, packet, now)
+                return drawn
+        elif packet.route >= 0:
+            return net.ports[packet.route]
+        return port
+
+    def trim(self, packet: Any, port: Port, now: int) -> None:
+        """Cut a packet's payload off."""
+        net = self._net
+        net.trimmed_bytes += packet.payload_bytes
+        packet.payload_bytes = 0
+        packet.wire_bytes = net.queueing.trimmed_bytes
+        packet.priority = net.queueing.trimmed_priority
+        packet.is_trimmed = 1
+        packet.verdict = ACCEPT
+        port.trimmed_packets += 1
+        if net.trace is not None:
+            net.trace.add(now, TRIMMED, port.number, packet)
+
+    def trim_tail(self, packet: Any, port: Port, now: int) -> None:
+        """Cut the payload of the last packet of the queue off in place of this packet's."""
+        queue = port.queues[packet.priority]
+        if not queue:
+            self.trim(packet, port, now)
+            return
+        packet.verdict = ACCEPT
+        tail = queue.pop()
+        if not queue:
+            port.waiting ^= 1 << tail.priority
+        port.queue_bytes -= tail.wire_bytes
+        self.release(tail, now)
+        self.trim(tail, port, now)
+        port.enqueue(tail, now)
+
+    def admit(self, packet: Any, port: Port, now: int) -> bool:
+        """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
+        if not self.is_lossless:
+            if admit_lossy(self.policy, self, port.queue_bytes, packet.wire_bytes):
+                return True
+            port.dropped_packets += 1
+            return False
+        policy, account = self.policy, packet.ingress
+        if not admit_lossless(policy, self, account, packet.wire_bytes):
+            account.in_port.reverse.violations += 1
+            return False
+        if not account.pause_sent and must_pause(policy, self, account):
+            account.pause_sent = 1
+            self.send_pfc(account, PAUSE, now)
+        return True
+
+    def release(self, packet: Any, now: int) -> None:
+        """Give a departing packet's bytes back to the buffer; resume a neighbour if it is time."""
+        if not self.is_lossless:
+            release_lossy(self, packet.wire_bytes)
+            return
+        policy, account = self.policy, packet.ingress
+        release_lossless(policy, self, account, packet.wire_bytes)
+        if account.pause_sent and may_resume(policy, self, account):
+            account.pause_sent = 0
+            self.send_pfc(account, RESUME, now)
+
+    def send_pfc(self, account: Ingress, kind: int, now: int) -> None:
+        """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
+        frame = self._net.new_packet()
+        write_frame(frame, kind, account.cls)
+        account.in_port.enqueue(frame, now)

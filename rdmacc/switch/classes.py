@@ -1,0 +1,44 @@
+"""Which class a port serves next: strict priority, weighted round robin above it, virtual lanes that take turns.
+
+Pure functions over records, called by both engines. `queueing` holds the parameters (`rdmacc.switch.queueing`). A set
+of classes is a bit mask, class 0 the lowest bit.
+"""
+
+from __future__ import annotations
+
+from rdmacc.records import Int32, Record
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
+
+__all__ = ["ClassTurns", "choose_class", "first_class"]
+
+
+class ClassTurns(Record):
+    """Whose turn it is at a port."""
+
+    wrr_count = Int32(doc="packets of the class served more since the other's last turn, while both waited")
+    last_lane = Int32(NUM_CLASSES, doc="lane served last")
+
+
+def first_class(classes):
+    """Return the first class of a set that is not empty."""
+    cls = 0
+    while not classes & 1:
+        classes >>= 1
+        cls += 1
+    return cls
+
+
+def choose_class(queueing, turns, sendable):
+    """Return the class to serve, of a set that is not empty, and count its turn."""
+    cls = first_class(sendable)
+    if queueing.wrr_ratio and cls == queueing.wrr_first and sendable & (1 << queueing.wrr_second):
+        if turns.wrr_count >= queueing.wrr_ratio:
+            turns.wrr_count = 0
+            return queueing.wrr_second
+        turns.wrr_count += 1
+    if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
+        lanes = sendable & ((1 << (DATA_CLASS + queueing.lanes)) - 1)
+        later = lanes & (-2 << turns.last_lane)
+        cls = first_class(later if later else lanes)
+        turns.last_lane = cls
+    return cls

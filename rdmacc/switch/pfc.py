@@ -1,0 +1,57 @@
+"""Priority flow control (IEEE 802.1Qbb): when a switch pauses its neighbour, when it resumes, how a port obeys.
+
+Pure functions over records, called by both engines. `policy` is a `Pfc` (`rdmacc.switch.buffer`), `buffer` and
+`account` are the records of `rdmacc.switch.admission`. The accounting per ingress port and class is that of the HPCC
+simulator (`switch-mmu.cc`: `CheckShouldPause`, `CheckShouldResume`).
+"""
+
+from __future__ import annotations
+
+from rdmacc.state import MAC, PAUSE
+from rdmacc.switch.buffer import PFC_FRAME_BYTES
+
+__all__ = ["may_resume", "must_pause", "obey", "write_frame"]
+
+
+def must_pause(policy, buffer, account):
+    """Return whether what came in has reached the dynamic threshold (XOFF), or needs headroom."""
+    taken = account.ingress_bytes - policy.reserve_bytes
+    if taken < 0:
+        taken = 0
+    return account.headroom_used > 0 or taken >= policy.alpha * (buffer.shared_bytes - buffer.shared_used)
+
+
+def may_resume(policy, buffer, account):
+    """Return whether the headroom is empty and the rest far enough below the dynamic threshold (XON)."""
+    if account.headroom_used > 0:
+        return False
+    taken = account.ingress_bytes - policy.reserve_bytes
+    if taken <= 0:
+        return True
+    return taken + policy.xon_offset_bytes <= policy.alpha * (buffer.shared_bytes - buffer.shared_used)
+
+
+def write_frame(frame, kind, cls):
+    """Make a fresh packet a PAUSE or RESUME frame for a class."""
+    frame.kind = kind
+    frame.psn = cls
+    frame.wire_bytes = PFC_FRAME_BYTES
+    frame.priority = MAC
+    frame.payload_bytes = 0
+
+
+def obey(port, frame, now):
+    """Pause or resume a class of a port as a frame says; return whether the class may send again."""
+    bit = 1 << frame.psn
+    if frame.kind == PAUSE:
+        port.pauses += 1
+        if not port.paused:
+            port.paused_since_ps = now
+        port.paused |= bit
+        return False
+    if not port.paused & bit:
+        return False
+    port.paused ^= bit
+    if not port.paused:
+        port.paused_ps += now - port.paused_since_ps
+    return True

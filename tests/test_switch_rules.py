@@ -1,0 +1,234 @@
+"""The rules of `rdmacc.switch` by hand, at their boundaries: as Python calls them, and compiled."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rdmacc.engine.compiled import rules
+from rdmacc.engine.compiled.layout import GLOBALS, INGRESS, PACKET, PORT, SWITCH
+from rdmacc.engine.records import Routing, Transmitter
+from rdmacc.records import Record
+from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, PAUSE, RESUME, Packet, Port
+from rdmacc.switch import admission, credits, pfc
+from rdmacc.switch import classes as class_rules
+from rdmacc.switch.admission import IngressAccount, SharedBuffer
+from rdmacc.switch.buffer import PFC_FRAME_BYTES, DropTail, Pfc
+from rdmacc.switch.classes import ClassTurns
+from rdmacc.switch.credits import TokenBucket
+from rdmacc.switch.queueing import Queueing
+
+
+class SwitchRow(Routing, SharedBuffer):
+    """As both engines' switches."""
+
+
+class PortRow(Port, Transmitter, ClassTurns, TokenBucket):
+    """As both engines' ports."""
+
+
+KINDS = {"switch": (SwitchRow, SWITCH), "account": (IngressAccount, INGRESS), "port": (PortRow, PORT),
+         "packet": (Packet, PACKET)}  # fmt: skip
+PLAIN = {
+    name: getattr(module, name)
+    for module in (admission, pfc, class_rules, credits)
+    for name in module.__all__
+    if not isinstance(getattr(module, name), type)
+}
+
+
+@pytest.fixture(params=["plain", "compiled"])
+def side(request):
+    """Rules and records as one of the engines has them."""
+    is_compiled = request.param == "compiled"
+
+    def make(kind, **values):
+        record, dtype = KINDS[kind]
+        thing = np.zeros(1, dtype).view(np.recarray)[0] if is_compiled else record()
+        for name, value in values.items():
+            if is_compiled:
+                thing[name] = value
+            else:
+                setattr(thing, name, value)
+        return thing
+
+    def params(component):
+        if not is_compiled:
+            return component
+        row = np.zeros(1, GLOBALS)[0]
+        for name, value in vars(component).items():
+            if name in GLOBALS.names:
+                row[name] = value
+        return row
+
+    found = {name: getattr(rules, name, None) if is_compiled else rule for name, rule in PLAIN.items()}
+    return SimpleNamespace(make=make, params=params, **found)
+
+
+def test_each_rule_is_compiled_from_the_one_that_python_calls():
+    assert {name for name in PLAIN if name != "first_class"} == set(rules.__all__)
+    for name in rules.__all__:
+        assert getattr(rules, name).py_func is PLAIN[name]
+
+
+def test_engines_keep_the_same_fields():
+    for record, dtype in KINDS.values():
+        assert {field.name for field in record.fields} <= set(dtype.names)
+
+
+def test_a_record_of_several_has_the_fields_of_all():
+    class Mixed(IngressAccount, TokenBucket):
+        """Two records in one."""
+
+    names = [field.name for record in (IngressAccount, TokenBucket) for field in record.fields]
+    assert sorted(field.name for field in Mixed.fields) == sorted(names)
+    assert issubclass(Mixed, Record)
+    assert not hasattr(Mixed(), "__dict__")
+    assert Mixed().credit_tokens == 0.0
+
+
+# PFC with alpha = 1/2, a reserve of 1,000 B, resume 500 B below the threshold
+
+POLICY = Pfc(alpha=0.5, reserve_bytes=1000, xon_offset_bytes=500)
+
+
+@pytest.mark.parametrize(
+    ("ingress", "headroom", "used", "expected"),
+    [
+        (1999, 0, 8000, False),  # takes 999 of the shared pool; the threshold is (10,000 - 8,000) / 2 = 1,000
+        (2000, 0, 8000, True),  # reached
+        (1000, 0, 9999, False),
+        (1000, 0, 10_000, True),  # nothing is free: the threshold is 0
+        (0, 1, 0, True),  # something is in the headroom
+    ],
+)
+def test_pause_when_the_threshold_is_reached(side, ingress, headroom, used, expected):
+    switch = side.make("switch", shared_bytes=10_000, shared_used=used)
+    account = side.make("account", ingress_bytes=ingress, headroom_used=headroom)
+    assert side.must_pause(side.params(POLICY), switch, account) == expected
+
+
+@pytest.mark.parametrize(
+    ("ingress", "headroom", "used", "expected"),
+    [
+        (1499, 0, 8000, True),
+        (1500, 0, 8000, True),  # 500 taken + 500 = 1,000, exactly the threshold: resume
+        (1501, 0, 8000, False),
+        (1500, 0, 8002, False),  # the threshold is 999
+        (1500, 1, 8000, False),  # the headroom comes first
+        (1000, 0, 10_000, True),  # only reserve: resume although nothing of the pool is free
+        (1001, 0, 10_000, False),
+    ],
+)
+def test_resume_at_the_threshold_less_the_offset_exactly(side, ingress, headroom, used, expected):
+    switch = side.make("switch", shared_bytes=10_000, shared_used=used)
+    account = side.make("account", ingress_bytes=ingress, headroom_used=headroom)
+    assert side.may_resume(side.params(POLICY), switch, account) == expected
+
+
+def test_a_port_obeys_and_counts_the_time_that_any_class_is_paused(side):
+    port = side.make("port")
+    frames = [(10, PAUSE, 4), (20, PAUSE, 5), (30, RESUME, 4), (40, RESUME, 4), (50, RESUME, 5)]
+    resumed = []
+    for now, kind, cls in frames:
+        frame = side.make("packet")
+        side.write_frame(frame, kind, cls)
+        assert (frame.psn, frame.priority, frame.wire_bytes) == (cls, MAC, PFC_FRAME_BYTES)
+        resumed.append(bool(side.obey(port, frame, now)))
+    assert resumed == [False, False, True, False, True]
+    assert (port.pauses, port.paused, port.paused_ps) == (2, 0, 40)
+
+
+# Admission
+
+
+def test_drop_tail_up_to_the_threshold_and_the_pool(side):
+    policy = side.params(DropTail(alpha=1.0))
+    switch = side.make("switch", shared_bytes=10_000, used_bytes=6000)
+    assert not side.admit_lossy(policy, switch, 3001, 1000)  # a queue of 4,001; 4,000 are free
+    assert switch.used_bytes == 6000
+    assert side.admit_lossy(policy, switch, 3000, 1000)
+    assert (switch.used_bytes, switch.peak_bytes) == (7000, 7000)
+    side.release_lossy(switch, 1000)
+    assert (switch.used_bytes, switch.peak_bytes) == (6000, 7000)
+    assert not side.admit_lossy(side.params(DropTail(alpha=1e6)), switch, 0, 4001)
+    limited = side.params(DropTail(alpha=1.0, limit_bytes=2000))
+    assert not side.admit_lossy(limited, switch, 1001, 1000)
+    assert side.admit_lossy(limited, switch, 1000, 1000)
+
+
+def test_lossless_fills_reserve_then_pool_then_headroom_and_empties_in_the_opposite_order(side):
+    policy = side.params(POLICY)
+    switch = side.make("switch", shared_bytes=1500)
+    account = side.make("account", headroom_bytes=1000)
+    states = []
+
+    def note():
+        states.append((account.ingress_bytes, switch.shared_used, account.headroom_used, switch.used_bytes))
+
+    for wire in (800, 700, 700, 300, 1):
+        is_in = side.admit_lossless(policy, switch, account, wire)
+        note()
+    assert not is_in  # the headroom is full
+    # 1,500 - 1,000 <= 1,500 / 2; with 500 taken the threshold is 500, so 700 and 300 more go to the headroom
+    assert states == [(800, 0, 0, 800), (1500, 500, 0, 1500), (1500, 500, 700, 2200), (1500, 500, 1000, 2500),
+                      (1500, 500, 1000, 2500)]  # fmt: skip
+    assert switch.peak_bytes == 2500
+    states.clear()
+    for wire in (800, 700, 700, 300):
+        side.release_lossless(policy, switch, account, wire)
+        note()
+    assert states == [(1500, 500, 200, 1700), (1000, 0, 0, 1000), (300, 0, 0, 300), (0, 0, 0, 0)]
+
+
+def test_limits_of_the_classes_below_data(side):
+    plain, shaped = side.params(Queueing()), side.params(Queueing(credit_fraction=0.05, control_limit_bytes=900))
+    assert [side.queue_limit_bytes(plain, cls) for cls in range(DATA_CLASS)] == [0, 0, 0]
+    assert [side.queue_limit_bytes(shaped, cls) for cls in (MAC, CREDITS, CONTROL)] == [0, 672, 900]
+    assert side.fits_queue(588, 84, 672)
+    assert not side.fits_queue(589, 84, 672)
+
+
+# The choice of class
+
+
+def choices(side, queueing, sets):
+    turns = side.make("port", last_lane=NUM_CLASSES)
+    params = side.params(queueing)
+    return [int(side.choose_class(params, turns, sum(1 << cls for cls in sendable))) for sendable in sets]
+
+
+def test_strict_priority(side):
+    assert choices(side, Queueing(), [{2, 3}, {3, 9}, {9}, {0, 9}]) == [2, 3, 9, 0]
+
+
+def test_weighted_round_robin_counts_only_while_both_wait(side):
+    both, alone = {CONTROL, DATA_CLASS}, {CONTROL}
+    served = choices(side, Queueing(wrr_ratio=2), [both, alone, both, both, both, both, both])
+    assert served == [CONTROL, CONTROL, CONTROL, DATA_CLASS, CONTROL, CONTROL, DATA_CLASS]
+
+
+def test_lanes_take_turns_and_control_goes_first(side):
+    lanes = {3, 4, 5}
+    served = choices(side, Queueing(lanes=3), [lanes, lanes, {2, *lanes}, lanes, lanes, {3, 5}, {3, 5}, {6}])
+    assert served == [3, 4, 2, 5, 3, 5, 3, 6]
+
+
+# The rate of credits: 84 B of credits for 1,000 B of link, a byte takes 800 ps
+
+
+def test_credits_wait_for_their_tokens(side):
+    queueing = side.params(Queueing(credit_fraction=0.084, credit_burst_bytes=168))
+    port = side.make("port", byte_ps=800.0, credit_tokens=168.0)
+    for left in (84.0, 0.0):
+        assert side.credit_ready_ps(queueing, port, 84, 0) == 0
+        side.spend_credit(port, 84)
+        assert port.credit_tokens == left
+    ready = side.credit_ready_ps(queueing, port, 84, 0)
+    assert ready == pytest.approx(84 * 800 / 0.084, abs=2)
+    assert side.credit_ready_ps(queueing, port, 84, ready - 2) > ready - 2
+    assert side.credit_ready_ps(queueing, port, 84, ready) == ready
+    assert side.credit_ready_ps(queueing, port, 84, 10**9) == 10**9
+    assert port.credit_tokens == 168.0  # a full bucket holds no more
