@@ -20,7 +20,7 @@ from rdmacc.experiments.base import (
     Verdict,
     experiment,
     load_summary,
-    register,
+    register_experiment,
     select,
     summary_path,
 )
@@ -38,7 +38,7 @@ __all__ = [
     "igbn",
     "load_summary",
     "micro",
-    "register",
+    "register_experiment",
     "select",
     "summary_path",
     "validation",

@@ -1,23 +1,26 @@
-"""What an experiment is: points, a measurement of each, a picture, and what the paper says of it.
+"""What an experiment is: points, a measurement of each, a picture, and the paper's claims about it.
 
-An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in
-one process, `measure` makes its rows of the table, and these rows are kept. The table of all points is what the
-picture is drawn from and every claim judged by. Nothing here tunes anything: a claim that does not hold is
-reported with what was measured.
+An experiment is a figure or a table of a paper. A point is the unit of work and of storage: it is computed in one
+process, `measure` makes its rows of the table, and these rows are stored. The picture is drawn and every claim judged
+from the table of all points. Nothing is tuned: a claim that does not hold is reported with what was measured.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
@@ -29,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Point", "Run", "Verdict", "check_scale",
-    "experiment", "load_summary", "register", "select", "summary_path", "with_parameters",
+    "experiment", "import_modules", "load_summary", "register_experiment", "select", "summary_path", "with_parameters",
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
-"""Seconds, for tests and a first look; the paper's own topology and load."""
+"""Quick takes seconds, for tests and a first look; paper has the paper's own topology and load."""
 
 CHECK_COLUMNS = (
     "id", "place", "quantity", "condition", "published", "band", "measured", "holds", "expected", "matches", "reason",
@@ -47,8 +50,8 @@ Run = Callable[[Scenario], Result]
 class Point:
     """A unit of work: one scenario, or whatever else `Experiment.execute` makes of it.
 
-    It can be pickled and is cheap to make. Whatever its rows depend on is in it, as plain data: it is stored
-    under a hash of them.
+    It can be pickled and is cheap to make. It holds everything that its rows depend on, as plain data: they are
+    stored under a hash of it.
 
     Attributes
     ----------
@@ -59,7 +62,7 @@ class Point:
     labels : mapping
         What distinguishes this point from the others: a column of the table for each.
     cost : float
-        How long it takes, beside the experiment's other points; in any unit.
+        How long it takes relative to the experiment's other points; in any unit.
     """
 
     name: str
@@ -70,7 +73,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim came to: the measured value in words, and whether the claim holds."""
+    """The outcome of a claim: the measured value in words, and whether the claim holds."""
 
     measured: str
     holds: bool
@@ -83,7 +86,7 @@ class Claim:
     Attributes
     ----------
     id : str
-        As in the project's list of claims; a claim that this project adds ends in a letter.
+        Paper, figure and number, such as "dart-f2-1". An id that ends in a letter is a check that rdmacc adds.
     place : str
         Where the paper says it.
     quantity, condition : str
@@ -95,8 +98,8 @@ class Claim:
     verdict : callable
         Judges the experiment's table.
     expected : bool, or mapping from scale to bool or None
-        Whether we know it to hold. None at a scale whose points cannot show it: whatever comes out there is
-        reported, and is no surprise.
+        Whether it is known to hold. None at a scale whose points cannot decide it: any outcome is reported there,
+        and none is a surprise.
     reason : str
         Why it does not hold, or cannot be judged: needed where `expected` is not True.
     """
@@ -122,7 +125,7 @@ class Claim:
         return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
-        """Return the claim and what it came to, as a row of `CHECK_COLUMNS`."""
+        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
         verdict, expected = self.verdict(table), self.expectation(scale)
         holds = bool(verdict.holds)
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
@@ -147,7 +150,7 @@ class Experiment(ABC):
     description : str
         One line on what it shows.
     claims : tuple of Claim
-        What the paper says of it, and what this project checks besides.
+        What the paper says about it, and what rdmacc checks in addition.
     points_of : type of Experiment, optional
         A base class that computes the points, for figures that are drawn from the same simulations: what is stored
         for one of them is there for all. Its `measure` and `execute` must not be overridden then.
@@ -242,8 +245,7 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
     known = {name for one in schemes for name in _parameters(one)}
     for name in changes:
         if name not in known:
-            allowed = f"one of {', '.join(sorted(known))}" if known else "nothing: its points have no scheme"
-            raise ConfigError("parameter", name, allowed)
+            raise unknown("parameter", name, sorted(known), "a parameter of the schemes compared")
     changed = []
     for point in points:
         if point.scenario is not None:
@@ -255,17 +257,65 @@ def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Poi
 
 
 def _parameters(scheme: Scheme) -> set[str]:
-    return {row["parameter"] for row in scheme_table(scheme)}
+    rows = scheme_table(scheme)
+    return {name for row in rows for name in (row["parameter"], f"{row['component']}.{row['parameter']}")}
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
-"""The experiments by name, in the order of the papers and of their figures."""
+"""The experiments by name: grouped by paper, figures first, then tables, then the others."""
 
 
-def register(one: Experiment) -> Experiment:
-    """Add an experiment under its name."""
-    EXPERIMENTS[one.name] = one
+_Registered = TypeVar("_Registered", bound="Experiment | type[Experiment]")
+
+
+def register_experiment(one: _Registered, *, replace: bool = False) -> _Registered:
+    """Add an experiment under its name. Also a class decorator, for a class that needs no arguments.
+
+    Parameters
+    ----------
+    one : Experiment or type of Experiment
+        The experiment, or its class.
+    replace : bool
+        Whether it may take the place of another one of that name.
+
+    Returns
+    -------
+    Experiment or type of Experiment
+        `one`, unchanged.
+
+    Raises
+    ------
+    ConfigError
+        If another experiment has that name.
+    """
+    added = one() if isinstance(one, type) else one
+    if added.name in EXPERIMENTS and not replace:
+        raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
+    EXPERIMENTS[added.name] = added
+    # Sorting keeps the order of what compares equal: groups, and experiments that are no figure or table.
+    groups = [name.partition(".")[0] for name in EXPERIMENTS]
+    ordered = sorted(EXPERIMENTS.items(), key=lambda item: (groups.index(item[0].partition(".")[0]), _place(item[0])))
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(ordered)
     return one
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Return where an experiment is listed in its group: figures by number, tables by number, everything else."""
+    found = re.fullmatch(r".*\.(fig|table)(\d+)", name)
+    return (("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)
+
+
+def import_modules(package: str) -> None:
+    """Import every module of a package, so that the experiments in it register themselves.
+
+    Parameters
+    ----------
+    package : str
+        Its name, such as "rdmacc.experiments.dart"; called from its ``__init__``.
+    """
+    for found in pkgutil.iter_modules(sys.modules[package].__path__):
+        importlib.import_module(f"{package}.{found.name}")
 
 
 def experiment(name: str) -> Experiment:

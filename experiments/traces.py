@@ -1,4 +1,4 @@
-"""Reading a trace of changes: a value that holds from its time until the next one, indexed by `time_ps`."""
+"""Reading a trace of changes, indexed by `time_ps`: each value holds until the next one."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, parameter
+from rdmacc.models.base import Floats, param
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.plotting.style import COLOURS, new_axes, style
@@ -47,12 +47,12 @@ class DcqcnFluid(DcqcnEquations):
 
     title: ClassVar[str] = "DCQCN, fluid model"
 
-    start_first: float = parameter(
+    start_first: float = param(
         1.0, "rate of the first flow at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0)
     )
-    start: float = parameter(1.0, "rate of the others at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0))
-    duration_ps: int = parameter("60ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = parameter("4us", "step", unit="ps", low=1)
+    start: float = param(1.0, "rate of the others at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0))
+    duration_ps: int = param("60ms", "time to integrate", unit="ps", low=1)
+    step_ps: int = param("4us", "step", unit="ps", low=1)
 
     def integrate(self) -> Trajectory:
         """Integrate from the start rates, alpha = 1 and an empty queue.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy.optimize import brentq
 
-from rdmacc.models.base import Model, parameter
+from rdmacc.models.base import Model, param
 
 __all__ = ["DcqcnEquations"]
 
@@ -34,8 +34,8 @@ class DcqcnEquations(Model):
     {'marking': 0.0008, 'alpha': 0.1014}
     """
 
-    flows: int = parameter(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
-    capacity_bps: float = parameter(
+    flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
+    capacity_bps: float = param(
         "40Gbps",
         "bottleneck, and line rate of each sender",
         unit="bps",
@@ -43,8 +43,8 @@ class DcqcnEquations(Model):
         low=1.0,
         slider=("10Gbps", "100Gbps"),
     )
-    packet_bytes: int = parameter("1000B", "packet on the wire", unit="bytes", low=1)
-    kmin_bytes: int = parameter(
+    packet_bytes: int = param("1000B", "packet on the wire", unit="bytes", low=1)
+    kmin_bytes: int = param(
         "5kB",
         "no marks up to this queue",
         unit="bytes",
@@ -52,7 +52,7 @@ class DcqcnEquations(Model):
         source="DCQCN, fig. 5",
         slider=("0B", "100kB"),
     )
-    kmax_bytes: int = parameter(
+    kmax_bytes: int = param(
         "200kB",
         "probability P_max at this queue",
         unit="bytes",
@@ -61,7 +61,7 @@ class DcqcnEquations(Model):
         low=1,
         slider=("50kB", "1MB"),
     )
-    pmax: float = parameter(
+    pmax: float = param(
         0.01,
         "marking probability at K_max",
         symbol="P_max",
@@ -71,8 +71,8 @@ class DcqcnEquations(Model):
         slider=(0.001, 1.0),
         is_log=True,
     )
-    ramp: str = parameter("cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended"))
-    g: float = parameter(
+    ramp: str = param("cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended"))
+    g: float = param(
         1 / 256,
         "weight of a new sample in alpha",
         symbol="g",
@@ -81,13 +81,13 @@ class DcqcnEquations(Model):
         slider=(1 / 1024, 1 / 4),
         is_log=True,
     )
-    cnp_interval_ps: int = parameter(
+    cnp_interval_ps: int = param(
         "50us", "least time between CNPs", unit="ps", symbol="tau", low=1, slider=("4us", "100us")
     )
-    alpha_period_ps: int = parameter(
+    alpha_period_ps: int = param(
         "55us", "period of alpha's update", unit="ps", symbol="tau_a", low=1, slider=("4us", "100us")
     )
-    increase_period_ps: int = parameter(
+    increase_period_ps: int = param(
         "55us",
         "period of the rate-increase timer",
         unit="ps",
@@ -96,11 +96,11 @@ class DcqcnEquations(Model):
         slider=("20us", "1500us"),
         is_log=True,
     )
-    byte_counter_bytes: int = parameter(
+    byte_counter_bytes: int = param(
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", low=1
     )
-    fast_recovery_steps: int = parameter(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
-    additive_bps: float = parameter(
+    fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
+    additive_bps: float = param(
         "40Mbps",
         "additive increase",
         unit="bps",
@@ -109,7 +109,7 @@ class DcqcnEquations(Model):
         slider=("5Mbps", "400Mbps"),
         is_log=True,
     )
-    delay_ps: int = parameter(
+    delay_ps: int = param(
         "4us",
         "from marking to the changed rate's arrival at the queue",
         unit="ps",
@@ -117,7 +117,7 @@ class DcqcnEquations(Model):
         low=0,
         slider=("0us", "100us"),
     )
-    at_dequeue: bool = parameter(
+    at_dequeue: bool = param(
         True,
         "mark packets that leave the queue, so that tau* has no queueing delay; else those that join",
     )

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
 from rdmacc.plotting.style import new_axes, style
@@ -105,13 +105,9 @@ class DcqcnMargin(Model):
 
     title: ClassVar[str] = "DCQCN's phase margin"
 
-    capacity_bps: float = parameter(
-        "40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
-    )
-    kmin_bytes: int = parameter(
-        "5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB")
-    )
-    kmax_bytes: int = parameter(
+    capacity_bps: float = param("40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    kmin_bytes: int = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB"))
+    kmax_bytes: int = param(
         "200kB",
         "probability P_max at this queue",
         unit="bytes",
@@ -119,7 +115,7 @@ class DcqcnMargin(Model):
         low=1,
         slider=("50kB", "2MB"),
     )
-    pmax: float = parameter(
+    pmax: float = param(
         0.01,
         "marking probability at K_max",
         symbol="P_max",
@@ -128,7 +124,7 @@ class DcqcnMargin(Model):
         slider=(0.001, 1.0),
         is_log=True,
     )
-    additive_bps: float = parameter(
+    additive_bps: float = param(
         "40Mbps",
         "additive increase",
         unit="bps",
@@ -137,7 +133,7 @@ class DcqcnMargin(Model):
         slider=("5Mbps", "400Mbps"),
         is_log=True,
     )
-    g: float = parameter(
+    g: float = param(
         1 / 256,
         "weight of a new sample in alpha",
         symbol="g",

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, parameter
+from rdmacc.models.base import Model, param
 from rdmacc.plotting.style import new_axes, style
 
 if TYPE_CHECKING:
@@ -51,14 +51,12 @@ class GoBackNGoodput(Model):
 
     title: ClassVar[str] = "Go-back-N under loss"
 
-    rate_bps: float = parameter(
-        "40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps")
-    )
-    wire_bytes: int = parameter("1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1)
-    packets: int = parameter(
+    rate_bps: float = param("40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps"))
+    wire_bytes: int = param("1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1)
+    packets: int = param(
         4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
     )
-    rtt_ps: int = parameter(
+    rtt_ps: int = param(
         "4.5us",
         "round-trip time",
         unit="ps",
@@ -67,7 +65,7 @@ class GoBackNGoodput(Model):
         low=0,
         slider=("1us", "100us"),
     )
-    nak_interval_ps: int = parameter(
+    nak_interval_ps: int = param(
         "500us",
         "least time between NAKs for a packet",
         unit="ps",
@@ -75,7 +73,7 @@ class GoBackNGoodput(Model):
         low=0,
         slider=("10us", "2ms"),
     )
-    timeout_ps: int = parameter("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
+    timeout_ps: int = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
         """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, parameter
+from rdmacc.models.base import Model, param
 from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class HpccSteady(Model):
 
     title: ClassVar[str] = "HPCC, round by round"
 
-    flows: int = parameter(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 256), is_log=True)
-    capacity_bps: float = parameter(
+    flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 256), is_log=True)
+    capacity_bps: float = param(
         "100Gbps",
         "bottleneck, and line rate of each sender",
         unit="bps",
@@ -47,21 +47,19 @@ class HpccSteady(Model):
         low=1.0,
         slider=("10Gbps", "400Gbps"),
     )
-    rtt_ps: int = parameter("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
-    eta: float = parameter(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
-    max_stage: int = parameter(
+    rtt_ps: int = param("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
+    eta: float = param(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
+    max_stage: int = param(
         5,
         "additive steps in a row; 0: none without a multiplicative one",
         symbol="maxStage",
         low=0,
         slider=(0, 10),
     )
-    additive_bytes: int = parameter("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
-    start_first: float = parameter(
-        1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0)
-    )
-    start: float = parameter(1.0, "window of each other flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
-    rounds: int = parameter(4000, "rounds to follow", low=1, high=1_000_000)
+    additive_bytes: int = param("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
+    start_first: float = param(1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
+    start: float = param(1.0, "window of each other flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
+    rounds: int = param(4000, "rounds to follow", low=1, high=1_000_000)
 
     @property
     def bdp_bytes(self) -> float:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from rdmacc.chance import hash63
 from rdmacc.engine.plan import Plan, make_plan
-from rdmacc.models.base import Model, parameter
+from rdmacc.models.base import Model, param
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.models.water_filling import as_lists, transfer
 from rdmacc.plotting.style import COLOURS, ecdf, new_axes, style
@@ -75,8 +75,8 @@ class MaxMin(Model):
     topology: Graph = field(repr=False)
     workload: pd.DataFrame = field(repr=False)
     scheme: str | Scheme = "dcqcn"
-    has_acks: bool = parameter(True, "ACKs take their part of the links on the way back")
-    seed: int = parameter(0, "of ECMP", low=0)
+    has_acks: bool = param(True, "ACKs take their part of the links on the way back")
+    seed: int = param(0, "of ECMP", low=0)
 
     def solve(self) -> pd.DataFrame:
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown`, one row for each message.

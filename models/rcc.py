@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, parameter
+from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.plotting.style import COLOURS, new_axes, style
 
@@ -41,11 +41,9 @@ class RccFluid(Model):
 
     title: ClassVar[str] = "RCC's PID loop, fluid model (6) to (9)"
 
-    flows: int = parameter(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
-    capacity_bps: float = parameter(
-        "100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0
-    )
-    base_rtt_ps: int = parameter(
+    flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
+    capacity_bps: float = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
+    base_rtt_ps: int = param(
         "12us",
         "round-trip time without queue",
         unit="ps",
@@ -54,7 +52,7 @@ class RccFluid(Model):
         low=1,
         slider=("4us", "50us"),
     )
-    delta: float = parameter(
+    delta: float = param(
         0.2,
         "R_ref = d (1 + delta / 2)",
         symbol="delta",
@@ -64,7 +62,7 @@ class RccFluid(Model):
         high=1.0,
         slider=(0.05, 1.0),
     )
-    kp: float = parameter(
+    kp: float = param(
         1e4,
         "proportional gain",
         unit="1/s",
@@ -75,7 +73,7 @@ class RccFluid(Model):
         slider=(1.0, 1e5),
         is_log=True,
     )
-    kd: float = parameter(
+    kd: float = param(
         1e5,
         "derivative gain",
         unit="1/s",
@@ -86,29 +84,29 @@ class RccFluid(Model):
         slider=(1e3, 2e5),
         is_log=True,
     )
-    feedback_rtts: float = parameter(
+    feedback_rtts: float = param(
         0.0,
         "delay of the control signal, in R_ref; the paper has none",
         low=0.0,
         high=20.0,
         slider=(0.0, 2.0),
     )
-    start: float = parameter(
+    start: float = param(
         1.0,
         "window of all flows but the first at 0, over their equilibrium share",
         low=1e-3,
         high=1e3,
         slider=(0.1, 4.0),
     )
-    start_first: float = parameter(
+    start_first: float = param(
         1.5,
         "window of the first flow at 0, over its equilibrium share",
         low=1e-3,
         high=1e3,
         slider=(0.1, 4.0),
     )
-    duration_ps: int = parameter("2ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = parameter("200ns", "step", unit="ps", low=1)
+    duration_ps: int = param("2ms", "time to integrate", unit="ps", low=1)
+    step_ps: int = param("200ns", "step", unit="ps", low=1)
 
     @property
     def reference_s(self) -> float:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
 from rdmacc.plotting.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
@@ -81,7 +81,7 @@ class RccLoop(Model):
 
     title: ClassVar[str] = "RCC's open loop (12)"
 
-    kp: float = parameter(
+    kp: float = param(
         1e4,
         "proportional gain",
         unit="1/s",
@@ -92,7 +92,7 @@ class RccLoop(Model):
         slider=(1.0, 1e5),
         is_log=True,
     )
-    kd: float = parameter(
+    kd: float = param(
         1e5,
         "derivative gain",
         unit="1/s",
@@ -103,7 +103,7 @@ class RccLoop(Model):
         slider=(1e3, 1e6),
         is_log=True,
     )
-    base_rtt_ps: int = parameter(
+    base_rtt_ps: int = param(
         "12us",
         "round-trip time without queue",
         unit="ps",
@@ -112,7 +112,7 @@ class RccLoop(Model):
         low=1,
         slider=("4us", "50us"),
     )
-    delta: float = parameter(
+    delta: float = param(
         0.2,
         "R_ref = d (1 + delta / 2)",
         symbol="delta",
@@ -122,7 +122,7 @@ class RccLoop(Model):
         high=1.0,
         slider=(0.05, 1.0),
     )
-    feedback_rtts: float = parameter(
+    feedback_rtts: float = param(
         0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.rcc_stability import phase_margin
 from rdmacc.plotting.style import new_axes, style
 
@@ -28,7 +28,7 @@ class RccMarginSurface(Model):
 
     title: ClassVar[str] = "RCC's phase margin (Fig 4)"
 
-    base_rtt_ps: int = parameter(
+    base_rtt_ps: int = param(
         "12us",
         "round-trip time without queue",
         unit="ps",
@@ -37,7 +37,7 @@ class RccMarginSurface(Model):
         low=1,
         slider=("4us", "50us"),
     )
-    delta: float = parameter(
+    delta: float = param(
         0.2,
         "R_ref = d (1 + delta / 2)",
         symbol="delta",
@@ -47,14 +47,14 @@ class RccMarginSurface(Model):
         high=1.0,
         slider=(0.05, 1.0),
     )
-    feedback_rtts: float = parameter(
+    feedback_rtts: float = param(
         0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
     )
-    points: int = parameter(121, "grid points along each axis", low=2, high=2000)
-    kp_low: float = parameter(1.0, "least K_p", unit="1/s", source="section IV", low=1e-9)
-    kp_high: float = parameter(1e4, "largest K_p", unit="1/s", source="section IV", low=1e-9)
-    kd_low: float = parameter(1e3, "least K_d", unit="1/s", source="section IV", low=1e-9)
-    kd_high: float = parameter(1e5, "largest K_d", unit="1/s", source="section IV", low=1e-9)
+    points: int = param(121, "grid points along each axis", low=2, high=2000)
+    kp_low: float = param(1.0, "least K_p", unit="1/s", source="section IV", low=1e-9)
+    kp_high: float = param(1e4, "largest K_p", unit="1/s", source="section IV", low=1e-9)
+    kd_low: float = param(1e3, "least K_d", unit="1/s", source="section IV", low=1e-9)
+    kd_high: float = param(1e5, "largest K_d", unit="1/s", source="section IV", low=1e-9)
 
     def grid(self) -> tuple[Floats, Floats, Floats]:
         """Return K_p (n,), K_d (n,) and the phase margin (n, n), rows by K_p."""

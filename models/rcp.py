@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.plotting.style import COLOURS, new_axes, style
@@ -55,21 +55,21 @@ class RcpFluid(Model):
 
     title: ClassVar[str] = "RCP, fluid model"
 
-    flows: int = parameter(1, "flows before", symbol="N", low=1, slider=(1, 32))
-    joining: int = parameter(1, "flows that join", low=0, slider=(0, 32))
-    capacity_bps: float = parameter(
+    flows: int = param(1, "flows before", symbol="N", low=1, slider=(1, 32))
+    joining: int = param(1, "flows that join", low=0, slider=(0, 32))
+    capacity_bps: float = param(
         "10Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0,
         slider=("10Gbps", "100Gbps"),
     )  # fmt: skip
-    link_delay_ps: int = parameter(
+    link_delay_ps: int = param(
         "5us", "of each of the two links of a path", unit="ps", low=1, source="Dart, figure 15", slider=("1us", "50us")
     )
-    alpha: float = parameter(0.4, "gain of spare capacity", symbol="alpha", low=0.0, high=2.0, slider=(0.05, 1.5))
-    beta: float = parameter(0.4, "gain of the queue", symbol="beta", low=0.0, high=2.0, slider=(0.05, 1.5))
-    target: float = parameter(1.0, "share of the link to fill", symbol="gamma", low=0.1, high=1.0, slider=(0.5, 1.0))
-    join_ps: int = parameter("1.5ms", "when they join", unit="ps", low=1)
-    duration_ps: int = parameter("4ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = parameter("1us", "step", unit="ps", low=1)
+    alpha: float = param(0.4, "gain of spare capacity", symbol="alpha", low=0.0, high=2.0, slider=(0.05, 1.5))
+    beta: float = param(0.4, "gain of the queue", symbol="beta", low=0.0, high=2.0, slider=(0.05, 1.5))
+    target: float = param(1.0, "share of the link to fill", symbol="gamma", low=0.1, high=1.0, slider=(0.5, 1.0))
+    join_ps: int = param("1.5ms", "when they join", unit="ps", low=1)
+    duration_ps: int = param("4ms", "time to integrate", unit="ps", low=1)
+    step_ps: int = param("1us", "step", unit="ps", low=1)
 
     @property
     def rtt_ps(self) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Floats, Model, parameter
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
 from rdmacc.plotting.style import COLOURS, new_axes, style
 
@@ -40,15 +40,13 @@ class RenRate(Model):
 
     title: ClassVar[str] = "REN: taking free bandwidth (Fig 8)"
 
-    capacity_bps: float = parameter(
-        "10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps")
-    )
-    rtt_ps: int = parameter("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
-    start_fraction: float = parameter(
+    capacity_bps: float = param("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: int = param("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
+    start_fraction: float = param(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: int = parameter("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
-    rounds: int = parameter(8, "rounds to show", low=1, high=1000, slider=(4, 20))
+    message_bytes: int = param("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    rounds: int = param(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:
         """Return the rate in each round, equation (5): `protocol, round, time_ps, rate_bps`."""
@@ -114,17 +112,13 @@ class RenQueue(Model):
 
     title: ClassVar[str] = "REN: mean queue (Fig 9a)"
 
-    capacity_bps: float = parameter(
+    capacity_bps: float = param(
         "40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps")
     )
-    rtt_ps: int = parameter(
-        "10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us")
-    )
-    mss_bytes: int = parameter(
-        "1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1
-    )
-    rounds: int = parameter(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
-    factor: float = parameter(
+    rtt_ps: int = param("10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us"))
+    mss_bytes: int = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
+    rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
+    factor: float = param(
         1.0,
         "Poisson parameter over strength",
         symbol="lambda/strength",
@@ -132,16 +126,16 @@ class RenQueue(Model):
         low=0.0,
         slider=(0.5, 2.0),
     )
-    has_departures: bool = parameter(
+    has_departures: bool = param(
         True,
         "flows leave as often as they arrive",
         symbol="f_i",
         equation="(2)",
         source="assumed",
     )
-    average: str = parameter("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
-    trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
-    seed: int = parameter(0, "of the arrivals", low=0)
+    average: str = param("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
+    trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
+    seed: int = param(0, "of the arrivals", low=0)
 
     @property
     def bdp(self) -> float:
@@ -202,11 +196,9 @@ class RenUtilisation(Model):
 
     title: ClassVar[str] = "REN: utilisation (Fig 9b)"
 
-    flows: int = parameter(
-        20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60)
-    )
-    rounds: int = parameter(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
-    factor: float = parameter(
+    flows: int = param(20, "flows at the beginning", symbol="F", equation="(7)", source="4.3", low=1, slider=(5, 60))
+    rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
+    factor: float = param(
         1.0,
         "Poisson parameter over strength",
         symbol="lambda/strength",
@@ -214,12 +206,12 @@ class RenUtilisation(Model):
         low=0.0,
         slider=(0.5, 2.0),
     )
-    average: str = parameter(
+    average: str = param(
         "active", "over rounds that still have a flow, or all (empty: 0)", source="assumed",
         choices=("active", "all"),
     )  # fmt: skip
-    trials: int = parameter(2000, "independent trials", source="assumed", low=1, high=1_000_000)
-    seed: int = parameter(0, "of the departures", low=0)
+    trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
+    seed: int = param(0, "of the departures", low=0)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
         """Return mean throughput over capacity: `strength, protocol, utilisation`."""

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, parameter
+from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.plotting.style import COLOURS, new_axes, style
 
@@ -59,8 +59,8 @@ class TimelyFluid(Model):
 
     title: ClassVar[str] = "TIMELY, fluid model"
 
-    flows: int = parameter(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
-    capacity_bps: float = parameter(
+    flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
+    capacity_bps: float = param(
         "10Gbps",
         "bottleneck, and line rate of each sender",
         unit="bps",
@@ -68,21 +68,17 @@ class TimelyFluid(Model):
         low=1.0,
         slider=("10Gbps", "100Gbps"),
     )
-    t_low_ps: int = parameter("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
-    t_high_ps: int = parameter(
-        "500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms")
-    )
-    min_rtt_ps: int = parameter(
-        "20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us")
-    )
-    propagation_ps: int = parameter(
+    t_low_ps: int = param("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
+    t_high_ps: int = param("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
+    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
+    propagation_ps: int = param(
         "4us", "round-trip propagation", unit="ps", symbol="D_prop", low=0, slider=("0us", "100us")
     )
-    a: float = parameter(0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0))
-    beta: float = parameter(
+    a: float = param(0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0))
+    beta: float = param(
         0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True
     )
-    delta_bps: float = parameter(
+    delta_bps: float = param(
         "10Mbps",
         "additive step",
         unit="bps",
@@ -91,15 +87,15 @@ class TimelyFluid(Model):
         slider=("1Mbps", "100Mbps"),
         is_log=True,
     )
-    segment_bytes: int = parameter(
+    segment_bytes: int = param(
         "16kB", "bytes between updates", unit="bytes", symbol="Seg", low=1, slider=("1kB", "64kB")
     )
-    mtu_bytes: int = parameter("1000B", "packet", unit="bytes", symbol="MTU", low=1)
-    is_strict: bool = parameter(False, "rates rise for g < 0 only, and hold at g = 0")
-    start_first: float = parameter(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
-    start: float = parameter(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
-    duration_ps: int = parameter("50ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = parameter("2us", "step", unit="ps", low=1)
+    mtu_bytes: int = param("1000B", "packet", unit="bytes", symbol="MTU", low=1)
+    is_strict: bool = param(False, "rates rise for g < 0 only, and hold at g = 0")
+    start_first: float = param(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
+    start: float = param(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
+    duration_ps: int = param("50ms", "time to integrate", unit="ps", low=1)
+    step_ps: int = param("2us", "step", unit="ps", low=1)
 
     @property
     def is_patched(self) -> bool:
@@ -211,7 +207,7 @@ class PatchedTimelyFluid(TimelyFluid):
 
     title: ClassVar[str] = "Patched TIMELY, fluid model"
 
-    beta: float = parameter(
+    beta: float = param(
         0.008,
         "multiplicative decrease",
         symbol="beta",

@@ -26,7 +26,7 @@ from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.schemes import SCHEMES, Scheme, register, scheme, scheme_table
+from rdmacc.schemes import SCHEMES, Scheme, register_scheme, scheme, scheme_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing
@@ -131,7 +131,7 @@ __all__ = [
     "random_pairs",
     "rcc_fat_tree",
     "rcc_multi_bottleneck",
-    "register",
+    "register_scheme",
     "ren_leaf_spine",
     "request_response",
     "ring_all_reduce",

@@ -21,14 +21,13 @@ record       one per
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from rdmacc import units
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import check_fields, param
 from rdmacc.records import Field, Record
 
 __all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
@@ -99,46 +98,6 @@ TIMER_OFFERS = {
 """What the handler of a deadline may ask for, by the record that holds the deadline."""
 
 
-def param(
-    default: Any,
-    doc: str,
-    *,
-    unit: str = "",
-    symbol: str = "",
-    source: str = "",
-    low: float | None = None,
-    high: float | None = None,
-) -> Any:
-    """Declare a parameter of a component.
-
-    Parameters
-    ----------
-    default : number or str
-        Default; a quantity with a unit such as ``"55us"`` is converted to the base unit.
-    doc : str
-        What the parameter does.
-    unit : {"", "ps", "bps", "bytes"}
-        Base unit: the parameter then accepts strings such as ``"55us"``.
-    symbol : str
-        Symbol in the paper.
-    source : str
-        Where the default comes from.
-    low, high : float, optional
-        Allowed range, ends included.
-    """
-    if unit:
-        default = _PARSERS[unit](default, field=doc)
-    metadata = {"doc": doc, "unit": unit, "symbol": symbol, "source": source, "low": low, "high": high}
-    return dataclasses.field(default=default, metadata=metadata)
-
-
-_PARSERS: dict[str, Callable[..., Any]] = {
-    "ps": units.time_ps,
-    "bps": units.rate_bps,
-    "bytes": units.size_bytes,
-}
-
-
 class Component:
     """Base of every component. Subclasses are frozen dataclasses with keyword-only fields made by `param`.
 
@@ -151,34 +110,7 @@ class Component:
     pairwise: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = self._checked(field, getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
-
-    def _checked(self, field: dataclasses.Field[Any], value: Any) -> Any:
-        meta = field.metadata
-        name = f"{type(self).__name__}.{field.name}"
-        if meta.get("unit"):
-            value = _PARSERS[meta["unit"]](value, field=name)
-        elif isinstance(field.default, bool):
-            if not isinstance(value, bool):
-                raise ConfigError(name, value, "True or False")
-        elif isinstance(field.default, int | float):
-            number = int if isinstance(field.default, int) else float
-            try:
-                converted = number(value)
-            except (TypeError, ValueError, OverflowError):
-                raise ConfigError(name, value, "a number") from None
-            if isinstance(value, bool | str) or converted != value:
-                allowed = "a whole number" if number is int else "a number"
-                raise ConfigError(name, value, allowed)
-            value = converted
-        low, high = meta.get("low"), meta.get("high")
-        if (low is not None and not value >= low) or (high is not None and not value <= high):
-            bounds = [f"at least {low}"] if low is not None else []
-            bounds += [f"at most {high}"] if high is not None else []
-            raise ConfigError(name, value, " and ".join(bounds))
-        return value
+        check_fields(self)
 
     @property
     def classes(self) -> frozenset[int]:

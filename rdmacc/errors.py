@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 import reprlib
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "RdmaccError",
     "SimulationError",
     "StalledError",
+    "unknown",
 ]
 
 _SHOWN = 8
@@ -89,6 +91,40 @@ class ConfigError(RdmaccError, ValueError):
         notes = getattr(self, "__notes__", None)
         state = {"__notes__": notes} if notes else None
         return type(self), (self.field, value, self.allowed, self.where), state
+
+
+def unknown(field: str, value: object, known: Iterable[object], noun: str = "", where: str = "") -> ConfigError:
+    """Return the error for a name that is none of the known ones, with the one that was probably meant.
+
+    Parameters
+    ----------
+    field : str
+        Name of the wrong field, as the person knows it.
+    value : object
+        The name that was given.
+    known : iterable
+        The names that there are.
+    noun : str, optional
+        What the name should name, such as "a scheme"; default: "one of" the names.
+    where : str, optional
+        The place, such as "row 3".
+
+    Examples
+    --------
+    >>> raise unknown("scheme", "dcqn", ["dasr", "dcqcn"], "the name of a scheme")
+    Traceback (most recent call last):
+    ...
+    rdmacc.errors.ConfigError: scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?
+    """
+    names = [str(name) for name in known]
+    close = get_close_matches(str(value).lower(), {name.lower(): name for name in names}, n=2)
+    if close:
+        meant = " or ".join(repr(name) for name in names if name.lower() in close)
+        return ConfigError(field, value, f"{noun or 'a known name'}; did you mean {meant}?", where)
+    if not names:
+        return ConfigError(field, value, f"{noun or 'a known name'}; there is none", where)
+    listed = _listed(names)
+    return ConfigError(field, value, f"{noun}: {listed}" if noun else f"one of {listed}", where)
 
 
 class SimulationError(RdmaccError):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
-__all__ = ["SCHEMES", "Scheme", "as_scheme", "register", "scheme", "scheme_table"]
+__all__ = ["SCHEMES", "Scheme", "as_scheme", "register_scheme", "scheme", "scheme_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +46,10 @@ class Scheme(Component):
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin")
-    nic_order: str = param("round-robin", "round-robin or srpt: which ready queue pair a NIC serves")
+    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin", choices=ROUTINGS)
+    nic_order: str = param(
+        "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=NIC_ORDERS
+    )
     start_delay_ps: int = param(
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
     )
@@ -79,10 +82,6 @@ class Scheme(Component):
             raise ConfigError("buffer", self.buffer, "Pfc(...) or DropTail(...)")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
-        if self.routing not in ROUTINGS:
-            raise ConfigError("routing", self.routing, f"one of {', '.join(ROUTINGS)}")
-        if self.nic_order not in NIC_ORDERS:
-            raise ConfigError("nic_order", self.nic_order, f"one of {', '.join(NIC_ORDERS)}")
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
 
     @property
@@ -103,12 +102,25 @@ class Scheme(Component):
     def replace(self, **changes: Any) -> Scheme:
         """Return a copy with some parameters changed: the scheme's own, or a component's.
 
-        A parameter that several components have is named with its component: ``"Red.reference_bps"``.
+        A name that only the scheme or one of its `components` has may stand alone: ``kmin_bytes``. A parameter that
+        several have, or one of the buffer or the queueing, is named with its component: ``"Red.reference_bps"``,
+        ``"Pfc.alpha"``.
+
+        Parameters
+        ----------
+        **changes
+            Values by parameter, quantities with units allowed. Names with a dot are passed as
+            ``replace(**{"Pfc.alpha": 0.5})``.
+
+        Returns
+        -------
+        Scheme
+            The copy.
 
         Raises
         ------
         ConfigError
-            If no component, or more than one, has a parameter of that name.
+            If there is no such parameter, its name must be qualified, or a value is not allowed.
         """
         result = self
         for name, value in changes.items():
@@ -120,24 +132,48 @@ class Scheme(Component):
         return result
 
     def owner(self, name: str) -> tuple[Component, str]:
-        """Return what has a parameter, the scheme or one of its components, and the parameter's name there.
+        """Return what has a parameter, and the parameter's name there.
+
+        Parameters
+        ----------
+        name : str
+            As in `replace`: ``"kmin_bytes"`` or ``"Red.kmin_bytes"``.
+
+        Returns
+        -------
+        tuple of Component and str
+            The scheme, one of its components, its buffer or its queueing; the name without the component.
 
         Raises
         ------
         ConfigError
-            If no component, or more than one, has a parameter of that name.
+            If there is no such parameter, or its name must be qualified.
         """
         component, _, own_name = name.rpartition(".")
-        if own_name in _parameters(self) and component in ("", "Scheme"):
-            return self, own_name
-        parts = (*self.components, self.buffer, self.queueing)
+        parts = (self, *self.components, self.buffer, self.queueing)
         owners = [part for part in parts if own_name in _parameters(part) and component in ("", type(part).__name__)]
-        if len(owners) != 1:
-            known = sorted(_parameters(self).union(*map(_parameters, parts)))
-            both = " or ".join(f"{type(part).__name__}.{own_name}" for part in owners)
-            allowed = f"one of {', '.join(known)}" if not owners else f"a name that only one component has: {both}"
-            raise ConfigError(f"parameter of scheme {self.name!r}", name, allowed)
-        return owners[0], own_name
+        field = f"parameter of scheme {self.name!r}"
+        if len(owners) == 1 and (component or owners[0] not in (self.buffer, self.queueing)):
+            return owners[0], own_name
+        if owners and not component:
+            names = [f"{type(part).__name__}.{own_name}" for part in owners]
+            raise ConfigError(field, name, f"must be named with its component: {_alternatives(names)}")
+        if owners:
+            raise ConfigError(field, name, f"must be the name of one component: {len(owners)} are {component}s")
+        known = sorted(set().union(*map(_parameters, parts)))
+        close = get_close_matches(own_name, known, n=2)  # the component may be the wrong part of the name
+        names = [one for own_name in close or known for one in self._names_of(own_name)]
+        if close:
+            raise ConfigError(field, name, f"must be a parameter's name; did you mean {_alternatives(names)}?")
+        raise unknown(field, name, names)
+
+    def _names_of(self, own_name: str) -> list[str]:
+        """Return the names by which `owner` knows what has a parameter of that name."""
+        owners = [part for part in (self, *self.components) if own_name in _parameters(part)]
+        hidden = [part for part in (self.buffer, self.queueing) if own_name in _parameters(part)]
+        if len(owners) == 1 and not hidden:
+            return [own_name]
+        return [f"{type(part).__name__}.{own_name}" for part in (*owners, *hidden)]
 
     def _swap(self, old: Component, new: Component) -> Scheme:
         swapped: Any = new
@@ -151,6 +187,10 @@ class Scheme(Component):
         )
 
 
+def _alternatives(names: list[str]) -> str:
+    return " or ".join(map(repr, names))
+
+
 def _parameters(component: Component) -> set[str]:
     return {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
 
@@ -159,15 +199,39 @@ SCHEMES: dict[str, Callable[[], Scheme]] = {}
 """The schemes by name: each a function that makes it with its default parameters."""
 
 
-def register(name: str, make: Callable[[], Scheme]) -> None:
-    """Add a scheme under a name, so that `scheme(name)` and the command line find it."""
+def register_scheme(name: str, make: Callable[[], Scheme], *, replace: bool = False) -> None:
+    """Add a scheme under a name, so that `scheme(name)` and the command line find it.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    make : callable
+        Makes the scheme with its default parameters.
+    replace : bool
+        Take the place of a scheme of that name.
+
+    Raises
+    ------
+    ConfigError
+        If the name is not a text, or is taken.
+    """
     if not isinstance(name, str) or not name:
         raise ConfigError("scheme name", name, "a non-empty string")
+    if name in SCHEMES and not replace:
+        raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
     SCHEMES[name] = make
 
 
 def scheme(name: str, **changes: Any) -> Scheme:
     """Return the scheme of that name, with some parameters changed.
+
+    Parameters
+    ----------
+    name : str
+        One of `SCHEMES`.
+    **changes
+        Values by parameter, as in `Scheme.replace`.
 
     Raises
     ------
@@ -178,9 +242,11 @@ def scheme(name: str, **changes: Any) -> Scheme:
     --------
     >>> scheme("dcqcn", cnp_interval_ps="4us").control[0].cnp_interval_ps
     4000000
+    >>> scheme("dcqcn", **{"Pfc.alpha": 0.5}).buffer.alpha
+    0.5
     """
     if not isinstance(name, str) or name not in SCHEMES:
-        raise ConfigError("scheme", name, f"one of {', '.join(SCHEMES)}, or a Scheme")
+        raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
     return SCHEMES[name]().replace(**changes)
 
 

@@ -253,8 +253,8 @@ def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
         (("run", "dart.fig99"), "experiment = 'dart.fig99': one of dart, "),
         (("verify", "dar"), "experiment = 'dar': one of dart, "),
         (("run", "dart.fig2", "--set", "alpha"), "--set = 'alpha': a parameter and its value"),
-        (("run", "dart.fig2", "--set", "gamma=3"), "parameter = 'gamma': one of ack_bytes"),
-        (("schemes", "tcp"), "scheme = 'tcp': one of line-rate"),
+        (("run", "dart.fig2", "--set", "zeta=3"), "a parameter of the schemes compared"),
+        (("schemes", "tcp"), "did you mean 'dctcp'"),
         (("bench", "--only", "z"), "--only = 'z': one of a, b, c"),
     ],
 )

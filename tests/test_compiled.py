@@ -13,8 +13,7 @@ import pytest
 
 import rdmacc
 from rdmacc.chance import hash63, uniform
-from rdmacc.engine.compiled import chance, engine, layout
-from rdmacc.engine.compiled.cache import cache_folder
+from rdmacc.engine.compiled import chance, layout
 from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING, heap_pop, heap_push, heap_replace
 from rdmacc.engine.compiled.rows import globals_at
@@ -176,18 +175,6 @@ def test_memory_per_message_and_packet_in_flight():
     plan = sum(value.nbytes for value in vars(simulation.plan).values() if isinstance(value, np.ndarray))
     assert rows["packet"] <= 100
     assert (tables + plan) / count <= 600
-
-
-def test_sources_change_the_cache_folder(tmp_path):
-    assert cache_folder().name == engine.cache_folder().name
-    program = """
-        import rdmacc.engine.compiled.cache as cache
-        before = cache.source_hash()
-        cache.source_hash.cache_clear()
-        cache._SOURCES = (*cache._SOURCES, "units.py")
-        assert cache.source_hash() != before
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
 def test_auto_falls_back_to_simpy_with_a_reason():

@@ -32,19 +32,20 @@ class Example(Component):
     gain: float = param(0.5, "a number", low=0.0, high=1.0)
     steps: int = param(5, "a whole number", low=1)
     is_on: bool = param(False, "yes or no")
+    order: str = param("fifo", "one of few", choices=("fifo", "lifo"))
 
 
 def test_defaults_with_units_become_base_units():
     example = Example()
     assert (example.period_ps, example.rate_bps, example.limit_bytes) == (55_000_000, 40e6, 10_000_000)
     assert [type(getattr(example, field.name)) for field in dataclasses.fields(example)] == [
-        int, float, int, float, int, bool
+        int, float, int, float, int, bool, str
     ]  # fmt: skip
 
 
 def test_arguments_are_converted():
     example = Example(period_ps="1ms", rate_bps=5, limit_bytes="1KiB", gain=1, steps=3.0)
-    assert dataclasses.astuple(example) == (10**9, 5.0, 1024, 1.0, 3, False)
+    assert dataclasses.astuple(example) == (10**9, 5.0, 1024, 1.0, 3, False, "fifo")
     assert type(example.steps) is int
     assert type(example.gain) is float
 
@@ -57,12 +58,14 @@ def test_arguments_are_converted():
         ({"rate_bps": "1us"}, "Gbps"),
         ({"limit_bytes": 1.5}, "whole number"),
         ({"gain": 1.01}, "at least 0.0 and at most 1.0"),
-        ({"gain": True}, "a number"),
-        ({"gain": "0.5"}, "a number"),
+        ({"gain": True}, "a finite number"),
+        ({"gain": "0.5"}, "a finite number"),
         ({"steps": 0}, "at least 1"),
         ({"steps": 2.5}, "a whole number"),
-        ({"steps": None}, "a number"),
+        ({"steps": None}, "a whole number"),
         ({"is_on": 1}, "True or False"),
+        ({"gain": float("inf")}, "a finite number"),
+        ({"order": "lief"}, "one of fifo, lifo"),
     ],
 )
 def test_wrong_values_are_refused(changes, allowed):
@@ -83,7 +86,10 @@ def test_components_do_not_change():
 
 def test_parameters_carry_their_description():
     field = {field.name: field for field in dataclasses.fields(Example)}["period_ps"]
-    wanted = {"doc": "a time", "unit": "ps", "symbol": "K", "source": "section 1", "low": 1, "high": None}
+    wanted = {
+        "doc": "a time", "unit": "ps", "symbol": "K", "equation": "", "source": "section 1", "low": 1, "high": None,
+        "slider": None, "is_log": False, "choices": (),
+    }  # fmt: skip
     assert dict(field.metadata) == wanted
 
 

@@ -192,7 +192,8 @@ def test_builders_refuse_too():
 
 
 def test_unknown_scheme():
-    refused("scheme", "tcp", "dcqcn", scheme="tcp")
+    refused("scheme", "tcp", "dctcp", scheme="tcp")
+    refused("scheme", "reno", "dcqcn", scheme="reno")
     refused("scheme", 5, "a Scheme or one of", scheme=5)
     refused("scheme", None, "a Scheme or one of", scheme=None)
 
@@ -200,13 +201,13 @@ def test_unknown_scheme():
 @pytest.mark.parametrize(
     ("changes", "field", "value", "allowed"),
     [
-        ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "cnp_interval_ps"),
-        ({"reference_bps": 1}, "parameter of scheme 'dcqcn'", "reference_bps", "only one component"),
+        ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "ack_every_packets"),
+        ({"reference_bps": 1}, "parameter of scheme 'dcqcn'", "reference_bps", "named with its component"),
         ({"cnp_interval_ps": "5Gbps"}, "Dcqcn.cnp_interval_ps", "5Gbps", "us"),
         ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "not be negative"),
         ({"g": 1.5}, "Dcqcn.g", 1.5, "at most 1.0"),
-        ({"g": "fast"}, "Dcqcn.g", "fast", "a number"),
-        ({"g": float("nan")}, "Dcqcn.g", "nan", "a number"),
+        ({"g": "fast"}, "Dcqcn.g", "fast", "a finite number"),
+        ({"g": float("nan")}, "Dcqcn.g", "nan", "a finite number"),
         ({"fast_recovery_steps": 0}, "Dcqcn.fast_recovery_steps", 0, "at least 1"),
         ({"fast_recovery_steps": 2.5}, "Dcqcn.fast_recovery_steps", 2.5, "a whole number"),
         ({"additive_bps": "5us"}, "Dcqcn.additive_bps", "5us", "bps"),

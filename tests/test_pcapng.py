@@ -37,7 +37,7 @@ def lossy():
 @pytest.fixture(scope="module")
 def marked():
     """Return the result of an incast with marks, CNPs and PFC."""
-    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes="5kB", kmax_bytes="5kB", alpha=0.005)
+    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes="5kB", kmax_bytes="5kB", **{"Pfc.alpha": 0.005})
     work = rdmacc.incast(["h1", "h2", "h3"], "h0", "100kB")
     result = rdmacc.simulate(
         rdmacc.star(4, buffer="2MB"), work, scheme, engine="simpy", trace=True, progress=False, until="60us"

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc import PRESETS, ConfigError, preset, scheme_table
-from rdmacc.presets.base import Preset
+from rdmacc.presets.base import Preset, define
 from rdmacc.presets.hpcc_ns3 import base_rtt_ps
 from rdmacc.units import ns, us
 
@@ -67,6 +67,19 @@ def test_wrong_names():
     one.add("quick", "dcqcn", {"speed": (1, "none")})
     with pytest.raises(ConfigError, match="parameter of scheme 'dcqcn'"):
         one["quick"]
+
+
+def test_a_name_is_taken_once():
+    one = Preset("mine", "a test", rate=1e9)
+    one.add("quick", "dcqcn", {"ack_bytes": (60, "said")})
+    with pytest.raises(ConfigError, match="scheme of preset 'mine' = 'quick': must not be in the preset yet"):
+        one.add("quick", "timely", {})
+    assert one["quick"].ack_bytes == 60
+    one.add("quick", "dcqcn", {"ack_bytes": (70, "said")}, replace=True)
+    assert one["quick"].ack_bytes == 70
+    with pytest.raises(ConfigError, match="preset name = 'hpcc-ns3'"):
+        define(Preset("hpcc-ns3", "another", rate=1e9))
+    assert define(preset("hpcc-ns3"), replace=True) is PRESETS["hpcc-ns3"]
 
 
 def test_times_of_the_hpcc_simulator_are_whole_nanoseconds(engine):

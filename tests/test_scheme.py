@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, DropTail, EcnStep, Pfc, Scheme, register, scheme, scheme_table
+from rdmacc import ConfigError, DropTail, EcnStep, Pfc, Scheme, register_scheme, scheme, scheme_table
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
@@ -58,7 +58,7 @@ def test_sizes_on_the_wire():
 
 def test_replace_finds_the_owner():
     changed = scheme("dcqcn").replace(
-        g=1 / 16, kmin_bytes="10kB", timeout_ps="1ms", headroom_bytes="50kB", name="mine", ack_bytes=60
+        g=1 / 16, kmin_bytes="10kB", timeout_ps="1ms", name="mine", ack_bytes=60, **{"Pfc.headroom_bytes": "50kB"}
     )
     assert changed.control[0].g == 1 / 16
     assert changed.switch[0].kmin_bytes == 10_000
@@ -78,16 +78,56 @@ def test_replace_changes_several_parameters_of_one_component():
 def test_replace_takes_whole_components():
     changed = scheme("dcqcn", buffer=DropTail(), control=LineRate(), switch=())
     assert changed.components == (GoBackN(), LineRate())
-    assert changed.replace(alpha=0.25).buffer == DropTail(alpha=0.25)
+    assert changed.replace(**{"DropTail.alpha": 0.25}).buffer == DropTail(alpha=0.25)
 
 
 def test_ambiguous_and_unknown_names():
-    with pytest.raises(ConfigError, match=r"only one component has: Dcqcn\.reference_bps or Red\.reference_bps"):
+    with pytest.raises(ConfigError, match=r"component: 'Dcqcn\.reference_bps' or 'Red\.reference_bps'$"):
         scheme("dcqcn", reference_bps="25Gbps")
     changed = scheme("dcqcn", **{"Red.reference_bps": "25Gbps", "Scheme.ack_bytes": 60})
     assert (changed.control[0].reference_bps, changed.switch[0].reference_bps, changed.ack_bytes) == (40e9, 25e9, 60)
     with pytest.raises(ConfigError, match="one of ack_bytes, "):
         scheme("dcqcn", kmean=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "meant"),
+    [
+        ("dcqcn", "alpha", "must be named with its component: 'Pfc.alpha'"),
+        ("swift", "alpha", "must be named with its component: 'DropTail.alpha'"),
+        ("rcp", "alpha", "must be named with its component: 'RcpStamp.alpha' or 'Pfc.alpha'"),
+        ("dcqcn", "lanes", "must be named with its component: 'Queueing.lanes'"),
+        ("dcqcn", "kmin_byte", "did you mean 'kmin_bytes'"),
+        ("dcqcn", "Pcf.alpha", "did you mean 'Pfc.alpha'"),
+        ("dcqcn", "DropTail.alpha", "did you mean 'Pfc.alpha'"),
+        ("dcqcn", "reference_bp", "did you mean 'Dcqcn.reference_bps' or 'Red.reference_bps'"),
+        ("dcqcn", "Dcqcn.kmin_bytes", "did you mean 'kmin_bytes'"),
+    ],
+)
+def test_a_name_that_could_set_something_else_is_refused_with_what_was_meant(name, parameter, meant):
+    with pytest.raises(ConfigError) as caught:
+        scheme(name, **{parameter: 1})
+    assert caught.value.field == f"parameter of scheme {name!r}"
+    assert caught.value.value == parameter
+    assert meant in caught.value.allowed
+
+
+def test_parameters_of_buffer_and_queueing_have_qualified_names():
+    changed = scheme("dcqcn", **{"Pfc.alpha": 0.5, "Queueing.lanes": 2})
+    assert (changed.buffer.alpha, changed.queueing.lanes) == (0.5, 2)
+    assert changed.components == scheme("dcqcn").components
+
+
+def test_choices_of_a_scheme_are_checked_as_its_other_parameters_are():
+    for wrong in ({"routing": "random"}, {"nic_order": "fifo"}):
+        with pytest.raises(ConfigError, match="one of ") as caught:
+            scheme("dcqcn", **wrong)
+        assert caught.value.field == f"Scheme.{next(iter(wrong))}"
+
+
+def test_a_slip_in_a_scheme_name_is_pointed_out():
+    with pytest.raises(ConfigError, match="did you mean .*'dcqcn'"):
+        scheme("dcqn")
 
 
 def test_as_scheme():
@@ -97,22 +137,30 @@ def test_as_scheme():
     for wrong in (None, 5, ["dcqcn"], Dcqcn()):
         with pytest.raises(ConfigError, match="scheme"):
             as_scheme(wrong)
-    for wrong in ("DCQCN", "", ["dcqcn"], None):
-        with pytest.raises(ConfigError, match="one of line-rate"):
+    for wrong in ("DCQCN", "dcqn", ["dcqcn"]):
+        with pytest.raises(ConfigError, match=r"a Scheme or the name of one; did you mean .*'dcqcn'"):
+            scheme(wrong)
+    for wrong in ("", None):
+        with pytest.raises(ConfigError, match="a Scheme or the name of one: line-rate, dcqcn"):
             scheme(wrong)
 
 
 def test_register():
-    register("test-lossy", lambda: Scheme(name="test-lossy", buffer=DropTail()))
+    register_scheme("test-lossy", lambda: Scheme(name="test-lossy", buffer=DropTail()))
     try:
-        assert scheme("test-lossy", alpha=2.0).buffer.alpha == 2.0
+        assert scheme("test-lossy", **{"DropTail.alpha": 2.0}).buffer.alpha == 2.0
         work = rdmacc.messages([("h0", "h1", 1000)])
         assert rdmacc.simulate(rdmacc.star(2), work, "test-lossy", engine="simpy").plan.scheme.name == "test-lossy"
+        with pytest.raises(ConfigError, match="scheme name = 'test-lossy': must not be registered yet"):
+            register_scheme("test-lossy", Scheme)
+        assert scheme("test-lossy").name == "test-lossy"
+        register_scheme("test-lossy", Scheme, replace=True)
+        assert scheme("test-lossy").name == "custom"
     finally:
         del SCHEMES["test-lossy"]
     for wrong in ("", None, 3):
         with pytest.raises(ConfigError, match="scheme name"):
-            register(wrong, Scheme)
+            register_scheme(wrong, Scheme)
 
 
 def test_the_table_lists_every_parameter_with_its_source():

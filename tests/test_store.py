@@ -18,6 +18,7 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Point, experiment
 from rdmacc.faults import Clocks, LinkDown, Script
+from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
@@ -287,7 +288,7 @@ def test_a_protocol_counts_for_the_schemes_that_have_it():
     dasr = {type(part) for part in rdmacc.scheme("dasr").components}
     plain = {type(part) for part in rdmacc.scheme("line-rate").components}
     assert codehash.code_hash(Tiny, frozenset(dasr)) != codehash.code_hash(Tiny, frozenset(plain))
-    closure = codehash._closure(["rdmacc.simulation"])
+    closure = import_closure(codehash._SIMULATION, codehash._NO_RESULT)
     assert "rdmacc.topology.fabric" in closure
     assert "rdmacc.engine.compiled.kernel" in closure
     assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.plotting.style", "rdmacc.cli.main"}

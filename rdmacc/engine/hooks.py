@@ -9,10 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdmacc.component import HOOKS, Component
 from rdmacc.records import Field, Record
-from rdmacc.schemes import Scheme
+
+if TYPE_CHECKING:
+    from rdmacc.schemes import Scheme
 
 __all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of", "transfer_fields"]
 

@@ -5,14 +5,16 @@ Rows are made by the engines, in the order of events, the same by both.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.state import KIND_NAMES, PAUSE
-from rdmacc.topology.fabric import Fabric
+
+if TYPE_CHECKING:
+    from rdmacc.topology.fabric import Fabric
 
 __all__ = ["ARRIVED", "DROPPED", "ROW", "SENT", "TRIMMED", "WHAT_NAMES", "Trace", "trace_frame"]
 

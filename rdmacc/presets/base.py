@@ -60,7 +60,14 @@ class Preset(Mapping[str, Scheme]):
         self._values = dict(values or {})
         self._entries: dict[str, _Entry] = {}
 
-    def add(self, name: str, base: str | Callable[[], Scheme], values: Mapping[str, tuple[Any, str]]) -> None:
+    def add(
+        self,
+        name: str,
+        base: str | Callable[[], Scheme],
+        values: Mapping[str, tuple[Any, str]],
+        *,
+        replace: bool = False,
+    ) -> None:
         """Add a scheme.
 
         Parameters
@@ -72,7 +79,17 @@ class Preset(Mapping[str, Scheme]):
         values : mapping
             What the source sets: (value, source) by parameter, named as in `Scheme.replace`. A value may be a
             function of the line rate in bit/s. What is not listed keeps its default, which has a source of its own.
+        replace : bool
+            Take the place of a scheme of that name.
+
+        Raises
+        ------
+        ConfigError
+            If the name is taken.
         """
+        if name in self._entries and not replace:
+            allowed = "must not be in the preset yet, unless replace=True"
+            raise ConfigError(f"scheme of preset {self.name!r}", name, allowed)
         self._entries[name] = _Entry(base, values)
 
     def at(self, rate: Quantity) -> Preset:
@@ -125,8 +142,23 @@ PRESETS: dict[str, Preset] = {}
 """The presets by name, each at the rate that its source uses most."""
 
 
-def define(one: Preset) -> Preset:
-    """Add a preset under its name."""
+def define(one: Preset, *, replace: bool = False) -> Preset:
+    """Add a preset under its name.
+
+    Parameters
+    ----------
+    one : Preset
+        The preset.
+    replace : bool
+        Take the place of a preset of that name.
+
+    Raises
+    ------
+    ConfigError
+        If the name is taken.
+    """
+    if one.name in PRESETS and not replace:
+        raise ConfigError("preset name", one.name, "must not be defined yet, unless replace=True")
     PRESETS[one.name] = one
     return one
 

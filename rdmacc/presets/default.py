@@ -23,7 +23,7 @@ from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
-from rdmacc.schemes import Scheme, register
+from rdmacc.schemes import Scheme, register_scheme
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.deflection import FlowDeflection
@@ -37,33 +37,35 @@ __all__: list[str] = []
 
 # No congestion control, loss recovery alone
 
-register("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
+register_scheme("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
 
 # DCQCN
 
 HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
 
-register("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)))
-register("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)))
+register_scheme("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)))
+register_scheme("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)))
 
-register("dcqcn-pri-q", lambda: Scheme(name="dcqcn-pri-q", control=(PriQ(), Dcqcn()), switch=(Red(),)))
+register_scheme("dcqcn-pri-q", lambda: Scheme(name="dcqcn-pri-q", control=(PriQ(), Dcqcn()), switch=(Red(),)))
 
 # TIMELY
 
-register("timely", lambda: Scheme(name="timely", control=(Timely(),)))
-register("timely-patched", lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)))
-register("timely-hpcc", lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)))
+register_scheme("timely", lambda: Scheme(name="timely", control=(Timely(),)))
+register_scheme("timely-patched", lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)))
+register_scheme("timely-hpcc", lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)))
 
 # HPCC
 
 INT_ACK_BYTES = 88
 """An ACK of HPCC: 14 of link, 20 of IP, 12 of its own, 42 of records."""
 
-register("hpcc", lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS))
+register_scheme(
+    "hpcc", lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS)
+)
 
 # DCTCP, rate-based DCTCP
 
-register(
+register_scheme(
     "dctcp",
     lambda: Scheme(
         name="dctcp",
@@ -79,32 +81,32 @@ register(
 
 HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
 
-register(
+register_scheme(
     "dctcp-hpcc",
     lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
 )
 
 # InfiniBand congestion control
 
-register("infiniband-cc", lambda: Scheme(name="infiniband-cc", control=(InfinibandCc(),), switch=(Fecn(),)))
+register_scheme("infiniband-cc", lambda: Scheme(name="infiniband-cc", control=(InfinibandCc(),), switch=(Fecn(),)))
 
 # RCP
 
-register("rcp", lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)))
+register_scheme("rcp", lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)))
 
 # Swift
 
 SWIFT_RECOVERY = NewReno(min_timeout_ps=ms(1))
 """Without the paper's selective acknowledgments; the timeout is htsim's first one."""
 
-register("swift", lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()))
+register_scheme("swift", lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()))
 
 # Dart
 
 DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
 
-register("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)))
-register(
+register_scheme("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)))
+register_scheme(
     "dasr-no-look-ahead",
     lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
 )
@@ -112,8 +114,10 @@ register(
 # Lanes take turns on a link: one for each deflection that a packet may take, and the first.
 LANES = Queueing(lanes=5)
 
-register("iofd", lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES))
-register(
+register_scheme(
+    "iofd", lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES)
+)
+register_scheme(
     "dart",
     lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
 )
@@ -127,5 +131,5 @@ register(
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
 for _name in IGBN_2019:
-    register(_name, partial(IGBN_2019.__getitem__, _name))
-register("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))
+    register_scheme(_name, partial(IGBN_2019.__getitem__, _name))
+register_scheme("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))

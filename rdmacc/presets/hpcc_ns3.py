@@ -107,6 +107,7 @@ HPCC_NS3.add(
         "g": (0.0625, "EWMA_GAIN of dctcp"),
         "additive_bps": ("615Mbps", "DCTCP_RATE_AI of dctcp, at any line rate"),
         "min_rate_bps": ("1Gbps", "MIN_RATE"),
+        "has_window": (True, "HAS_WIN and VAR_WIN of dctcp"),
         "kmin_bytes": ("30kB", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
         "EcnStep.reference_bps": ("10Gbps", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
         "at_dequeue": (True, "switch-node.cc"),
@@ -133,16 +134,3 @@ _HPCC = {
 
 HPCC_NS3.add("hpcc", "hpcc", _HPCC | {"max_stage": (0, "MI_THRESH")})
 HPCC_NS3.add("hpcc-mi5", "hpcc", _HPCC | {"max_stage": (5, "MI_THRESH with --mi 5, as in the paper")})
-
-_DCTCP = {
-    "g": (0.0625, "EWMA_GAIN of dctcp"),
-    "additive_bps": ("615Mbps", "DCTCP_RATE_AI"),
-    "min_rate_bps": ("1Gbps", "MIN_RATE"),
-    "has_window": (True, "HAS_WIN and VAR_WIN"),
-    "kmin_bytes": ("30kB", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
-    "reference_bps": ("10Gbps", "KMIN_MAP of dctcp"),
-    "at_dequeue": (True, "switch-node.cc"),
-    "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO"),
-}
-
-HPCC_NS3.add("dctcp", "dctcp-hpcc", _DCTCP)

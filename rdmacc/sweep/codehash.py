@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import rdmacc
 from rdmacc.errors import ConfigError
+from rdmacc.sources import PACKAGE, digest_of, imports_of, source_file, source_hashes, syntax_tree
 
 __all__ = ["code_hash", "git_commit", "versions"]
 
-_ROOT = "rdmacc"
 _SIMULATION = ("rdmacc.simulation", "rdmacc.scenario", "rdmacc.sweep.tidy", "rdmacc.engine.compiled.engine")
 _NO_RESULT = (
     "rdmacc", "rdmacc.experiments", "rdmacc.experiments.base", "rdmacc.plotting", "rdmacc.plotting.ladder",
@@ -49,7 +46,7 @@ def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) ->
     Raises
     ------
     ConfigError
-        If the experiment's class has no source file.
+        If the experiment's class, or a component, has no source file.
     """
     roots = _package_modules() if components is None else {_module(part) for part in components}
     parts: dict[str, str] = {}
@@ -58,9 +55,8 @@ def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) ->
             continue
         source, imported = _reached(kind)
         parts[f"{_module(kind)}:{kind.__qualname__}"] = source
-        roots = roots | imported
-    for name in sorted(_closure([*_SIMULATION, *sorted(roots)])):
-        parts[name] = _digest(_tree(name))
+        roots = roots | {name for name in imported if source_file(name)}
+    parts |= source_hashes([*_SIMULATION, *roots], _NO_RESULT)
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(parts.items()))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -71,86 +67,16 @@ def _module(kind: type[Any]) -> str:
 
 
 def _package_modules() -> set[str]:
-    root = Path(rdmacc.__file__).parent
-    names = (".".join((_ROOT, *path.relative_to(root).with_suffix("").parts)) for path in root.rglob("*.py"))
+    names = (".".join(("rdmacc", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in PACKAGE.rglob("*.py"))
     return {name.removesuffix(".__init__") for name in names}
-
-
-@cache
-def _file(module: str) -> Path | None:
-    """Return a module's source file; None if there is no such module, or it has none."""
-    file = getattr(sys.modules.get(module), "__file__", None)  # a script has a file, and no spec
-    if file is None:
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError):
-            return None
-        file = spec.origin if spec is not None else None
-    return Path(file) if file and file.endswith(".py") else None
-
-
-@cache
-def _tree(module: str) -> ast.Module:
-    """Return a module's syntax tree, without docstrings."""
-    file = _file(module)
-    if file is None:
-        raise ConfigError("experiment", module, "a class of a module with a source file, so that its code can be known")
-    tree = ast.parse(file.read_bytes())
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [item for item in body if not _is_text(item)]  # type: ignore[attr-defined]
-    return tree
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _digest(*trees: ast.AST) -> str:
-    return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()
-
-
-def _imports(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str]]:
-    """Yield (bound name, module of this package or of `module`'s own) for each import among the nodes."""
-    own = {_ROOT, module.partition(".")[0]}
-    is_package = (_file(module) or Path()).name == "__init__.py"
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            found = [(alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            source = node.module or ""
-            if node.level:
-                above = module.split(".")[: None if is_package and node.level == 1 else int(is_package) - node.level]
-                source = ".".join([*above, source] if source else above)
-            inside = [(alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names]
-            found = [(bound, name if _is_own(name, own) and _file(name) else source) for bound, name in inside]
-        else:
-            continue
-        yield from ((bound, name) for bound, name in found if _is_own(name, own))
-
-
-def _is_own(name: str, own: set[str]) -> bool:
-    return name.partition(".")[0] in own
-
-
-def _closure(roots: Iterable[str]) -> set[str]:
-    """Return the modules that these import, themselves included."""
-    seen: set[str] = set()
-    waiting = list(roots)
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name in _NO_RESULT or _file(name) is None:
-            continue
-        seen.add(name)
-        waiting += [module for _, module in _imports(ast.walk(_tree(name)), name)]
-    return seen
 
 
 def _reached(kind: type[Any]) -> tuple[str, set[str]]:
     """Return the digest of what a class reaches in its module, and the modules that this imports."""
     module = _module(kind)
-    tree = _tree(module)
+    if source_file(module) is None:
+        raise ConfigError("experiment", module, "a class of a module with a source file, so that its code can be known")
+    tree = syntax_tree(module)
     defined: dict[str, list[ast.stmt]] = {}
     for node in tree.body:
         for name in _bound(node):
@@ -169,9 +95,9 @@ def _reached(kind: type[Any]) -> tuple[str, set[str]]:
     # In the order of the source, each once: a statement may bind several names.
     ordered = list(dict.fromkeys(sorted(nodes, key=lambda node: node.lineno)))
     statements = [node for node in ordered if not isinstance(node, ast.Import | ast.ImportFrom)]
-    bound = {one: name for one, name in _imports(ast.walk(tree), module) if one in used}
-    local = _imports((part for node in statements for part in ast.walk(node)), module)
-    return _digest(*statements), {*bound.values(), *(name for _, name in local)}
+    bound = {one: name for one, name in imports_of(ast.walk(tree), module) if one in used}
+    local = imports_of((part for node in statements for part in ast.walk(node)), module)
+    return digest_of(*statements), {*bound.values(), *(name for _, name in local)}
 
 
 def _bound(node: ast.stmt) -> list[str]:
@@ -204,7 +130,7 @@ def versions() -> dict[str, str]:
 @cache
 def git_commit() -> str:
     """Return the commit that the package's files are checked out from, with a plus if they differ; else ""."""
-    root = Path(rdmacc.__file__).resolve().parent.parent
+    root = PACKAGE.resolve().parent
 
     def git(*arguments: str) -> str:
         done = subprocess.run(

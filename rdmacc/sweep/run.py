@@ -15,12 +15,12 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from tqdm.auto import tqdm
 
-from rdmacc import __version__
 from rdmacc.engine.select import ENGINES, why_not_compiled
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.schemes import as_scheme
@@ -253,7 +253,7 @@ class _Keeper:
         found = self.found
         provenance = {
             **found.identities[name],
-            "rdmacc": __version__,
+            "rdmacc": metadata.version("rdmacc"),
             "commit": git_commit(),
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "wall_s": outcome.wall_s,
@@ -274,7 +274,7 @@ def compile_once(points: Sequence[Point]) -> None:
     """Compile what the points need, so that the processes find it in the cache and do not all compile."""
     if why_not_compiled():
         return
-    from rdmacc.engine.compiled.engine import compiled_kernel
+    from rdmacc.engine.compiled.build import compiled_kernel
     from rdmacc.engine.compiled.handlers import CompiledHooks
     from rdmacc.engine.compiled.layout import Layout
 

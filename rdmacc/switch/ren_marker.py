@@ -25,7 +25,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rdmacc.component import Component, param
-from rdmacc.errors import ConfigError
 from rdmacc.records import NEVER, Byte, Deadline, Int, Ints, Record
 from rdmacc.state import DATA, HOST_NIC
 
@@ -49,7 +48,7 @@ class RenMarker(Component):
         "10us", "base round trip", unit="ps", source="REN, section 4; 48 us in its testbed", low=16
     )
     period_ps: int = param("0s", "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
-    reading: str = param("outstanding", "literal, outstanding or packet")
+    reading: str = param("outstanding", "literal, outstanding or packet", choices=READINGS)
     is_literal: bool = field(default=False, init=False, repr=False)
     is_per_packet: bool = field(default=False, init=False, repr=False)
 
@@ -74,8 +73,6 @@ class RenMarker(Component):
         ren_mark = Byte(UNDER, doc="UNDER, FULL or OVER")
 
     def __post_init__(self) -> None:
-        if self.reading not in READINGS:
-            raise ConfigError("RenMarker.reading", self.reading, f"one of {', '.join(READINGS)}")
         object.__setattr__(self, "is_literal", self.reading == "literal")  # handlers see numbers only
         object.__setattr__(self, "is_per_packet", self.reading == "packet")
         super().__post_init__()

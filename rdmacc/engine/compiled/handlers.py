@@ -13,7 +13,7 @@ import inspect
 import types as python_types
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numba
@@ -29,7 +29,9 @@ from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.records import record_dtype
-from rdmacc.schemes import Scheme
+
+if TYPE_CHECKING:
+    from rdmacc.schemes import Scheme
 
 __all__ = ["CompiledHooks", "params_dtype"]
 

@@ -7,6 +7,7 @@ So the kernel knows every field that it touches at a fixed offset whatever the s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from rdmacc import state
 from rdmacc.engine.hooks import records_of
 from rdmacc.engine.records import Clock, LinkLoss, MessageProgress, QueuePairUse, Routing, Transit, Transmitter
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
-from rdmacc.schemes import Scheme
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
 from rdmacc.switch.credits import TokenBucket
+
+if TYPE_CHECKING:
+    from rdmacc.schemes import Scheme
 
 __all__ = [
     "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",

@@ -1,7 +1,7 @@
 """Events on a SimPy environment that cost little: an object with callbacks, its place in the order given by a rank.
 
 SimPy orders its queue by (time, priority, number). The priority is the event's rank (`rdmacc.engine.ranks`), so
-simultaneous events run in a fixed order whoever scheduled them first.
+simultaneous events run in a fixed order whoever scheduled them first; SimPy's own priorities, 0 and 1, come before.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc import state
 from rdmacc.chance import uniform
@@ -13,9 +13,6 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.records import NEVER
 from rdmacc.state import CNP, DATA, NONE, PAUSE, REQUEST
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["Host"]
 
 
@@ -24,7 +21,7 @@ class Host(state.Host, Clock):
 
     __slots__ = ("_net", "incoming", "nics")
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Any, number: int) -> None:
         super().__init__()
         self._net = net
         self.node = number

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc import state
 from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.records import MessageProgress
 from rdmacc.engine.reference.events import push
 from rdmacc.records import NEVER
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["Message", "after_sender", "count_down", "fail_dependents", "finish", "schedule_next_start", "start"]
 
@@ -25,7 +22,7 @@ class Message(state.Message, MessageProgress):
     queue_pair: Any
 
 
-def schedule_next_start(net: Network) -> None:
+def schedule_next_start(net: Any) -> None:
     """Schedule the earliest message that waits for nothing but its time."""
     if net.starts:
         number = net.starts.pop()
@@ -33,16 +30,16 @@ def schedule_next_start(net: Network) -> None:
         push(net.env, at, RANKS["start"] + number, lambda _: _start_listed(net, number))
 
 
-def _start_listed(net: Network, number: int) -> None:
+def _start_listed(net: Any, number: int) -> None:
     schedule_next_start(net)
     start(net, number)
 
 
-def _starter(net: Network, number: int) -> Callable[[Any], None]:
+def _starter(net: Any, number: int) -> Callable[[Any], None]:
     return lambda _: start(net, number)
 
 
-def start(net: Network, number: int) -> None:
+def start(net: Any, number: int) -> None:
     """Start a message at its sender."""
     now = net.env._now
     message = net.messages[number]
@@ -63,7 +60,7 @@ def start(net: Network, number: int) -> None:
     qp.nic.schedule(qp, now)
 
 
-def after_sender(net: Network, qp: Any, message: Any, now: int) -> None:
+def after_sender(net: Any, qp: Any, message: Any, now: int) -> None:
     """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
     if message.is_open:
         if message.una_psn >= message.packets:
@@ -74,7 +71,7 @@ def after_sender(net: Network, qp: Any, message: Any, now: int) -> None:
     qp.nic.schedule(qp, now)
 
 
-def finish(net: Network, qp: Any, message: Any, now: int) -> None:
+def finish(net: Any, qp: Any, message: Any, now: int) -> None:
     """Take a message out of its queue pair; release what waits for it."""
     message.is_open = 0
     qp.pending.remove(message)
@@ -91,13 +88,13 @@ def finish(net: Network, qp: Any, message: Any, now: int) -> None:
     net.unfinished -= 1
 
 
-def cancel(net: Network, kind: str, owner: Any) -> None:
+def cancel(net: Any, kind: str, owner: Any) -> None:
     """Set all deadlines of a record kind to NEVER."""
     for slot, _ in net.timers[kind]:
         setattr(getattr(owner, f"{kind.lower()}{slot.component}"), slot.field.name, NEVER)
 
 
-def count_down(net: Network, message: Any, now: int, is_acked: bool) -> None:
+def count_down(net: Any, message: Any, now: int, is_acked: bool) -> None:
     """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
     if net.plan.dependents is None or message.failed:
         return
@@ -109,7 +106,7 @@ def count_down(net: Network, message: Any, now: int, is_acked: bool) -> None:
                 push(net.env, max(now, waiting.start_ps), RANKS["start"] + number, _starter(net, number))
 
 
-def fail_dependents(net: Network, number: int) -> None:
+def fail_dependents(net: Any, number: int) -> None:
     """Fail everything that waits, directly or not, for a message."""
     if net.plan.dependents is None:
         return

@@ -45,6 +45,8 @@ __all__ = ["Network"]
 class Network:
     """A scenario as objects. `env` is the SimPy environment: attach processes of your own to it.
 
+    The other modules of this package know it as `net`, and do not import it.
+
     Attributes
     ----------
     env : simpy.Environment

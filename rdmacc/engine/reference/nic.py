@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc import state
 from rdmacc.engine.ranks import NUMBER_BITS, RANKS, pace_order
@@ -14,9 +14,6 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
 from rdmacc.units import whole_ps
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["NicPort", "QueuePair"]
 
@@ -75,7 +72,7 @@ class NicPort(Port):
 
     __slots__ = ("ready",)
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Any, number: int) -> None:
         super().__init__(net, number)
         self.ready: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc import state
 from rdmacc.chance import uniform
@@ -18,9 +18,6 @@ from rdmacc.switch.classes import ClassTurns, choose_class, first_class
 from rdmacc.switch.credits import TokenBucket, credit_ready_ps, spend_credit
 from rdmacc.switch.pfc import obey
 from rdmacc.units import transmission_ps
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["Ingress", "Port", "SwitchPort"]
 
@@ -59,7 +56,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         "waiting_bytes",
     )
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Any, number: int) -> None:
         super().__init__()
         fabric, plan = net.plan.fabric, net.plan
         self._net = net

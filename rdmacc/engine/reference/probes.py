@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.reference.events import push
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["watch"]
 
 Samples = list[tuple[int, float]]
 
 
-def watch(net: Network) -> list[tuple[Any, str, Samples]]:
+def watch(net: Any) -> list[tuple[Any, str, Samples]]:
     """Schedule the first samples; return (record, field, samples) of what is watched for changes."""
     on_change: list[tuple[Any, str, Samples]] = []
     for number, watched in enumerate(net.plan.watches):
@@ -33,7 +30,7 @@ def watch(net: Network) -> list[tuple[Any, str, Samples]]:
     return on_change
 
 
-def _sample(net: Network, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
+def _sample(net: Any, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
     def sample(_: Any) -> None:
         net.samples[number].append((at, float(getattr(record, name))))
         _sample(net, number, record, name, every_ps, at + every_ps)

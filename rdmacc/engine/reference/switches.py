@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
@@ -13,9 +13,6 @@ from rdmacc.switch.admission import SharedBuffer, admit_lossless, admit_lossy, r
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.pfc import may_resume, must_pause, write_frame
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["Switch"]
 
 
@@ -24,7 +21,7 @@ class Switch(Routing, SharedBuffer):
 
     __slots__ = ("_net", "_next_hops", "_spray_counts", "is_lossless", "number", "policy")
 
-    def __init__(self, net: Network, number: int) -> None:
+    def __init__(self, net: Any, number: int) -> None:
         super().__init__()
         self._net = net
         self.number = number

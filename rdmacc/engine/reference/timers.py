@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.engine.hooks import Slot
 from rdmacc.engine.ranks import RANKS
@@ -10,13 +10,10 @@ from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.records import NEVER
 
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
-
 __all__ = ["arm", "expire"]
 
 
-def arm(net: Network, owner: Any, slot: Slot) -> None:
+def arm(net: Any, owner: Any, slot: Slot) -> None:
     """Schedule an event for a deadline that is earlier than the one pending."""
     record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
     at = max(getattr(record, slot.field.name), net.env._now)
@@ -27,7 +24,7 @@ def arm(net: Network, owner: Any, slot: Slot) -> None:
     push(net.env, at, rank, lambda _: expire(net, owner, record, slot))
 
 
-def expire(net: Network, owner: Any, record: Any, slot: Slot) -> None:
+def expire(net: Any, owner: Any, record: Any, slot: Slot) -> None:
     """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
     now, name = net.env._now, slot.field.name
     if getattr(record, slot.field.armed_name) != now:

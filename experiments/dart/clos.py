@@ -1,0 +1,226 @@
+"""Dart at 1,024 hosts: what figures 11 to 14, the tables and the sensitivity study share.
+
+Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc.dart_clos`, the traffic
+`rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions. Also
+assumed, for all figures alike:
+
+- Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
+  process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
+  paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds; all
+  schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+- Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
+- Throughput is the mean over long flows of size / latency.
+- A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
+- Switches share their buffers as `rdmacc.Pfc` does; under DCTCP they drop at the tail. Deflection looks at the queue
+  alone: whether PFC has paused the link does not matter.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
+from rdmacc.experiments.dart.known import known_at_scale
+from rdmacc.experiments.dart.setup import PRESET
+from rdmacc.protocols.packet_meter import PacketMeter
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.units import ms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LOADS", "SEEDS", "Case", "ClosFigure", "cases", "claim", "means", "reduction", "spreads"]
+
+LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
+"""Loads of each mix (tables I and II)."""
+SEEDS = 3
+WARM_UP_PS = ms(2)
+UNTIL_PS = ms(100)
+PERSISTENT_UNTIL_PS = ms(16)
+ARRIVALS = {"quick": "3ms", "paper": "10ms"}
+ENDLESS_BYTES = 10**9
+REPORTED_BYTES = 8_000
+"""The flows whose latency the paper reports (VI-B)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run: what distinguishes it from the others."""
+
+    scheme: str
+    mix: str
+    load: float
+    degree: int = 16
+    short_bytes: int = 0
+    """Size of all short flows; 0 for 2, 4 and 8 KB with equal probability."""
+    changes: tuple[tuple[str, Any], ...] = ()
+    """Parameters of the scheme."""
+    is_persistent: bool = False
+    """Each host has one long flow of 1 GB from the start on; the load sets the short flows alone."""
+
+    @property
+    def differences(self) -> str:
+        """Everything but scheme, mix and load, in words."""
+        parts = [f"degree {self.degree}"] if self.degree != 16 else []
+        parts += [f"{self.short_bytes} B"] if self.short_bytes else []
+        parts += ["long flows of 1 GB"] if self.is_persistent else []
+        return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
+
+    def point(self, scale: str, seed: int) -> Point:
+        """Return the scenario as a point."""
+        what = f"{self.scheme}, {self.mix} {self.load:.0%}"
+        name = ", ".join(filter(None, [what, self.differences, f"seed {seed}"]))
+        traffic = partial(
+            mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
+            short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
+            is_persistent=self.is_persistent, seed=seed,
+        )  # fmt: skip
+        until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
+        scenario = Scenario(
+            topology=topology.dart_clos, workload=traffic, scheme=metered(self.scheme, **dict(self.changes)),
+            seed=seed, until=until_ps,
+        )  # fmt: skip
+        labels = {
+            "scheme": self.scheme, "mix": self.mix, "load": self.load, "degree": self.degree,
+            "short_bytes": self.short_bytes, "changes": self.differences, "seed": seed,
+        }  # fmt: skip
+        return Point(name=name, scenario=scenario, labels=labels, cost=self.load)
+
+
+def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:
+    """Return Dart's mix on its own network."""
+    return workload.dart_mix(topology.dart_clos(), load, mix, **options)
+
+
+def metered(name: str, **changes: Any) -> Scheme:
+    """Return a scheme of Dart's preset with a meter of its packets."""
+    scheme = PRESET[name].replace(**changes)
+    return replace(scheme, control=(PacketMeter(), *scheme.control))
+
+
+class ClosFigure(Experiment):
+    """A figure or a table of these runs. What one figure has stored, the others reuse."""
+
+    name = "dart.clos"
+
+    seeds = SEEDS
+    """Runs of a point at paper scale; at quick scale there is one."""
+
+    @abstractmethod
+    def cases(self, scale: str) -> Sequence[Case]:
+        """Return the runs that are needed."""
+
+    @abstractmethod
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the figure from one row for each run."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        """Return the points: at quick scale one seed."""
+        seeds = range(seed, seed + (self.seeds if scale == "paper" else 1))
+        return [case.point(scale, each) for case in self.cases(scale) for each in seeds]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
+        flows, ports = result.flows.reset_index(drop=True), result.ports
+        met = result.transfers
+        is_short, counts = flows["group"].notna(), flows["start_ps"] >= WARM_UP_PS
+        passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
+        latency_ps = flows["fct_ps"].astype(np.float64).fillna(passed)
+        reported = flows["size_bytes"] == (point.labels["short_bytes"] or REPORTED_BYTES)
+        short_ps = latency_ps[is_short & counts & reported].to_numpy()
+        payload = result.plan.scheme.payload_bytes
+        got = np.minimum(flows["size_bytes"], met["arrived_packets"].to_numpy() * payload)
+        is_long = ~is_short & (counts | (flows["start_ps"] == 0))
+        goodput = got[is_long] * 8e12 / latency_ps[is_long]
+        is_late = (flows["status"] != "finished") & (flows["size_bytes"] < ENDLESS_BYTES)
+        short = met[is_short.to_numpy()]
+        marked, arrived = short["marked_arrivals"].sum(), short["arrived_packets"].sum()
+        nic = 1 - any(getattr(part, "at_nic", False) for part in result.plan.scheme.components)  # links that it misses
+        in_order = flows["retransmissions"].to_numpy() == 0
+        marks = ports["marked_packets"]
+        numbers = {
+            "p50": (np.percentile(short_ps, 50), "ps"),
+            "p99": (np.percentile(short_ps, 99), "ps"),
+            "goodput": (goodput.mean(), "bps"),
+            "reported flows": (len(short_ps), ""),
+            "long flows": (len(goodput), ""),
+            "unfinished": (is_late.sum(), ""),
+            "marked": (marked / arrived, ""),
+            "path": (short["hops_passed"].sum() / arrived + nic, "links"),
+            "data hops": (ports["tx_data_packets"].sum(), ""),
+            "marks at last hop": (marks[ports["link_class"] == "last_hop"].sum() / max(1, marks.sum()), ""),
+            "deflections": (ports["deflected_packets"].sum(), ""),
+            "longest path": (short["most_hops"].max() + nic, "links"),
+            "longest path of long flows": (met["most_hops"][~is_short.to_numpy()].max() + nic, "links"),
+            "refused": (met["refused_packets"][in_order].sum(), ""),
+            "pauses": (ports["pauses"].sum(), ""),
+            "dropped": (ports["dropped_packets"].sum() + ports["violations"].sum(), ""),
+            "packet hops": (ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum(), ""),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        """Draw the figure."""
+        return self.draw(wide(table))
+
+
+ClosFigure.points_of = ClosFigure
+
+
+def cases(schemes: Sequence[str], loads: Iterable[tuple[str, float]], **options: Any) -> list[Case]:
+    """Return a case for every scheme at every (mix, load)."""
+    return [Case(scheme, mix, load, **options) for mix, load in loads for scheme in schemes]
+
+
+def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:
+    """Return a quantity by load, the mean over seeds."""
+    chosen = rows[(rows["scheme"] == scheme) & (rows["mix"] == mix) & (rows["changes"] == changes)]
+    return chosen.groupby("load")[quantity].mean()
+
+
+def spreads(rows: pd.DataFrame, quantity: str, scheme: str, mix: str) -> pd.DataFrame:
+    """Return the least, the mean and the greatest of a quantity over seeds, by load."""
+    chosen = rows[(rows["scheme"] == scheme) & (rows["mix"] == mix) & (rows["changes"] == "")]
+    return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
+
+
+def reduction(new: float, old: float) -> float:
+    """Return how much lower a number is than another, as a fraction of that."""
+    return 1 - new / old
+
+
+def claim(
+    id: str,
+    place: str,
+    quantity: str,
+    condition: str,
+    published: str,
+    band: str,
+    verdict: Callable[[pd.DataFrame], Verdict],
+    needs: Iterable[Case] = (),
+) -> Claim:
+    """Return a claim that is judged by one row for each point, once all the cases that it needs have run."""
+
+    def judged(table: pd.DataFrame) -> Verdict:
+        rows = wide(table)
+        ran = set(zip(rows["scheme"], rows["mix"], rows["load"], rows["changes"], strict=True))
+        if any((one.scheme, one.mix, one.load, one.differences) not in ran for one in needs):
+            return Verdict("not run at this scale", False)
+        return verdict(rows)
+
+    return Claim(
+        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
+        **known_at_scale(id),
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""Dart, figures 1 and 15: a second flow joins, and both have to find their half of the link.
+
+Three servers and a switch, 10 Gb/s, links of 5 us (VI-D). The second flow starts 15 RTTs after the first. All schemes
+are those of the preset; RCP has alpha = beta = 0.4 (VI-D). Assumed: flows have converged once both rates stay within
+10% of half the line (RCP's keep swinging by a few percent), and have reached it when they are first within 5% of it.
+Times count from the arrival of the second flow's first packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Point, Verdict, check_scale
+from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE, RECEIVER
+from rdmacc.experiments.traces import first_within, settled, shown
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import scalar, tidy
+from rdmacc.units import us
+
+__all__ = ["NAMES", "at_least", "in_words", "measure_convergence", "points_for", "rtts", "within_two_rtts"]
+
+HALF_BPS = LINE_BPS / 2
+
+RTT_PS = us(20) + 2 * PACKET_PS
+"""Propagation, and a full packet on two links; results are in base RTTs, which have the ACK's time too."""
+
+_JOIN_PS = 15 * RTT_PS
+
+_CONVERGED, _REACHED = 0.1, 0.05
+
+NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
+
+
+def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
+    """Return a point for each scheme: one flow, then two."""
+    lasting_rtts = 300 if check_scale(scale) == "quick" else 5000
+    found = []
+    for name in names:
+        scenario = Scenario(
+            topology=partial(topology.star, 3, rate=RATE, delay=DELAY, buffer=3 * BUFFER_PER_PORT),
+            workload=workload.long_flows([("h1", RECEIVER), ("h2", RECEIVER)], start=[0, _JOIN_PS]),
+            scheme=PRESET[name],
+            until=_JOIN_PS + lasting_rtts * RTT_PS,
+            seed=seed,
+            probes=(
+                *(probes.rate(flow) for flow in range(2)),
+                *(probes.field("flow", flow, "received_packets") for flow in range(2)),
+                probes.queue("s0", RECEIVER),
+            ),
+        )
+        found.append(Point(name=name, scenario=scenario, labels={"scheme": name}))
+    return found
+
+
+def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
+    """Return times in ps since the second flow arrived, and both flows' rates and throughput."""
+    rtt_ps = int(result.plan.qp_base_rtt_ps.max())
+    rates = [result.trace(f"rate {flow}") for flow in range(2)]
+    held = [result.trace(f"received_packets {flow}") for flow in range(2)]
+    arrival_ps = int(held[1].index[held[1] > 0][0])
+    numbers = {
+        "base RTT": (rtt_ps, "ps"),
+        "join": (arrival_ps, "ps"),
+        "watched for": (result.now_ps - arrival_ps, "ps"),
+        "converged": (_latest(settled(rate, arrival_ps, HALF_BPS, _CONVERGED) for rate in rates) - arrival_ps, "ps"),
+        "reached": (_latest(first_within(rate, arrival_ps, HALF_BPS, _REACHED) for rate in rates) - arrival_ps, "ps"),
+        "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
+    }
+    kept_ps = arrival_ps + 200 * rtt_ps
+    curves = {}
+    for flow, (rate, packets) in enumerate(zip(rates, held, strict=True), 1):
+        curves[f"rate of flow {flow}"] = (shown(rate, 0, min(kept_ps, result.now_ps)), "bps")
+        edges = np.arange(0, min(kept_ps, result.now_ps), 2 * rtt_ps)
+        counts = packets.to_numpy()[np.searchsorted(packets.index, edges, side="right") - 1]
+        payload = 8e12 * result.plan.scheme.payload_bytes
+        throughput = pd.Series(np.diff(counts) * payload / (2 * rtt_ps), index=pd.Index(edges[1:], name="time_ps"))
+        curves[f"throughput of flow {flow}"] = (throughput, "bps")
+    return tidy(point.name, numbers, curves)
+
+
+def _latest(times: Iterable[float]) -> float:
+    return float(np.max([*times]))  # NaN if one of them is
+
+
+def rtts(table: pd.DataFrame, name: str, quantity: str = "converged") -> float:
+    """Return one of a scheme's times, in its base RTTs."""
+    return scalar(table, name, quantity) / scalar(table, name, "base RTT")
+
+
+def in_words(table: pd.DataFrame, name: str) -> str:
+    """Return how long a scheme took, or for how long it was watched."""
+    taken = rtts(table, name)
+    if not np.isnan(taken):
+        return f"{NAMES[name]} {taken:.1f} RTT"
+    return f"{NAMES[name]} not in {rtts(table, name, 'watched for'):.0f} RTT"
+
+
+def at_least(table: pd.DataFrame, name: str) -> float:
+    """Return a scheme's time to converge, or for how long it did not."""
+    taken = rtts(table, name)
+    return rtts(table, name, "watched for") if np.isnan(taken) else taken
+
+
+def within_two_rtts(table: pd.DataFrame) -> Verdict:
+    """Judge whether Dart converges within two RTTs."""
+    return Verdict(in_words(table, "dart"), rtts(table, "dart") <= 2)

@@ -1,0 +1,197 @@
+"""Dart, figure 2: two long flows to one receiver share its link.
+
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: the second flow starts 500 us after the first. The queue is the
+sum over the ports on the last three hops to the receiver, since the two paths may meet at any of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.setup import LINE_BPS, PRESET, RECEIVER, WIRE_BYTES, fat_tree, other_pods, ports_towards
+from rdmacc.experiments.traces import mean_between, settled, shown, worst_between
+from rdmacc.plotting.style import COLOURS, draw_trace, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import format_size, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure2"]
+
+_N = f"Dasr.auss_n {RECEIVER}"
+
+
+def _gbps(value: float) -> str:
+    return f"{value / 1e9:.3f} Gb/s"
+
+
+def _us(value: float) -> str:
+    return f"{value / 1e6:.1f} us"
+
+
+def _alone(table: pd.DataFrame) -> Verdict:
+    rate, throughput = scalar(table, "long", "rate of S1, alone"), scalar(table, "long", "throughput, alone")
+    n = scalar(table, "long", "n, alone")
+    holds = min(rate, throughput) >= 0.97 * LINE_BPS and n == 1
+    return Verdict(f"{_gbps(rate)} paced, {_gbps(throughput)} received, n = {n:.0f}", holds)
+
+
+def _halves(table: pd.DataFrame) -> Verdict:
+    rates = [scalar(table, "long", f"rate of {name}, shared") for name in ("S1", "S2")]
+    throughput, n = scalar(table, "long", "throughput, shared"), scalar(table, "long", "n, shared")
+    near = all(abs(rate - LINE_BPS / 2) <= 0.03 * LINE_BPS / 2 for rate in rates)
+    measured = f"{_gbps(rates[0])} and {_gbps(rates[1])}, together {_gbps(throughput)} received, n = {n:.0f}"
+    return Verdict(measured, near and throughput >= 0.95 * LINE_BPS and n == 2)
+
+
+def _in_one_rtt(table: pd.DataFrame) -> Verdict:
+    settled = scalar(table, "long", "time to settle")
+    rtt = scalar(table, "long", "base RTT")
+    return Verdict(f"{_us(settled)}, {settled / rtt:.2f} RTT", settled <= rtt)
+
+
+def _queue_stops(table: pd.DataFrame) -> Verdict:
+    growth, queue = scalar(table, "long", "queue growth, settled"), scalar(table, "long", "queue, settled")
+    measured = f"{growth / WIRE_BYTES:+.2f} packets over the rest of the run, at {format_size(round(queue))}"
+    return Verdict(measured, abs(growth) <= 2 * WIRE_BYTES)
+
+
+@register_experiment
+class Figure2(Experiment):
+    """Two long flows to one receiver: line rate alone, half the line each together."""
+
+    name = "dart.fig2"
+    title = "Direct apportioning of sending rates"
+    description = "Dart, figure 2: two long flows to one receiver; each gets half the line within one RTT"
+    claims = (
+        Claim(
+            id="dart-f2-1",
+            place="III-A",
+            quantity="sender rate",
+            condition="1 long flow",
+            published="line rate, n = 1",
+            band=">= 0.97 of line",
+            verdict=_alone,
+        ),
+        Claim(
+            id="dart-f2-2",
+            place="III-A",
+            quantity="sender rates",
+            condition="2 long flows, one receiver",
+            published="1/2 line each, n = 2",
+            band="each within 3% of line/2, sum >= 0.95 of line",
+            verdict=_halves,
+        ),
+        Claim(
+            id="dart-f2-2a",
+            place="III-A",
+            quantity="time until both send at line/2",
+            condition="since S2's first packet arrived",
+            published="one RTT",
+            band="<= 1 base RTT",
+            verdict=_in_one_rtt,
+        ),
+        Claim(
+            id="dart-f2-2b",
+            place="III-A",
+            quantity="queue on the way to the receiver",
+            condition="once both send at line/2",
+            published="can be sustained in steady state",
+            band="grows by 2 packets at most",
+            verdict=_queue_stops,
+        ),
+    )
+
+    start_ps = us(500)
+    """Start of the second flow."""
+    until_ps = us(1500)
+    every_ps = us(2)
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        network = fat_tree(4) if check_scale(scale) == "quick" else topology.dart_clos
+        graph = network()
+        far = other_pods(graph)
+        senders = [far[0], far[-1]]  # in different pods
+        towards = ports_towards(graph, RECEIVER)
+        scenario = Scenario(
+            topology=network,
+            workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]),
+            scheme=PRESET["dasr"],
+            until=self.until_ps,
+            seed=seed,
+            probes=(
+                *(probes.rate(flow) for flow in range(2)),
+                probes.field("host", RECEIVER, "Dasr.auss_n"),
+                probes.field("flow", 1, "received_packets"),
+                probes.throughput("tor0", RECEIVER, every="50us"),
+                *(probes.queue(node, peer, every=self.every_ps) for node, peer in towards),
+            ),
+        )
+        return [Point(name="long", scenario=scenario)]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        plan = result.plan
+        rtt_ps = int(plan.host_base_rtt_ps.max())
+        rates = {"S1": result.trace("rate 0"), "S2": result.trace("rate 1")}
+        n, held = result.trace(_N), result.trace("received_packets 1")
+        throughput = result.trace("throughput tor0->h0")
+        watched = [watch.probe.name for watch in plan.watches if watch.field.name == "queue_bytes"]
+        queue = pd.concat([result.trace(name) for name in watched], axis=1).sum(axis=1)
+        arrival_ps = int(held.index[held > 0][0])
+        half = LINE_BPS / 2
+        settled_ps = max(settled(rate, arrival_ps, half, 0.03) for rate in rates.values())
+        steady_ps = settled_ps + rtt_ps  # what was sent before has arrived
+        late = queue[queue.index >= steady_ps]
+        quarter = max(len(late) // 4, 1)
+        alone_ps = int(n.index[n >= 1][0])  # S1's first packet has arrived
+        numbers = {
+            "base RTT": (rtt_ps, "ps"),
+            "arrival of S2": (arrival_ps, "ps"),
+            "rate of S1, alone": (worst_between(rates["S1"], alone_ps, arrival_ps, LINE_BPS), "bps"),
+            "throughput, alone": (mean_between(throughput, alone_ps + rtt_ps, arrival_ps), "bps"),
+            "n, alone": (worst_between(n, alone_ps, arrival_ps, 1), ""),
+            "time to settle": (settled_ps - arrival_ps, "ps"),
+            "rate of S1, shared": (worst_between(rates["S1"], settled_ps, self.until_ps, half), "bps"),
+            "rate of S2, shared": (worst_between(rates["S2"], settled_ps, self.until_ps, half), "bps"),
+            "throughput, shared": (mean_between(throughput, steady_ps, self.until_ps), "bps"),
+            "n, shared": (worst_between(n, arrival_ps, self.until_ps, 2), ""),
+            "queue, settled": (float(late.mean()), "bytes"),
+            "queue growth, settled": (
+                float(late.iloc[-quarter:].mean() - late.iloc[:quarter].mean()),
+                "bytes",
+            ),
+            "CNPs": (int(result.counters["cnps"]), ""),
+        }
+        curves = {f"rate of {name}": (rate, "bps") for name, rate in rates.items()}
+        curves |= {"n": (n, ""), "queue": (queue, "bytes"), "throughput": (throughput, "bps")}
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        end, start = self.until_ps, self.start_ps
+        with style():
+            figure, axes = plt.subplots(3, 1, figsize=(7, 6), sharex=True, height_ratios=(3, 1, 2))
+            for name, colour, width in (("S1", "blue", 3.0), ("S2", "vermilion", 1.5)):
+                rate = shown(curve(table, "long", f"rate of {name}"), 0 if name == "S1" else start, end)
+                draw_trace(axes[0], rate.index, rate, scale=1e9, label=name, color=COLOURS[colour], linewidth=width)
+            throughput = curve(table, "long", "throughput")
+            axes[0].plot(throughput.index / 1e6, throughput / 1e9, color="0.5", linewidth=1, label="received, both")
+            n = shown(curve(table, "long", "n"), 0, end)
+            draw_trace(axes[1], n.index, n, color=COLOURS["black"])
+            queue = curve(table, "long", "queue") / 1e3
+            axes[2].fill_between(queue.index / 1e6, queue, color=COLOURS["green"], alpha=0.25, linewidth=0)
+            axes[2].plot(queue.index / 1e6, queue, color=COLOURS["green"])
+            axes[0].set(title=f"Dart, figure 2: {self.title}", ylabel="rate (Gb/s)", ylim=(0, 10.8))
+            axes[0].legend(loc="center left")
+            axes[1].set(ylabel="n", ylim=(0, 2.5), yticks=(0, 1, 2))
+            axes[2].set(ylabel="queue (kB)", xlabel="time (µs)", xlim=(0, end / 1e6))
+            axes[2].set_ylim(bottom=0)
+        return figure

@@ -1,0 +1,225 @@
+"""Dart, figure 3: a long flow among short ones backs off to its share, for as long as they last.
+
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: k is 4 and 16. Short flows have 8 KB, which fits into one RTT, or
+256 KB, which outlasts it. They start at the same instant, from senders spread over the other pods.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.setup import LINE_BPS, PACKET_PS, PRESET, RECEIVER, Network, fat_tree, other_pods
+from rdmacc.experiments.traces import first_within, settled, shown, worst_between
+from rdmacc.plotting.style import COLOURS, draw_trace, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure3"]
+
+_N = f"Dasr.auss_n {RECEIVER}"
+
+
+def _us(value: float) -> str:
+    return f"{value / 1e6:.1f} us"
+
+
+def _each(table: pd.DataFrame, quantity: str, scheme: str = "") -> dict[str, float]:
+    """Return a number of every point, or of those of one scheme, by point."""
+    rows = table[(table["quantity"] == quantity) & table["time_ps"].isna()]
+    return {
+        str(point): float(value)
+        for point, value in zip(rows["point"], rows["value"])
+        if not scheme or str(point).endswith(f" {scheme}")
+    }
+
+
+def _share(table: pd.DataFrame) -> Verdict:
+    ratios = _each(table, "rate / (line / (k+1))")
+    errors = {point: abs(ratio - 1) for point, ratio in ratios.items() if not np.isnan(ratio)}
+    greatest = _each(table, "greatest n / (k+1)")
+    # Short flows may end before the last one is counted, unless look-ahead announces them all.
+    counted = max(greatest.values()) == 1 == min(_each(table, "greatest n / (k+1)", "dasr").values())
+    worst = max(errors.values(), default=float("nan"))
+    reached = sum(value == 1 for value in greatest.values())
+    measured = (
+        f"off by {worst:.2%} at most; n reaches k+1 in {reached} of {len(ratios)} points, "
+        f"for long enough to be heard in {len(errors)}"
+    )
+    return Verdict(measured, worst <= 0.05 and counted)
+
+
+def _recovery(table: pd.DataFrame) -> Verdict:
+    taken, allowed = _each(table, "time to recover"), _each(table, "time to recover, allowed")
+    worst = max(taken, key=lambda point: taken[point] / allowed[point])
+    measured = f"{_us(taken[worst])} of {_us(allowed[worst])} in the worst point ({worst})"
+    return Verdict(measured, all(taken[point] <= allowed[point] for point in taken))
+
+
+def _earlier(table: pd.DataFrame) -> Verdict:
+    with_it, without = (_each(table, "time to back off", name) for name in ("dasr", "dasr-no-look-ahead"))
+    gains = np.array([without[f"{point}-no-look-ahead"] - value for point, value in with_it.items()])
+    never = int(np.isnan(list(without.values())).sum())  # all short flows were over before
+    measured = f"earlier by {_us(np.nanmin(gains))} to {_us(np.nanmax(gains))}"
+    measured += f"; {never} without look-ahead never back off so far" if never else ""
+    return Verdict(measured, bool((gains[~np.isnan(gains)] > 0).all()) and not np.isnan([*with_it.values()]).any())
+
+
+def _stable(n: pd.Series, count: int) -> tuple[float, float]:
+    """Return when n first has a value, and when it changes again; NaN if it never has it."""
+    begin = n.index[n == count]
+    if not len(begin):
+        return float("nan"), float("nan")
+    later = n.index[n.index > begin[0]]
+    return float(begin[0]), float(later[0]) if len(later) else float("inf")
+
+
+def _next(times: pd.Index, from_ps: float) -> float:
+    """Return the first of ascending times that is at least `from_ps`; NaN if none is."""
+    row = int(times.searchsorted(from_ps))
+    return float(times[row]) if row < len(times) else float("nan")
+
+
+@register_experiment
+class Figure3(Experiment):
+    """A long flow meets k short ones: it backs off to 1/(k+1) for as long as they last."""
+
+    name = "dart.fig3"
+    title = "Short flows mixed with long flows"
+    description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
+    claims = (
+        Claim(
+            id="dart-f3-1",
+            place="III-B",
+            quantity="long-flow rate while k short senders are active",
+            condition="k unique short senders",
+            published="1/(k+1) of line",
+            band="within 5% while n is stable",
+            verdict=_share,
+        ),
+        Claim(
+            id="dart-f3-2",
+            place="III-B",
+            quantity="long-flow recovery after the short flows end",
+            condition="after the last short flow",
+            published="returns to line rate, only for duration of short flows",
+            band=">= 0.95 of line within 2 RTT + n packet times",
+            verdict=_recovery,
+        ),
+        Claim(
+            id="dart-f3-3",
+            place="III-D",
+            quantity="back-off time with look-ahead",
+            condition="look-ahead vs none",
+            published="earlier with look-ahead (dotted)",
+            band="strictly earlier",
+            verdict=_earlier,
+        ),
+    )
+
+    degrees = (4, 16)
+    sizes = ("8kB", "256kB")
+    schemes = ("dasr", "dasr-no-look-ahead")
+    start_ps = us(500)
+    """Start of the short flows."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        network: Network = fat_tree(6) if check_scale(scale) == "quick" else topology.dart_clos
+        long, *others = other_pods(network())
+        points = []
+        for k, size, scheme in product(self.degrees, self.sizes, self.schemes):
+            senders = [others[i * len(others) // k] for i in range(k)]  # spread over the other pods
+            work = workload.combine(
+                workload.incast(senders, RECEIVER, size, start=self.start_ps),
+                workload.long_flows([(long, RECEIVER)]),
+            )
+            lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
+            scenario = Scenario(
+                topology=network,
+                workload=work,
+                scheme=PRESET[scheme],
+                until=self.start_ps + round(1.5 * lasts_ps) + us(300),
+                seed=seed,
+                probes=(
+                    probes.rate(k),
+                    probes.field("host", RECEIVER, "Dasr.auss_n"),
+                    probes.field("flow", k, "received_packets"),
+                ),
+            )
+            labels = {"k": k, "size": size, "scheme": scheme}
+            points.append(Point(name=f"k={k} {size} {scheme}", scenario=scenario, labels=labels))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        flows, plan = result.flows, result.plan
+        k = len(flows) - 1
+        rate, n = result.trace(f"rate {k}"), result.trace(_N)
+        share = LINE_BPS / (k + 1)
+        rtt_ps = int(plan.host_base_rtt_ps.max())
+        ack_bytes = plan.scheme.ack_bytes
+        ack_ps = plan.fabric.base_fct_ps(int(plan.dst[k]), int(plan.src[k]), ack_bytes, ack_bytes, 0)
+        begin_ps, end_ps = _stable(n, k + 1)
+        # The long flow hears of n in the ACK of its next packet, and of the next n in a later one.
+        held = result.trace(f"received_packets {k}").index
+        heard_ps, past_ps = (_next(held, time_ps) + ack_ps for time_ps in (begin_ps, end_ps))
+        short = flows.iloc[:k]
+        last_ps = int((short["start_ps"] + short["fct_ps"]).max())
+        numbers = {
+            "greatest n / (k+1)": (float(n.max()) / (k + 1), ""),
+            "n stable for": (end_ps - begin_ps, "ps"),
+            "rate / (line / (k+1))": (worst_between(rate, heard_ps, past_ps, share) / share, ""),
+            "time to back off": (first_within(rate, self.start_ps, share, 0.05) - self.start_ps, "ps"),
+            "last short flow ends": (last_ps - self.start_ps, "ps"),
+            "time to recover": (settled(rate, last_ps, LINE_BPS, 0.05) - last_ps, "ps"),
+            "time to recover, allowed": (2 * rtt_ps + (k + 1) * PACKET_PS, "ps"),
+            "median FCT of the short flows": (float(short["fct_ps"].median()), "ps"),
+            "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
+            "CNPs": (int(result.counters["cnps"]), ""),
+        }
+        return tidy(point.name, numbers, {"rate": (shown(rate, 0, result.now_ps), "bps"), "n": (n, "")})
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        looks = {
+            "dasr": ("DASR", "blue", "-"),
+            "dasr-no-look-ahead": ("without look-ahead", "vermilion", "--"),
+        }
+        with style():
+            figure, axes = plt.subplots(
+                len(self.degrees), len(self.sizes), figsize=(9, 5.6), sharey=True, squeeze=False
+            )
+            for (row, k), (column, size) in product(enumerate(self.degrees), enumerate(self.sizes)):
+                ax: Axes = axes[row, column]
+                for scheme, (label, colour, line) in looks.items():
+                    rate = curve(table, f"k={k} {size} {scheme}", "rate")
+                    draw_trace(
+                        ax, rate.index - self.start_ps, rate, scale=1e9, label=label, color=COLOURS[colour],
+                        linestyle=line,
+                    )  # fmt: skip
+                share = LINE_BPS / (k + 1) / 1e9
+                ax.axhline(share, color="0.4", linewidth=1, linestyle=":")
+                ax.annotate(
+                    f"line / {k + 1}", (0, share), xycoords=("axes fraction", "data"), xytext=(4, 3),
+                    textcoords="offset points", fontsize=9, color="0.35",
+                )  # fmt: skip
+                end = scalar(table, f"k={k} {size} dasr", "last short flow ends") / 1e6 + 40
+                ax.set(title=f"k = {k}, {size}", ylim=(0, 10.8), xlim=(-0.15 * end, 1.2 * end))
+            for ax in axes[-1]:
+                ax.set_xlabel("time since the short flows' start (µs)")
+            for ax in axes[:, 0]:
+                ax.set_ylabel("long flow's rate (Gb/s)")
+            axes[0, 1].legend(loc="center")
+            figure.suptitle(f"Dart, figure 3: {self.title}", x=0.01, ha="left", fontsize=12)
+        return figure

@@ -1,0 +1,232 @@
+"""Dart, figure 4: who is in the active unique sender set (AUSS), by the handlers alone and in two scenarios.
+
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. In "overlap" two incasts overlap in one
+sender, S, as in III-B; look-ahead announces S with each. In "silent" S is announced and starts only after 2.5 s, more
+than the 2 s after which soft state expires.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.receiver import DasrReceiver
+from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PRESET, RATE, RECEIVER
+from rdmacc.experiments.traces import shown
+from rdmacc.plotting.style import COLOURS, draw_trace, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import s, us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPECTED_STEPS", "Figure4", "expire", "walk"]
+
+_N = f"Dasr.auss_n {RECEIVER}"
+IDLE_PS = s(2)
+_OPEN = "Dasr.open_messages 1"
+_S_OPEN = "S's messages in flight"
+
+EXPECTED_STEPS = (
+    ("S starts a message", 1, 1),
+    ("S starts another", 1, 2),
+    ("T starts a message", 2, 2),
+    ("S ends the first", 2, 1),
+    ("S ends the second", 1, 0),
+    ("S is between messages", 1, 0),
+    ("S starts a third", 2, 1),
+    ("S ends the third", 1, 0),
+    ("T ends its message", 0, 0),
+)
+"""Event, size of the set, S's messages in flight: figure 4, (a) and (b), step by step."""
+
+
+def walk() -> list[tuple[str, int, int]]:
+    """Return the steps of `EXPECTED_STEPS` as the handlers count them."""
+    receiver = DasrReceiver()
+    first, second, third = (receiver.message("S") for _ in range(3))
+    other = receiver.message("T")
+    moves = (first, second, other, first, second, None, third, third, other)
+    steps = []
+    for (event, _, _), moved in zip(EXPECTED_STEPS, moves, strict=True):
+        if moved is None:
+            receiver.wait(us(100))
+        else:
+            receiver.receive(moved)
+        steps.append((event, receiver.n, int(first.sender.open_messages)))
+    return steps
+
+
+def expire() -> dict[str, float]:
+    """Return how the handlers treat a sender that falls silent in the middle of a message.
+
+    Returns
+    -------
+    dict
+        `removed_after_ps`, since its last packet; `n_before` and `n_after` it, and `n_resumed` when it
+        sends on.
+    """
+    receiver = DasrReceiver()
+    message = receiver.message("S", packets=4)
+    receiver.receive(message)
+    receiver.receive(message, after_ps=s(1))  # refreshes the time of the last packet
+    last_ps = receiver.now
+    receiver.wait(IDLE_PS - 1)
+    before = receiver.n
+    receiver.wait(1)
+    removed_ps = receiver.now - last_ps if receiver.n == 0 else float("nan")
+    after = receiver.n
+    receiver.receive(message)
+    return {"removed_after_ps": removed_ps, "n_before": before, "n_after": after, "n_resumed": receiver.n}
+
+
+def _counted_once(table: pd.DataFrame) -> Verdict:
+    wrong = [
+        event
+        for event, n, in_flight in EXPECTED_STEPS
+        if (scalar(table, "handlers", f"{event}: n"), scalar(table, "handlers", f"{event}: S in flight"))
+        != (n, in_flight)
+    ]
+    most, left = (scalar(table, "overlap", name) for name in ("greatest n", "S leaves after its last byte"))
+    both = scalar(table, "overlap", "most messages of S in flight")
+    steps = f"{len(EXPECTED_STEPS) - len(wrong)} of {len(EXPECTED_STEPS)} steps as in the figure"
+    measured = f"{steps}; n = {most:.0f} with {both:.0f} messages of S; S leaves {left:.0f} ps after the last"
+    return Verdict(measured, not wrong and most == 3 and both == 2 and left == 0)
+
+
+def _expires(table: pd.DataFrame) -> Verdict:
+    handlers = scalar(table, "handlers", "idle sender removed after")
+    scenario = scalar(table, "silent", "announced sender removed after")
+    resumed = scalar(table, "handlers", "idle sender counted when it sends on")
+    measured = f"{handlers / 1e12:.6f} s (handlers), {scenario / 1e12:.6f} s (scenario)"
+    return Verdict(measured, handlers == IDLE_PS and abs(scenario - IDLE_PS) <= PACKET_PS and resumed == 1)
+
+
+@register_experiment
+class Figure4(Experiment):
+    """The set of active senders: one entry for each, however many messages it has in flight."""
+
+    name = "dart.fig4"
+    title = "Active Unique Sender Set for sender S"
+    description = "Dart, figure 4: a sender counts once, leaves after its last message, and expires after 2 s"
+    claims = (
+        Claim(
+            id="dart-f4-1",
+            place="III-B",
+            quantity="AUSS counting",
+            condition="2 overlapping messages from S",
+            published="S counted exactly once, removed after both end",
+            band="exact",
+            verdict=_counted_once,
+        ),
+        Claim(
+            id="dart-f4-2",
+            place="III-B",
+            quantity="soft-state timeout",
+            condition="idle flow",
+            published="removed after 2 s",
+            band="2 s to one packet time",
+            verdict=_expires,
+        ),
+    )
+
+    late_ps = s(2.5)
+    """Start of the announced sender that stays silent."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)  # the same at both: the figure is of one receiver
+        network = partial(topology.star, 4, rate=RATE, delay=DELAY, buffer=4 * BUFFER_PER_PORT)
+        overlap = workload.combine(
+            workload.incast(["h1", "h2"], RECEIVER, "64kB"),
+            workload.incast(["h2", "h3"], RECEIVER, "64kB", start="20us"),
+        )
+        silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", self.late_ps, 0)])
+        watched = (
+            probes.field("host", RECEIVER, "Dasr.auss_n"),
+            probes.field("flow", 1, "Dasr.open_messages"),
+        )
+        points = [Point(name="handlers")]
+        for name, work in (("overlap", overlap), ("silent", silent)):
+            scenario = Scenario(topology=network, workload=work, scheme=PRESET["dasr"], probes=watched, seed=seed)
+            points.append(Point(name=name, scenario=scenario))
+        return points
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
+
+    def _measure_handlers(self) -> pd.DataFrame:
+        numbers: dict[str, tuple[float, str]] = {}
+        for event, n, in_flight in walk():
+            numbers |= {f"{event}: n": (n, ""), f"{event}: S in flight": (in_flight, "")}
+        idle = expire()
+        numbers["idle sender removed after"] = (idle["removed_after_ps"], "ps")
+        numbers["idle sender counted when it sends on"] = (idle["n_resumed"], "")
+        return tidy("handlers", numbers)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        members = result.trace(_N)
+        end = result.now_ps
+        if point.name == "silent":
+            announced_ps = int(members.index[members == 2][0])
+            expired_ps = members.index[(members == 0) & (members.index >= IDLE_PS)]
+            removed_ps = float(expired_ps[0] - announced_ps) if len(expired_ps) else float("nan")
+            numbers = {"announced sender removed after": (removed_ps, "ps")}
+            return tidy(point.name, numbers, {"n": (shown(members, 0, end), "")})
+        of_s_open, flows = result.trace(_OPEN), result.flows
+        of_s = flows[flows["src"] == "h2"]
+        last_ps = int((of_s["start_ps"] + of_s["fct_ps"]).max())
+        left_ps = int(of_s_open.index[of_s_open == 0][-1])
+        numbers = {
+            "greatest n": (float(members.max()), ""),
+            "most messages of S in flight": (float(of_s_open.max()), ""),
+            "S leaves after its last byte": (left_ps - last_ps, "ps"),
+        }
+        curves = {"n": (shown(members, 0, end), ""), _S_OPEN: (shown(of_s_open, 0, end), "")}
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure = plt.figure(figsize=(10, 5))
+            grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.35))
+            _draw_diagram(figure.add_subplot(grid[:, 0]))
+            above, below = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 1])
+            n, in_flight = curve(table, "overlap", "n"), curve(table, "overlap", _S_OPEN)
+            draw_trace(above, n.index, n, color=COLOURS["black"], label="n")
+            draw_trace(above, in_flight.index, in_flight, color=COLOURS["vermilion"], linestyle="--", label=_S_OPEN)
+            above.set(title="Two incasts that overlap in S", xlabel="time (µs)", ylim=(0, 4.3), yticks=range(5))
+            above.legend(loc="upper center", ncols=2)
+            n = curve(table, "silent", "n")
+            draw_trace(below, n.index, n, unit_ps=1e12, color=COLOURS["black"])
+            below.set(title="S announced, silent for 2.5 s", xlabel="time (s)", ylim=(0, 2.5), yticks=range(3))
+            removed = scalar(table, "silent", "announced sender removed after")
+            below.annotate(
+                f"expires after {removed / 1e12:.4g} s", (removed / 1e12, 0.5), xytext=(-8, 0),
+                textcoords="offset points", ha="right", va="center", fontsize=9, color="0.35",
+            )  # fmt: skip
+            for ax in (above, below):
+                ax.set_ylabel("n")
+        return figure
+
+
+def _draw_diagram(ax: Axes) -> None:
+    """Draw the figure's state diagram of one sender."""
+    ax.set_axis_off()
+    ax.set(xlim=(0, 1), ylim=(0, 1), title="Dart, figure 4: sender S at the receiver")
+    box = {"boxstyle": "round,pad=0.6", "facecolor": "white", "edgecolor": COLOURS["blue"], "linewidth": 1.6}
+    ax.text(0.5, 0.86, "S not in the set", ha="center", va="center", bbox=box)
+    ax.text(0.5, 0.2, "S in the set\nin-flight count = c", ha="center", va="center", bbox=box)
+    arrow = {"arrowstyle": "-|>", "color": "0.3", "linewidth": 1.4, "connectionstyle": "arc3,rad=0.3"}
+    ax.annotate("", (0.4, 0.29), (0.4, 0.8), arrowprops=arrow)
+    ax.annotate("", (0.6, 0.8), (0.6, 0.29), arrowprops=arrow)
+    ax.text(0.28, 0.545, "message starts:\nadd S, c = 1", ha="right", va="center", fontsize=9)
+    ax.text(0.72, 0.545, "message ends, c = 1,\nor idle for 2 s:\nremove S", va="center", fontsize=9)
+    ax.text(0.5, 0.03, "another message starts: c + 1;  ends: c - 1", ha="center", va="center", fontsize=9)

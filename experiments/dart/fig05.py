@@ -1,0 +1,310 @@
+"""Dart, figure 5: receiver congestion or not, by the handlers alone and in four scenarios.
+
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star for receiver congestion, a dumbbell for the others, all
+flows long. "network" has two flows to different receivers through one link, "network of 8" has eight. In "both", S1
+shares that link with two flows to other receivers, and its receiver with S2, which does not cross the link. "A few RTT"
+is taken as five.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.known import known
+from rdmacc.experiments.dart.receiver import DasrReceiver
+from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE
+from rdmacc.experiments.traces import shown, time_in, value_at
+from rdmacc.plotting.style import COLOURS, draw_trace, style
+from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EXPECTED", "INPUTS", "STATES", "Figure5", "transition"]
+
+STATES = {NO_CONGESTION: "none", RECEIVER_CONGESTION: "receiver", NON_RECEIVER_CONGESTION: "non-receiver"}
+_CONGESTION = {
+    NO_CONGESTION: "no congestion",
+    RECEIVER_CONGESTION: "receiver congestion",
+    NON_RECEIVER_CONGESTION: "non-receiver congestion",
+}
+INPUTS = {"no marks": (0, 0.5), "marks, line rate": (1, 1.0), "marks, half rate": (1, 0.5)}
+"""What the receiver sees: (CE of every packet, throughput as a fraction of the line)."""
+
+EXPECTED = {
+    "no marks": NO_CONGESTION,
+    "marks, line rate": RECEIVER_CONGESTION,
+    "marks, half rate": NON_RECEIVER_CONGESTION,
+}
+"""The state that each input leads to, from any state."""
+
+FEW_RTT = 5
+_LASTS_PS = us(400)
+"""How long an input is applied: more than six base RTTs of 60 us."""
+
+
+def transition(state: int, seen: str) -> dict[str, float]:
+    """Return the state that the handlers reach from a state under a lasting input.
+
+    Returns
+    -------
+    dict
+        `state`, and of the last packet: `share` in its ACK, and `passed`, 1 if DCQCN sees a mark on it. Two
+        senders are active, so that the receiver's share is 1/2.
+    """
+    receiver = DasrReceiver()
+    one, other = (receiver.message(name, packets=10**6) for name in ("S", "T"))
+    before = next(name for name, reached in EXPECTED.items() if reached == state)
+    packet = reply = None
+    for name in (before, seen):
+        ce, fraction = INPUTS[name]
+        until = receiver.now + _LASTS_PS
+        while receiver.now < until:
+            for message in (one, other):
+                packet, reply = receiver.receive(message, ce, after_ps=round(PACKET_PS / fraction))
+    assert packet is not None
+    assert reply is not None
+    return {"state": receiver.endpoint.congestion, "share": reply.share, "passed": packet.ce}
+
+
+def _table_holds(table: pd.DataFrame, seen: str, share: float, passed: int) -> tuple[str, bool]:
+    """Judge the handlers' transitions on one input, from every state."""
+    good = 0
+    for name in STATES.values():
+        key = f"{name}, then {seen}"
+        good += (
+            scalar(table, "handlers", f"{key}: state") == EXPECTED[seen]
+            and scalar(table, "handlers", f"{key}: share") == share
+            and scalar(table, "handlers", f"{key}: mark passed") == passed
+        )
+    return f"{good} of {len(STATES)} transitions", good == len(STATES)
+
+
+def _receiver(table: pd.DataFrame) -> Verdict:
+    steps, right = _table_holds(table, "marks, line rate", 0.5, 0)
+    cnps, marks = scalar(table, "receiver", "CNPs"), scalar(table, "receiver", "marks that arrived")
+    other = scalar(table, "receiver", "time in non-receiver congestion")
+    n = LINE_BPS / scalar(table, "receiver", "least share")
+    measured = f"{steps}; scenario: n = {n:.0f}, {marks:.0f} marks, {cnps:.0f} CNPs"
+    return Verdict(measured, right and marks > 0 and cnps == 0 and other == 0 and n == 2)
+
+
+def _network(table: pd.DataFrame) -> Verdict:
+    steps, right = _table_holds(table, "marks, half rate", 1.0, 1)
+    cnps, share = scalar(table, "network", "CNPs"), scalar(table, "network", "least share")
+    rate = scalar(table, "network", "least rate")
+    entered = scalar(table, "network", "time in non-receiver congestion")
+    n = LINE_BPS / share
+    measured = f"{steps}; scenario: n = {n:.0f}, {cnps:.0f} CNPs, DCQCN down to {rate / 1e9:.2f} Gb/s"
+    return Verdict(measured, right and entered > 0 and cnps > 0 and n == 1 and rate < LINE_BPS / 2)
+
+
+def _never_receiver(table: pd.DataFrame) -> Verdict:
+    spent = {name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")}
+    words = [f"{time / 1e6:.0f} us with {name}" for name, time in spent.items()]
+    return Verdict(f"in receiver congestion for {', '.join(words)}", not any(spent.values()))
+
+
+def _both(table: pd.DataFrame) -> Verdict:
+    first, then = (
+        scalar(table, "both", "first receiver congestion"),
+        scalar(table, "both", "first non-receiver congestion"),
+    )
+    rtt = scalar(table, "both", "base RTT")
+    steps = (then - first) / rtt
+    measured = f"receiver at {first / 1e6:.1f} us, non-receiver {steps:.2f} RTT later"
+    return Verdict(measured, 0 < steps <= FEW_RTT)
+
+
+def _no_marks(table: pd.DataFrame) -> Verdict:
+    steps, right = _table_holds(table, "no marks", 0.5, 0)
+    return Verdict(steps, right)
+
+
+@register_experiment
+class Figure5(Experiment):
+    """The receiver tells its own congestion from others' by two symptoms: marks, and its throughput."""
+
+    name = "dart.fig5"
+    title = "Handling receiver and non-receiver congestion"
+    description = "Dart, figure 5: marks are suppressed at line rate, and left to DCQCN below it"
+    claims = (
+        Claim(
+            id="dart-f5-1",
+            place="III-C",
+            quantity="state reached",
+            condition="receiver congestion (marks, line-rate rx)",
+            published="n advertised, marks suppressed",
+            band="exact",
+            verdict=_receiver,
+        ),
+        Claim(
+            id="dart-f5-2",
+            place="III-C",
+            quantity="state reached",
+            condition="non-receiver congestion (marks, rx < line)",
+            published="n = 1, marks passed, DCQCN acts",
+            band="exact",
+            verdict=_network,
+        ),
+        Claim(
+            id="dart-f5-2a",
+            place="III-C",
+            quantity="time in receiver congestion",
+            condition="pure network congestion, 2 and 8 flows",
+            published="never: rx < line",
+            band="0",
+            verdict=_never_receiver,
+            **known("dart-f5-2a"),
+        ),
+        Claim(
+            id="dart-f5-3",
+            place="III-C",
+            quantity="state reached",
+            condition="both congestions together",
+            published="receiver first, then non-receiver when rx rate < line",
+            band=f"within {FEW_RTT} RTT",
+            verdict=_both,
+        ),
+        Claim(
+            id="dart-f5-4",
+            place="III-C",
+            quantity="state reached",
+            condition="no marks",
+            published="No Congestion",
+            band="exact",
+            verdict=_no_marks,
+        ),
+    )
+
+    until_ps = us(1500)
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)  # the same at both: the figure is of one receiver
+        scenarios: list[tuple[str, Any, list[tuple[str, str]]]] = [
+            ("receiver", partial(topology.star, 3), [("h1", "h0"), ("h2", "h0")]),
+            ("network", partial(topology.dumbbell, 2, 2), [("h0", "h2"), ("h1", "h3")]),
+            ("network of 8", partial(topology.dumbbell, 8, 8), [(f"h{i}", f"h{i + 8}") for i in range(8)]),
+            (
+                "both",
+                partial(topology.dumbbell, 3, 4),
+                [("h0", "h3"), ("h6", "h3"), ("h1", "h4"), ("h2", "h5")],
+            ),
+        ]
+        points = [Point(name="handlers")]
+        for name, build, pairs in scenarios:
+            network = partial(build, rate=RATE, delay=DELAY, buffer=max(3, len(pairs) + 1) * BUFFER_PER_PORT)
+            receiver = pairs[0][1]
+            watched = (
+                probes.Probe(name="state", place="host", at=receiver, field="Dasr.congestion"),
+                probes.Probe(name="CNP", place="flow", at=0, field="Dcqcn.cnp_after_ps"),
+                probes.Probe(name="share", place="flow", at=0, field="Dasr.rate_bps"),
+                probes.Probe(name="rate", place="flow", at=0, field="rate_bps"),
+                probes.Probe(name="marked", place="host", at=receiver, field="Dasr.marked_ps"),
+            )
+            scenario = Scenario(
+                topology=network,
+                workload=workload.long_flows(pairs),
+                scheme=PRESET["dasr"],
+                until=self.until_ps,
+                probes=watched,
+                seed=seed,
+            )
+            points.append(Point(name=name, scenario=scenario, labels={"flows": len(pairs)}))
+        return points
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        return self._measure_handlers() if point.name == "handlers" else super().execute(point, run)
+
+    def _measure_handlers(self) -> pd.DataFrame:
+        numbers: dict[str, tuple[float, str]] = {}
+        for (state, name), seen in product(STATES.items(), INPUTS):
+            came = transition(state, seen)
+            numbers[f"{name}, then {seen}: state"] = (came["state"], "")
+            numbers[f"{name}, then {seen}: share"] = (came["share"], "")
+            numbers[f"{name}, then {seen}: mark passed"] = (came["passed"], "")
+        return tidy("handlers", numbers)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        states, cnp = result.trace("state"), result.trace("CNP")
+        end = result.now_ps
+        cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, the first sample is not
+        numbers: dict[str, tuple[float, str]] = {
+            "base RTT": (int(result.plan.host_base_rtt_ps.max()), "ps"),
+            "CNPs": (int(result.counters["cnps"]), ""),
+            "marks that arrived": (int(result.counters["marked_arrivals"]), ""),
+            "least share": (float(result.trace("share").min()), "bps"),
+            "least rate": (float(result.trace("rate").min()), "bps"),
+            "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
+        }
+        for number in STATES:
+            times = states.index[states == number]
+            numbers[f"first {_CONGESTION[number]}"] = (
+                float(times[0]) if len(times) else float("nan"),
+                "ps",
+            )
+            numbers[f"time in {_CONGESTION[number]}"] = (time_in(states, number, 0, end), "ps")
+        curves = {
+            "state": (shown(states, 0, end), ""),
+            "rate": (shown(result.trace("rate"), 0, end), "bps"),
+            "CNPs of flow 0": (shown(cnps, 0, end), ""),
+        }
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Rectangle
+
+        names = [name for name in table["point"].unique() if name != "handlers"]
+        colours = {0: "0.85", 1: COLOURS["sky"], 2: COLOURS["orange"]}
+        with style():
+            figure, axes = plt.subplots(len(names), 1, figsize=(8, 1.7 * len(names) + 0.8), sharex=True)
+            for ax, name in zip(axes, names, strict=True):
+                state, rate = curve(table, name, "state"), curve(table, name, "rate")
+                edges = [*state.index.to_list(), self.until_ps]
+                for begin, end, number in zip(edges[:-1], edges[1:], state, strict=True):
+                    ax.axvspan(begin / 1e6, end / 1e6, color=colours[int(number)], alpha=0.55, linewidth=0)
+                draw_trace(ax, rate.index, rate, scale=1e9, color=COLOURS["black"], linewidth=1.5)
+                cnps = curve(table, name, "CNPs of flow 0")
+                at = cnps.index[(cnps.diff() > 0).to_numpy()]
+                ax.plot(
+                    at / 1e6, [value_at(rate, time) / 1e9 for time in at], linestyle="none", marker="v",
+                    color=COLOURS["vermilion"],
+                )  # fmt: skip
+                ax.set(title=_TITLES.get(name, name), ylim=(0, 11), ylabel="Gb/s", xlim=(0, self.until_ps / 1e6))
+                ax.grid(visible=False)
+            patches = [Rectangle((0, 0), 1, 1, color=colours[number], alpha=0.55, linewidth=0) for number in STATES]
+            handles = [
+                *patches,
+                Line2D([], [], color=COLOURS["black"], linewidth=1.5),
+                Line2D([], [], color=COLOURS["vermilion"], marker="v", linestyle="none"),
+            ]
+            figure.legend(
+                handles,
+                [*_CONGESTION.values(), "flow 0: sending rate", "CNP to it"],
+                loc="outside lower center",
+                ncols=5,
+                fontsize=8,
+            )
+            axes[-1].set_xlabel("time (µs)")
+            figure.suptitle(f"Dart, figure 5: {self.title}", x=0.01, ha="left", fontsize=12)
+        return figure
+
+
+_TITLES = {
+    "receiver": "Receiver congestion: two flows to one receiver",
+    "network": "Network congestion: two flows to two receivers through one link",
+    "network of 8": "Network congestion: eight flows to eight receivers through one link",
+    "both": "Both: two flows to one receiver, one of them through a congested link",
+}

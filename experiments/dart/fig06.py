@@ -1,0 +1,269 @@
+"""Dart, figure 6: a short flow takes a detour of two hops around a congested link, and still arrives sooner.
+
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: two leaves, a spare leaf and two spines. S1 and S2 are on the
+first leaf, whose only uplink goes to spine0, at 40 Gb/s; D1 and D2 are on the second. Two bursts from S1's leaf to D1
+build a queue on the link from spine0 to D1's leaf just before the first packet of an 8 KB message from S2 to D2 arrives
+there. The message is sent in many rounds, each with another hash. In some, the spare leaf recovers through spine0,
+which leads back to the congested link ("way back"); the figure draws the other case.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.known import known
+from rdmacc.experiments.dart.paths import disorders, hops, visits
+from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PAYLOAD_BYTES, PRESET, RATE, WIRE_BYTES
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.units import ms, size_bytes, time_ps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["TWO_HOPS_PS", "Figure6", "detour"]
+
+TWO_HOPS_PS = 2 * (time_ps(DELAY) + PACKET_PS)
+"""What two more hops cost the first packet."""
+
+_FLOW, _SHORTEST = size_bytes("8kB"), 4
+_SCHEMES = {"none": {"tokens": 0}, "dart": {}, "any queue": {"threshold_bytes": 0}}
+
+
+def detour() -> nx.Graph[Any]:
+    """Return the figure's network; its last leaf is the spare one."""
+    graph: nx.Graph[Any] = nx.Graph(name="detour")
+    leaves = {"leaf0": ("S1", "S1'", "S2"), "leaf1": ("D1", "D2"), "leaf2": ("h0",)}
+    for host in (host for hosts in leaves.values() for host in hosts):
+        topology.add_host(graph, host)
+    for switch in (*leaves, "spine0", "spine1"):
+        topology.add_switch(graph, switch, 5 * BUFFER_PER_PORT)
+    for leaf, hosts in leaves.items():
+        for host in hosts:
+            topology.add_link(graph, host, leaf, RATE, DELAY)
+    topology.add_link(graph, "leaf0", "spine0", "40Gbps", DELAY)
+    for leaf, spine in product(("leaf1", "leaf2"), ("spine0", "spine1")):
+        topology.add_link(graph, leaf, spine, RATE, DELAY)
+    return graph
+
+
+def _rounds(burst_packets: int, rounds: int) -> pd.DataFrame:
+    """Return rounds of two bursts to D1 and, as they end, a short message to D2."""
+    rows = []
+    for start in range(0, rounds * ms(1), ms(1)):
+        rows += [(one, "D1", burst_packets * PAYLOAD_BYTES, start) for one in ("S1", "S1'")]
+        rows.append(("S2", "D2", _FLOW, start + burst_packets * PACKET_PS))
+    return workload.messages(rows)
+
+
+def _us(value: float) -> str:
+    return f"{value / 1e6:.1f} us"
+
+
+def _two_more(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    once, wrong = rows["deflected once"].sum(), rows["not 2 hops for each deflection"].sum()
+    least, most = rows["least hops, deflected once"].min(), rows["most hops, deflected once"].max()
+    measured = f"{least - _SHORTEST:+.0f} to {most - _SHORTEST:+.0f} hops for {once:.0f} messages deflected once"
+    return Verdict(f"{measured}; {wrong:.0f} packets off 2 for each deflection", least == most == 6 and wrong == 0)
+
+
+def _gains(table: pd.DataFrame, scheme: str, quantity: str) -> pd.DataFrame:
+    """Return, by burst, the delay in the queue and how much sooner than that the deflected messages came."""
+    rows = wide(table)
+    queued = rows[rows["scheme"] == "none"].set_index("packets")["delay"]
+    deflected = rows[rows["scheme"] == scheme].set_index("packets")[quantity]
+    return pd.DataFrame({"queue": queued, "gain": queued - deflected}).dropna()
+
+
+def _sooner(table: pd.DataFrame) -> Verdict:
+    gains = _gains(table, "any queue", "delay, other way")
+    longer = gains[gains["queue"] > TWO_HOPS_PS]
+    least = longer["gain"].min()
+    shorter = gains[gains["queue"] < TWO_HOPS_PS]["gain"].max()
+    measured = (
+        f"sooner by {_us(least)} to {_us(longer['gain'].max())} above {_us(TWO_HOPS_PS)} in the queue "
+        f"(up to {_us(longer['queue'].max())}); by {_us(shorter)} at most below"
+    )
+    return Verdict(measured, len(longer) > 0 and bool((longer["gain"] > 0).all()))
+
+
+def _way_back(table: pd.DataFrame) -> Verdict:
+    gains = _gains(table, "dart", "delay, way back")["gain"]
+    measured = f"sooner by {_us(gains.min())} to {_us(gains.max())}, over {len(gains)} queues"
+    return Verdict(measured, len(gains) > 0 and bool((gains.abs() <= PACKET_PS).all()))
+
+
+def _at_once(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    late, wait = rows["deflected, but not from the first packet on"].sum(), rows["first packet's stay"].max()
+    rtt = rows["base RTT"].max()
+    measured = f"all from the first packet on but {late:.0f}; it left the switch in {wait / rtt:.3f} RTT"
+    return Verdict(measured, late == 0 and wait < rtt)
+
+
+@register_experiment
+class Figure6(Experiment):
+    """A short flow finds a congested link and takes another way, two hops longer."""
+
+    name = "dart.fig6"
+    title = "Misrouting to avoid congested links"
+    description = "Dart, figure 6: a deflected flow takes two more hops and beats the queue that it avoids"
+    claims = (
+        Claim(
+            id="dart-f6-1",
+            place="IV",
+            quantity="extra hops of a deflection",
+            condition="one misroute + recovery",
+            published="+2 hops",
+            band="exact",
+            verdict=_two_more,
+        ),
+        Claim(
+            id="dart-f6-2",
+            place="IV",
+            quantity="latency of deflected vs queued flow",
+            condition="queue delay > 2 hop delays, other way as drawn",
+            published="deflected faster",
+            band="strict when queue delay exceeds 2 x (5 us + tx)",
+            verdict=_sooner,
+        ),
+        Claim(
+            id="dart-f6-2a",
+            place="IV",
+            quantity="latency of deflected vs queued flow",
+            condition="recovers through the congested link",
+            published="not drawn",
+            band="the same to one packet time: nothing gained, nothing lost",
+            verdict=_way_back,
+            **known("dart-f6-2a"),
+        ),
+        Claim(
+            id="dart-f6-3",
+            place="IV",
+            quantity="deflection response time",
+            condition="localised congestion",
+            published="< 1 RTT",
+            band="decision at the first packet",
+            verdict=_at_once,
+        ),
+    )
+
+    bursts = (4, 8, 12, 16, 20, 30, 45, 60)
+    """Packets of each of the two bursts, so about the queue when both are through."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        rounds, bursts = (4, self.bursts[1::2]) if check_scale(scale) == "quick" else (100, self.bursts)
+        points = []
+        for packets, (name, changes) in product(bursts, _SCHEMES.items()):
+            scenario = Scenario(
+                topology=detour,
+                workload=_rounds(packets, rounds),
+                scheme=PRESET["dart"].replace(**changes),
+                seed=seed,
+                trace=True,
+            )
+            labels = {"packets": packets, "scheme": name}
+            points.append(Point(name=f"{packets} packets, {name}", scenario=scenario, labels=labels))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        passed = visits(result)
+        paths = hops(passed)
+        flows = result.flows[result.flows["src"] == "S2"]
+        delay = (flows["fct_ps"] - flows["ideal_fct_ps"]).astype(float)
+        short = passed[passed["message"].isin(flows.index)]
+        gone = short[short["is_deflected"]]
+        first = paths.xs(0, level="psn").loc[flows.index]
+        is_gone, once = first["deflections"] > 0, first["deflections"] == 1
+        fabric = result.plan.fabric
+        at_start = short[(short["psn"] == 0) & (short["node"] == fabric.index["spine0"])]
+        came_back = at_start.groupby("message").size().reindex(flows.index) > 1
+        decided = gone[(gone["psn"] == 0) & (gone["visit"] == 0)]
+        of_all = paths.loc[flows.index]
+        numbers = {
+            "base RTT": (float(result.plan.qp_base_rtt_ps.max()), "ps"),
+            "messages": (len(flows), ""),
+            "deflected once": (int(once.sum()), ""),
+            "least hops, deflected once": (float(first["hops"][once].min()), ""),
+            "most hops, deflected once": (float(first["hops"][once].max()), ""),
+            "not 2 hops for each deflection": (
+                int((of_all["hops"] != _SHORTEST + 2 * of_all["deflections"]).sum()),
+                "",
+            ),
+            "deflected, but not from the first packet on": (int(gone["message"].nunique() - is_gone.sum()), ""),
+            "first packet's stay": (float((decided["sent_ps"] - decided["arrived_ps"]).max()), "ps"),
+            "out of order": (disorders(result), ""),
+            "delay": (delay.median(), "ps"),
+            "delay, other way": (delay[once & ~came_back].median(), "ps"),
+            "delay, way back": (delay[came_back].median(), "ps"),
+            "came back": (int(came_back.sum()), ""),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        looks = {
+            ("none", "delay"): ("queues", "black", "-"),
+            ("any queue", "delay, other way"): ("deflected, the other way", "blue", "-"),
+            ("dart", "delay, way back"): ("deflected, and back to the queue", "vermilion", "--"),
+        }
+        rows = wide(table)
+        with style():
+            figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(1, 1.2))
+            _draw_network(left)
+            for (scheme, quantity), (label, colour, line) in looks.items():
+                of_one = rows[(rows["scheme"] == scheme) & rows[quantity].notna()]
+                queue = of_one["packets"] * WIRE_BYTES / 1e3
+                right.plot(queue, of_one[quantity] / 1e6, line, marker="o", color=COLOURS[colour], label=label)
+            right.axhline(TWO_HOPS_PS / 1e6, color="0.5", linewidth=1, linestyle=":")
+            right.annotate(
+                "two hops", (1, TWO_HOPS_PS / 1e6), xycoords=("axes fraction", "data"), xytext=(-4, -4),
+                textcoords="offset points", ha="right", va="top", fontsize=9, color="0.35",
+            )  # fmt: skip
+            right.axvline(15, color="0.5", linewidth=1, linestyle=":")
+            right.annotate("threshold, 15 kB", (15, 49), xytext=(4, 0), textcoords="offset points", fontsize=9,
+                           va="top", color="0.35")  # fmt: skip
+            right.set(title="Latency of the flow from S2", xlabel="queue that it finds (kB)", xlim=(0, None))
+            right.set(ylabel="FCT - FCT alone (µs)", ylim=(0, None))
+            right.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
+        return figure
+
+
+def _draw_network(ax: Axes) -> None:
+    """Draw the network with both flows' ways."""
+    ax.set_axis_off()
+    ax.set(xlim=(-0.3, 2.3), ylim=(-0.4, 2.45), title="Dart, figure 6: the way around a congested link")
+    at = {
+        "S1": (-0.15, 0), "S2": (0.2, 0), "D1": (0.85, 0), "D2": (1.2, 0), "leaf0": (0, 1), "leaf1": (1, 1),
+        "leaf2": (2, 1), "spine0": (0.5, 2), "spine1": (1.5, 2),
+    }  # fmt: skip
+    for one, other in (
+        ("S1", "leaf0"), ("S2", "leaf0"), ("D1", "leaf1"), ("D2", "leaf1"), ("leaf0", "spine0"), ("leaf1", "spine0"),
+        ("leaf2", "spine0"), ("leaf1", "spine1"), ("leaf2", "spine1"),
+    ):  # fmt: skip
+        ax.plot(*np.transpose([at[one], at[other]]), color="0.8", linewidth=4, zorder=0, solid_capstyle="round")
+    ways = (
+        (("S1", "leaf0", "spine0", "leaf1", "D1"), "vermilion", "-", -0.03, "S1 to D1"),
+        (("S2", "leaf0", "spine0", "leaf2", "spine1", "leaf1", "D2"), "blue", "--", 0.03, "S2 to D2, deflected"),
+    )
+    for way, colour, line, shift, label in ways:
+        places = np.array([(at[node][0] + shift, at[node][1]) for node in way])
+        ax.plot(*places.T, line, color=COLOURS[colour], linewidth=1.8, label=label)
+    for node, (x, y) in at.items():
+        is_host = node[0] in "SD"
+        box = {"boxstyle": "circle,pad=0.25" if is_host else "round,pad=0.35", "facecolor": "white", "edgecolor": "0.3"}
+        ax.text(x, y, node, ha="center", va="center", fontsize=9, bbox=box)
+    ax.annotate("congested", (0.75, 1.5), xytext=(-4, -2), textcoords="offset points", ha="right", va="top", fontsize=9)
+    ax.legend(loc="lower right", fontsize=9)

@@ -1,0 +1,173 @@
+"""Dart, figure 14: what each of Dart's techniques contributes to the tail, in the typical mix (VI-C).
+
+Setup and assumptions: `rdmacc.experiments.dart.clos`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Verdict, register_experiment
+from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, cases, claim
+from rdmacc.experiments.dart.loads import us
+from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
+from rdmacc.plotting.style import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure14"]
+
+
+def variants(scale: str) -> list[Case]:
+    """Return the six variants at each load of the typical mix."""
+    loads = (0.2, 0.6) if scale == "quick" else LOADS["typical"]
+    return cases(tuple(VARIANTS), [("typical", load) for load in loads])
+
+
+def _draw_variants(rows: pd.DataFrame) -> Figure:
+    loads = sorted(rows["load"].unique())
+    palette = list(COLOURS.values())
+    with style():
+        figure, ax = plt.subplots(figsize=(7.2, 3.8))
+        for place, (scheme, name) in enumerate(list(VARIANTS.items())[1:]):
+            chosen = rows[rows["scheme"] == scheme].set_index(["load", "seed"])["p99"]
+            ratio = chosen / rows[rows["scheme"] == "dcqcn"].set_index(["load", "seed"])["p99"]
+            spread = ratio.groupby("load").agg(["min", "mean", "max"])
+            at = np.arange(len(loads)) + (place - 2) * 0.16
+            error = [spread["mean"] - spread["min"], spread["max"] - spread["mean"]]
+            ax.bar(at, spread["mean"], 0.15, yerr=error, color=palette[place], label=name)
+        ax.axhline(1, color="black", linewidth=1)
+        ax.set_xticks(np.arange(len(loads)), [f"{load:.0%}" for load in loads])
+        ax.set(
+            title="Dart, figure 14: each technique alone, typical mix", xlabel="load (% of ToR uplinks)",
+            ylabel="p99 of 8 KB flows / DCQCN's",
+        )  # fmt: skip
+        ax.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    return figure
+
+
+def _dart(load: float, least: float) -> Callable[[pd.DataFrame], Verdict]:
+    return lambda rows: Verdict(f"{less(rows, 'dart', load):.0%}", less(rows, "dart", load) >= least)
+
+
+def _dasr_only(rows: pd.DataFrame) -> Verdict:
+    dasr, iofd = (less(rows, scheme, 0.2) for scheme in ("dasr", "iofd"))
+    return Verdict(f"{dasr:.0%} (IOFD only {iofd:.0%})", dasr >= 0.35 and dasr > iofd)
+
+
+def _iofd_only(rows: pd.DataFrame) -> Verdict:
+    iofd = less(rows, "iofd", 0.2)
+    return Verdict(f"{iofd:.0%}", 0.05 <= iofd <= 0.6)
+
+
+def _each_alone(rows: pd.DataFrame) -> Verdict:
+    iofd, dasr = (less(rows, scheme, 0.6) for scheme in COMPONENTS)
+    return Verdict(f"{iofd:.0%} / {dasr:.0%}", min(iofd, dasr) >= 0.3)
+
+
+def _pri_q_low(rows: pd.DataFrame) -> Verdict:
+    value = less(rows, "pri-q", 0.2)
+    return Verdict(f"{value:.0%} below DCQCN", abs(value) <= 0.15)
+
+
+def _pri_q_high(rows: pd.DataFrame) -> Verdict:
+    found = {one: less(rows, one, 0.6) for one in ("pri-q", *COMPONENTS)}
+    measured = ", ".join(f"{VARIANTS[one]} {value:.0%}" for one, value in found.items())
+    return Verdict(measured, 0 < found["pri-q"] < min(found[one] for one in COMPONENTS))
+
+
+def _look_ahead(rows: pd.DataFrame) -> Verdict:
+    without, with_it = (p99(rows, one, 0.2) for one in ("dasr-no-look-ahead", "dasr"))
+    return Verdict(f"{us(with_it)} with, {us(without)} without", with_it < without)
+
+
+def _lowest(rows: pd.DataFrame) -> Verdict:
+    worst = max(p99(rows, "dart", load) / min(p99(rows, one, load) for one in COMPONENTS) for load in LOADS["typical"])
+    return Verdict(f"at most {worst:.2f} of the better component", worst <= 1.05)
+
+
+def _role_of_iofd(rows: pd.DataFrame) -> Verdict:
+    found = [less(rows, "iofd", load) for load in LOADS["typical"]]
+    measured = ", ".join(f"{value:.0%} at {load:.0%}" for load, value in zip(LOADS["typical"], found, strict=True))
+    return Verdict(measured, found == sorted(found))
+
+
+def _in_order(rows: pd.DataFrame) -> Verdict:
+    refused, deflected = int(rows["refused"].sum()), int(rows["deflections"].sum())
+    return Verdict(f"{refused} of {deflected:,} deflected packets", refused == 0 and deflected >= 100_000)
+
+
+def _longest(rows: pd.DataFrame) -> Verdict:
+    longest = int(rows[rows["changes"] == ""]["longest path"].max())
+    return Verdict(f"longest path {longest} links: {(longest - 6) // 2} detours of two on one of six", longest <= 14)
+
+
+def _long_flows(rows: pd.DataFrame) -> Verdict:
+    longest = int(rows["longest path of long flows"].max())
+    return Verdict(f"longest path of a long flow {longest} links; the shortest paths have up to 6", longest <= 6)
+
+
+_SIX = variants("paper")
+
+
+@register_experiment
+class Figure14(ClosFigure):
+    """p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart."""
+
+    name = "dart.fig14"
+    title = "Isolating Dart's techniques"
+    description = "p99 of 8 KB flows relative to DCQCN's: Pri-Q, IOFD, DASR with and without look-ahead, Dart"
+    claims = (
+        claim(
+            "dart-f14-1", "VI-C", "p99 reduction, Dart vs DCQCN", "typical, 20%", "84%", ">= 40%", _dart(0.2, 0.4),
+            _SIX,
+        ),
+        claim(
+            "dart-f14-2", "VI-C", "p99 reduction, DASR only", "typical, 20%", "79%", ">= 35%, more than IOFD only",
+            _dasr_only, _SIX,
+        ),
+        claim("dart-f14-3", "VI-C", "p99 reduction, IOFD only", "typical, 20%", "31%", "5-60%", _iofd_only, _SIX),
+        claim("dart-f14-4", "VI-C", "p99 reduction, Dart", "typical, 60%", "93%", ">= 50%", _dart(0.6, 0.5), _SIX),
+        claim(
+            "dart-f14-5", "VI-C", "p99 reduction, IOFD only / DASR only", "typical, 60%", "79% / 77%", "both >= 30%",
+            _each_alone, _SIX,
+        ),
+        claim("dart-f14-6", "VI-C", "Pri-Q", "20%", "no improvement", "within 15% of DCQCN", _pri_q_low, _SIX),
+        claim(
+            "dart-f14-7", "VI-C", "Pri-Q", "60%", "better than DCQCN, worse than IOFD only and DASR only", "order",
+            _pri_q_high, _SIX,
+        ),
+        claim(
+            "dart-f14-8", "VI-C", "DASR without look-ahead", "20%", "look-ahead has a sizable benefit",
+            "look-ahead better", _look_ahead, _SIX,
+        ),
+        claim(
+            "dart-f14-9", "Fig 14", "Dart and its components", "every load", "Dart lowest",
+            "<= 1.05 of the better one", _lowest, _SIX,
+        ),
+        claim(
+            "dart-f14-10", "VI-C", "role of IOFD", "20 to 60%", "more at high load", "reduction grows with load",
+            _role_of_iofd, _SIX,
+        ),
+        claim(
+            "dart-f7-3a", "IV-A", "order under deflection", "any pattern", "in order",
+            "no packet out of order in 10^5 deflected ones", _in_order, _SIX,
+        ),
+        claim(
+            "dart-f7-4a", "IV-B", "misroutes of a packet", "4 tokens", "at most 4", "path at most 8 links longer",
+            _longest, _SIX,
+        ),
+        claim("dart-x-6a", "IV-B", "long flows", "IOFD", "never deflected", "no longer path", _long_flows, _SIX),
+    )  # fmt: skip
+
+    def cases(self, scale: str) -> list[Case]:
+        return variants(scale)
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        return _draw_variants(rows)

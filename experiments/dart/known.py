@@ -1,0 +1,148 @@
+"""Dart: the claims that do not hold or cannot be judged, and why.
+
+At quick scale the figures at 1,024 hosts run one seed, an eighth of the flows, and two loads of the typical mix: too
+little to judge any claim on them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["KNOWN", "known", "known_at_scale"]
+
+_NOT_JUDGED: dict[str, bool | None] = {"quick": None, "paper": None}
+_TOO_SMALL_AT_QUICK: dict[str, bool | None] = {"quick": None, "paper": True}
+_FAILS_AT_PAPER: dict[str, bool | None] = {"quick": None, "paper": False}
+
+_EPOCHS = "The quick scale has too few epochs for its quantiles."
+_NO_GAIN = (
+    "The aggregator's link bounds both: 16 x 256 KB take 0.8 ms of it. InfiniBand's marks hold the long flow back most,"
+    " which leaves the incast more than its share, whereas DASR gives the long flow 1/(k+1) throughout. DASR's shares"
+    " fill the line, so whatever queues up before the senders hear of each other is never drained: after some rounds"
+    " every message waits for about 0.2 ms. A baseline that is 2.5 times slower must leave the link idle; the paper"
+    " does not give its settings."
+)
+
+KNOWN: dict[str, tuple[bool | dict[str, bool | None], str]] = {
+    "dart-f5-2a": (
+        False,
+        "With eight flows the marks arrive before the receivers have measured their throughput, which takes about one"
+        " RTT. Until then they take the congestion for their own.",
+    ),
+    "dart-f6-2a": (
+        {"quick": True, "paper": False},
+        "Lanes take turns on a link, so a message that comes back on a lane of its own does not wait for the whole"
+        " queue: it gains up to 5 us where more packets are queued than it has itself.",
+    ),
+    "dart-f7-3": (_TOO_SMALL_AT_QUICK, "The quick networks deflect fewer packets than the band asks for."),
+    "dart-f9b-1": (_TOO_SMALL_AT_QUICK, _EPOCHS),
+    "dart-f9b-2": (_TOO_SMALL_AT_QUICK, _EPOCHS),
+    "dart-f9b-3": (_TOO_SMALL_AT_QUICK, _EPOCHS),
+    "dart-f9b-4a": (
+        False,
+        "What both senders send before they hear of each other stays in the queue: shares that add up to the whole"
+        " line never drain it. Besides, a sender between two messages is not counted, so the other one hears n = 1 for"
+        " a packet. With every burst the path to R grows longer, until PFC pauses it.",
+    ),
+    "dart-f9b-6": (
+        _NOT_JUDGED,
+        "The paper quotes TIMELY's own numbers. TIMELY's convergence in this simulator is in figure 1.",
+    ),
+    "dart-f10-1": (False, _NO_GAIN),
+    "dart-f10-2": (False, _NO_GAIN),
+    "dart-f10-4": (
+        _FAILS_AT_PAPER,
+        "InfiniBand's long flow climbs back by one step of its table every 0.15 ms, so it loses up to 20 ms of each"
+        " 100 ms; DASR's is back after an RTT. The quick scale's rounds are too close together to judge it.",
+    ),
+    "dart-f10-6": (
+        _FAILS_AT_PAPER,
+        "Under both schemes the first senders to start have the link to themselves and are done early. DASR then gives"
+        " the long flow its 1/(k+1), while InfiniBand holds it back; what queued up meanwhile stays in the queue until"
+        " the next round. The quick scale has too few rounds to tell them apart.",
+    ),
+    "dart-x-1": (_NOT_JUDGED, "ExpressPass is not implemented yet."),
+}
+"""By id of the claim: what we expect at each scale, and why."""
+
+_QUICK = "The quick scale has one seed, 1 ms of flows and two loads of the typical mix: too few to tell."
+
+_INCAST = (
+    "The tail is the incast's own: 16 senders' flows cross the receiver's link one after another (up to 108 us, beside"
+    " 30 us of propagation), and have left before any sender can hear of the others. DCQCN's queues in the network add"
+    " little at these loads, so there is little that a scheme could take away. The paper does not say what its load is"
+    " a fraction of; it must have had standing queues. Long flows of 1 GB change nothing (dart.sensitivity)."
+)
+_MEDIAN = (
+    "Half of the flows meet no queue but their own incast's, the same for all schemes; detours and look-ahead's bytes"
+    " cost Dart 2 to 3%."
+)
+_MARKS = (
+    "An incast of 16 x 4.7 kB exceeds the threshold of 22.5 kB at the receiver's port under any scheme, and makes up"
+    " half of all packets at every load. Only the marks inside the network become fewer."
+)
+_DETOURS = (
+    "Fewer flows than in the paper meet 15 kB in the network: its queues there were longer (see figure 11). The ratio,"
+    " which is the share of short flows, does hold."
+)
+
+_AT_SCALE = {
+    "dart-f11a-1": _INCAST,
+    "dart-f11a-2": f"{_INCAST} TIMELY's tail is lower still, since its long flows get a fifth of Dart's throughput.",
+    "dart-f11a-3": _INCAST,
+    "dart-f11a-4": "No scheme saturates at 60% of the uplinks; Dart's tail is 17% below DCQCN's.",
+    "dart-f11-2": "59% at 20%, but with more load more marks are made on uplinks, where flows of 1 MB collide.",
+    "dart-f11b-1": "Comparable up to 40%. At 80% DCQCN's tail doubles, as nine tenths of the bytes are long flows.",
+    "dart-f11c-1": _INCAST,
+    "dart-f11c-2": "No scheme saturates at 40% of the heavy mix: 10 to 12% more for all but DCTCP.",
+    "dart-f11-3": "The opposite: what makes DCQCN's tail grow is the long flows' queues, not more incasts.",
+    "dart-f12-1": _MEDIAN,
+    "dart-f12-3": _MEDIAN,
+    "dart-f12-4": f"Within 2% at 20% load, 7% at the highest. {_MEDIAN}",
+    "dart-f13-5": (
+        "Dart is first among the rate-based schemes, but DCTCP's windows take free bandwidth back within a few RTTs,"
+        " where DCQCN's additive steps and TIMELY's 1 Mb/s take tens of ms. And short flows disturb long ones less than"
+        " other long ones do, so the light mix has less throughput than the typical one."
+    ),
+    "dart-t1-typ-20": _MARKS,
+    "dart-t1-typ-40": _MARKS,
+    "dart-t1-typ-60": _MARKS,
+    "dart-t1-heavy-20": _MARKS,
+    "dart-t1-heavy-40": _MARKS,
+    "dart-t1-x": _MARKS,
+    "dart-t2-typ-20": _DETOURS,
+    "dart-t2-heavy-20": _DETOURS,
+    "dart-t2-heavy-40": _DETOURS,
+    "dart-t2-y": _DETOURS,
+    "dart-f14-1": _INCAST,
+    "dart-f14-2": _INCAST,
+    "dart-f14-3": _INCAST,
+    "dart-f14-4": _INCAST,
+    "dart-f14-5": (
+        "IOFD does take 21% off the tail, but DASR alone adds 9% to it. Likely cause: long flows that may send at line"
+        " rate to a free receiver build queues in the network that DCQCN would have prevented. IOFD sends short flows"
+        " around these."
+    ),
+    "dart-f14-7": "Two priorities keep short flows out of the long ones' queues altogether, and gain most.",
+    "dart-f14-8": "Flows of 8 KB have left before look-ahead can throttle any sender: the same tail within 1%.",
+    "dart-f14s-1": (
+        "A flow finds more than 20 KB two thirds as often as more than 15 KB: flows that start at line rate exceed the"
+        " marking threshold of 22.5 KB before a mark can slow them down."
+    ),
+    "dart-f14s-2": (
+        "The opposite: the larger an incast, the more of its tail is its own time on the receiver's link. Dart gains"
+        " 20% with 6 senders."
+    ),
+}
+"""Figures 11 to 14, the tables and the sensitivity study: why a claim does not hold at paper scale."""
+
+
+def known(id: str) -> dict[str, Any]:
+    """Return the arguments `expected` and `reason` of a claim that is in `KNOWN`."""
+    expected, reason = KNOWN[id]
+    return {"expected": expected, "reason": reason}
+
+
+def known_at_scale(id: str) -> dict[str, Any]:
+    """Return the arguments `expected` and `reason` of any claim on 1,024 hosts."""
+    return {"expected": {"quick": None, "paper": id not in _AT_SCALE}, "reason": _AT_SCALE.get(id, _QUICK)}

@@ -1,0 +1,101 @@
+"""Dart, figures 11 to 13: the runs, pictures and claims that they share. Setup: `rdmacc.experiments.dart.clos`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Verdict
+from rdmacc.experiments.dart.clos import LOADS, Case, cases, means, reduction, spreads
+from rdmacc.plotting.style import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "BASELINES",
+    "NAMES",
+    "OTHERS",
+    "SCHEMES",
+    "all_runs",
+    "compared",
+    "mean_reduction",
+    "panels",
+    "ratios",
+    "runs",
+    "us",
+]
+
+OTHERS = ("dctcp", "dcqcn", "timely")
+BASELINES = ("dcqcn", "timely")
+SCHEMES = ("dctcp", "dcqcn", "timely", "dart")
+NAMES = {"dctcp": "DCTCP", "dcqcn": "DCQCN", "timely": "TIMELY", "dart": "Dart"}
+_LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D", 1)}
+
+
+def runs(scale: str) -> list[Case]:
+    """Return the four schemes at every mix and load; at quick scale two loads of the typical mix."""
+    return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)]) if scale == "quick" else all_runs(*LOADS)
+
+
+def all_runs(*mixes: str) -> list[Case]:
+    """Return the four schemes at every load of some mixes."""
+    return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]])
+
+
+def panels(rows: pd.DataFrame, quantity: str, factor: float, label: str, title: str) -> Figure:
+    """Draw a quantity over the load, a panel for each mix; bands are the spread over seeds."""
+    mixes = [mix for mix in LOADS if (rows["mix"] == mix).any()]
+    palette = list(COLOURS.values())
+    with style():
+        figure, axes = plt.subplots(1, len(mixes), figsize=(3.6 * len(mixes) + 0.6, 3.6), squeeze=False)
+        for ax, mix in zip(axes[0], mixes, strict=True):
+            for scheme in SCHEMES:
+                spread = spreads(rows, quantity, scheme, mix) * factor
+                marker, colour = _LOOKS[scheme]
+                ax.plot(spread.index * 100, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
+                ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
+            ax.set(title=f"{mix} mix", xlabel="load (% of ToR uplinks)", ylim=(0, None))
+        axes[0][0].set_ylabel(label)
+        axes[0][0].legend()
+        figure.suptitle(title)
+    return figure
+
+
+def ratios(
+    rows: pd.DataFrame, quantity: str, mix: str, others: tuple[str, ...], loads: tuple[float, ...]
+) -> np.ndarray:
+    """Return Dart's reduction of a quantity over others, by (other, load)."""
+    dart = means(rows, quantity, "dart", mix)
+    return np.array([
+        [reduction(dart[load], means(rows, quantity, other, mix)[load]) for load in loads if load in dart.index]
+        for other in others
+    ])  # fmt: skip
+
+
+def compared(rows: pd.DataFrame, quantity: str, mix: str) -> dict[str, pd.Series[float]]:
+    """Return a quantity of each scheme by load; the schemes that have run."""
+    found = {scheme: means(rows, quantity, scheme, mix) for scheme in SCHEMES}
+    return {scheme: values for scheme, values in found.items() if len(values)}
+
+
+def mean_reduction(
+    quantity: str, mix: str, others: tuple[str, ...], loads: tuple[float, ...], least: float
+) -> Callable[[pd.DataFrame], Verdict]:
+    """Return the judge of Dart's mean reduction of a quantity over others."""
+
+    def verdict(rows: pd.DataFrame) -> Verdict:
+        found = ratios(rows, quantity, mix, others, loads)
+        by_scheme = ", ".join(f"{NAMES[one]} {values.mean():.0%}" for one, values in zip(others, found, strict=True))
+        return Verdict(f"{found.mean():.0%} ({by_scheme})", bool(found.mean() >= least))
+
+    return verdict
+
+
+def us(value: float) -> str:
+    """Return picoseconds as microseconds, in words."""
+    return f"{value / 1e6:.0f} us"

@@ -1,0 +1,222 @@
+"""Dart, III-D and III-E: what look-ahead costs, and what a tenant can do to others with it.
+
+Setup: `rdmacc.experiments.dart.setup`. Also assumed: a star with these links. Tenant A has a long flow to a
+machine on which both tenants run. From 0.3 ms on, tenant B sends a message of one packet to that machine every 100 us,
+as one of an incast of 16 whose other 15 senders send nothing. The arrangements:
+
+- "one set": both tenants' messages go to one host, whose sender set has them all.
+- "a set each": each tenant's virtual machine is a host of its own, behind the machine's virtual switch, on a link
+  with half the line rate. So its NIC function has its own sender set, and its rate is limited, as the paper says that
+  datacenters do. DASR itself does not know about tenants.
+- "no look-ahead": one set, without look-ahead.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PRESET, RATE, RECEIVER
+from rdmacc.experiments.traces import mean_between
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import ms, s, size_bytes, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LookAhead", "shared_machine"]
+
+LISTED = 16
+"""Senders that each of the attacker's announcements lists, itself included."""
+INCAST, PAYLOAD = 20, size_bytes("2kB")
+"""The example of III-D: 20 senders, 2 KB each."""
+
+_ATTACKER = "b0"
+_ARRANGEMENTS = {
+    "one set": ("dasr", False),
+    "a set each": ("dasr", True),
+    "no look-ahead": ("dasr-no-look-ahead", False),
+}
+_ATTACK_PS, _EVERY_PS, _BIN_PS = us(300), us(100), us(50)
+_NEVER_PS = s(1000)
+"""When the listed senders that never send would start."""
+
+
+def shared_machine(is_private: bool) -> nx.Graph[Any]:
+    """Return a star of senders and the machine that they send to: one host, or a host for each tenant."""
+    graph: nx.Graph[Any] = topology.star(2 + LISTED, rate=RATE, delay=DELAY, buffer=(2 + LISTED) * BUFFER_PER_PORT)
+    if not is_private:
+        return graph
+    graph.remove_edge(RECEIVER, "s0")
+    topology.add_switch(graph, "v0", 3 * BUFFER_PER_PORT)
+    topology.add_link(graph, "v0", "s0", RATE, DELAY)
+    topology.add_host(graph, _ATTACKER)
+    for machine in (RECEIVER, _ATTACKER):
+        topology.add_link(graph, machine, "v0", LINE_BPS / 2, "1ns")
+    return graph
+
+
+def _attack(is_private: bool, until_ps: int) -> pd.DataFrame:
+    """Return tenant B's announcements: a packet from h2 each, and the senders that are only listed."""
+    to = _ATTACKER if is_private else RECEIVER
+    rows = []
+    for group, start in enumerate(range(_ATTACK_PS, until_ps, _EVERY_PS)):
+        rows.append(("h2", to, 1000, start, group))
+        rows += [(f"h{number}", to, 1000, _NEVER_PS, group) for number in range(3, 2 + LISTED)]
+    return workload.messages(rows)
+
+
+def _gbps(value: float) -> str:
+    return f"{value / 1e9:.3f} Gb/s"
+
+
+def _loss(table: pd.DataFrame, arrangement: str) -> tuple[str, float]:
+    """Return tenant A's throughput without and with the attack in words, and the part that it keeps."""
+    before, after = (scalar(table, f"{arrangement}, {name}", "throughput of A") for name in ("no attack", "attack"))
+    return f"{_gbps(before)} without, {_gbps(after)} with the attack: {after / before:.2%}", after / before
+
+
+def _throttles(table: pd.DataFrame) -> Verdict:
+    measured, kept = _loss(table, "one set")
+    return Verdict(measured, abs(kept * LISTED - 1) <= 0.05)
+
+
+def _private(table: pd.DataFrame) -> Verdict:
+    measured, kept = _loss(table, "a set each")
+    return Verdict(measured, abs(kept - 1) <= 0.01)
+
+
+def _without(table: pd.DataFrame) -> Verdict:
+    measured, kept = _loss(table, "no look-ahead")
+    return Verdict(measured, kept >= 0.98)
+
+
+def _overhead(table: pd.DataFrame) -> Verdict:
+    sent = [scalar(table, f"incast, {name}", "bytes on the wire") for name in ("dasr", "dasr-no-look-ahead")]
+    extra = sent[0] - sent[1]
+    return Verdict(f"{extra:.0f} B, {extra / PAYLOAD:.1%}", extra == 40 and extra / PAYLOAD == 0.02)
+
+
+def _addresses(table: pd.DataFrame) -> Verdict:
+    names = 2 ** (8 * scalar(table, "incast, dasr", "bytes for each sender"))
+    return Verdict(f"{names:.0f} senders", names == 64 * 1024)
+
+
+@register_experiment
+class LookAhead(Experiment):
+    """Look-ahead's bytes on the wire, and the attack that it makes possible."""
+
+    name = "dart.look-ahead"
+    title = "Look-ahead: its overhead, and attacks by it"
+    description = "Dart, III-D and III-E: 40 bytes for 20 senders; an attack, which a sender set for each tenant stops"
+    claims = (
+        Claim(
+            id="dart-x-2",
+            place="III-D",
+            quantity="look-ahead overhead",
+            condition="20 senders x 2 B / 2 KB",
+            published="40 B = 2%",
+            band="exact",
+            verdict=_overhead,
+        ),
+        Claim(
+            id="dart-x-2a",
+            place="III-D",
+            quantity="senders that an identifier tells apart",
+            condition="2 B",
+            published="64K",
+            band="exact",
+            verdict=_addresses,
+        ),
+        Claim(
+            id="dart-x-8a",
+            place="III-E",
+            quantity="another tenant's throughput under an attack",
+            condition="one sender set",
+            published="other senders throttle themselves",
+            band=f"1/{LISTED} of that without the attack (A and the {LISTED - 1} silent senders), within 5%",
+            verdict=_throttles,
+        ),
+        Claim(
+            id="dart-x-8b",
+            place="III-E",
+            quantity="another tenant's throughput under an attack",
+            condition="a sender set for each tenant",
+            published="not affected",
+            band="within 1% of that without the attack",
+            verdict=_private,
+        ),
+        Claim(
+            id="dart-x-8c",
+            place="III-E",
+            quantity="another tenant's throughput under an attack",
+            condition="look-ahead turned off",
+            published="not susceptible",
+            band=">= 0.98 of that without the attack",
+            verdict=_without,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        until_ps = ms(1) if check_scale(scale) == "quick" else ms(20)
+        victim = workload.long_flows([("h1", RECEIVER)])
+        points = []
+        for (name, (scheme, is_private)), attack in product(_ARRANGEMENTS.items(), ("no attack", "attack")):
+            work = victim if attack == "no attack" else workload.combine(victim, _attack(is_private, until_ps))
+            scenario = Scenario(
+                topology=partial(shared_machine, is_private), workload=work, scheme=PRESET[scheme],
+                until=until_ps, seed=seed,
+                probes=(probes.field("flow", 0, "received_packets", every=_BIN_PS), probes.rate(0)),
+            )  # fmt: skip
+            labels = {"arrangement": name, "attack": attack}
+            points.append(Point(name=f"{name}, {attack}", scenario=scenario, labels=labels))
+        for scheme in ("dasr", "dasr-no-look-ahead"):
+            senders = [f"h{number}" for number in range(1, INCAST + 1)]
+            scenario = Scenario(
+                topology=partial(topology.star, INCAST + 1, rate=RATE, delay=DELAY, buffer=INCAST * BUFFER_PER_PORT),
+                workload=workload.incast(senders, RECEIVER, PAYLOAD), scheme=PRESET[scheme], seed=seed,
+            )  # fmt: skip
+            points.append(Point(name=f"incast, {scheme}", scenario=scenario))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        plan = result.plan
+        if point.name.startswith("incast"):
+            nic = result.ports.set_index("port")["tx_bytes"]["h1->s0"]
+            dasr = plan.scheme.control[0]
+            each = dasr.extra_bytes(INCAST) / INCAST
+            return tidy(
+                point.name, {"bytes on the wire": (int(nic), "bytes"), "bytes for each sender": (each, "bytes")}
+            )
+        held = result.trace("received_packets 0")
+        rate = held.diff().dropna() * plan.scheme.payload_bytes * 8e12 / _BIN_PS
+        settled_ps = _ATTACK_PS + us(200)
+        numbers = {"throughput of A": (mean_between(rate, settled_ps, result.now_ps), "bps")}
+        return tidy(point.name, numbers, {"throughput": (rate[rate.index <= ms(1)], "bps")})
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(1, len(_ARRANGEMENTS), figsize=(10, 3.4), sharey=True)
+            for ax, name in zip(axes, _ARRANGEMENTS, strict=True):
+                for attack, colour, line in (("no attack", "black", ":"), ("attack", "vermilion", "-")):
+                    rate = curve(table, f"{name}, {attack}", "throughput")
+                    ax.plot(rate.index / 1e6, rate / 1e9, line, color=COLOURS[colour], label=attack)
+                ax.axvline(_ATTACK_PS / 1e6, color="0.6", linewidth=1, linestyle="--")
+                ax.set(title=name, xlabel="time (µs)", xlim=(50, 1000), ylim=(0, 10.5))
+            axes[0].set_ylabel("throughput of tenant A (Gb/s)")
+            axes[-1].legend(loc="lower right")
+            figure.suptitle(
+                "Dart, III-E: tenant B announces 16 senders again and again", x=0.01, ha="left", fontsize=12
+            )
+        return figure

@@ -1,0 +1,79 @@
+"""What Dart's experiments share: its links, networks and schemes.
+
+Paper: Xue et al., "Dart: Divide and Specialize for Fast Response to Congestion in RDMA-based Datacenter
+Networks", IEEE/ACM ToN 2020. Links of 10 Gb/s and 5 us, 225 KB of buffer for each port of a switch (VI-A).
+
+All figures run the schemes of ``rdmacc.preset("dart-2020")``: Dart and its baselines with the parameters of VI-A, among
+them payloads of 1,460 bytes and deflection of flows of at most 8 KB. ``rdmacc.scheme("dart")`` is something else: the
+same composition with rdmacc's own defaults. No figure uses it.
+
+The paper gives no network, sizes or times for its conceptual figures 2 to 7. Assumed, once for all of them: the "quick"
+network is a fat tree with the evaluation's links, the "paper" network is the evaluation's own Clos of 1,024 hosts. The
+receiver is the first host, senders sit in other pods, six hops away: the base RTT is 60 us plus the packets' time on
+the links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import networkx as nx
+
+from rdmacc import topology
+from rdmacc.presets import preset
+from rdmacc.units import size_bytes
+
+__all__ = [
+    "BUFFER_PER_PORT",
+    "DELAY",
+    "LINE_BPS",
+    "PACKET_PS",
+    "PAYLOAD_BYTES",
+    "PRESET",
+    "RATE",
+    "RECEIVER",
+    "TESTBED_PAYLOAD_BYTES",
+    "TESTBED_RATE",
+    "WIRE_BYTES",
+    "Network",
+    "fat_tree",
+    "other_pods",
+    "ports_towards",
+]
+
+RATE, LINE_BPS = "10Gbps", 10e9
+DELAY = "5us"
+BUFFER_PER_PORT = size_bytes("225kB")
+PRESET = preset("dart-2020")
+"""The schemes of all figures."""
+PAYLOAD_BYTES = PRESET["dart"].payload_bytes
+WIRE_BYTES = PAYLOAD_BYTES + PRESET["dart"].header_bytes
+"""A full packet, with its headers."""
+PACKET_PS = round(WIRE_BYTES * 8e12 / LINE_BPS)
+RECEIVER = "h0"
+TESTBED_RATE = "43Gbps"
+"""What a host got through its port of 56 Gb/s (V)."""
+TESTBED_PAYLOAD_BYTES = 4096
+"""Assumed."""
+
+Network = Callable[[], "nx.Graph[Any]"]
+
+
+def fat_tree(k: int) -> Network:
+    """Return a callable that builds a k-ary fat tree with Dart's links."""
+    return partial(topology.fat_tree, k, rate=RATE, delay=DELAY, buffer=k * BUFFER_PER_PORT)
+
+
+def other_pods(graph: nx.Graph[Any]) -> list[Any]:
+    """Return the hosts that are six hops from the receiver."""
+    hops = nx.single_source_shortest_path_length(graph, RECEIVER)
+    return [host for host in topology.hosts(graph) if hops[host] == 6]
+
+
+def ports_towards(graph: nx.Graph[Any], receiver: Any, hops: int = 3) -> list[tuple[Any, Any]]:
+    """Return the switch ports, as (node, peer), on the last `hops` hops of shortest paths to a receiver."""
+    distance = nx.single_source_shortest_path_length(graph, receiver, cutoff=hops)
+    switches = [name for name in topology.switches(graph) if name in distance]
+    return [(node, peer) for node in switches for peer in graph[node] if distance.get(peer, hops) == distance[node] - 1]

@@ -1,0 +1,71 @@
+"""Dart, tables I and II: the runs and the picture that they share. Setup: `rdmacc.experiments.dart.clos`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Verdict
+from rdmacc.experiments.dart.clos import LOADS, Case, cases, claim
+from rdmacc.plotting.style import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+__all__ = ["ALL_RUNS", "draw_bars", "table_claims", "table_runs"]
+
+CELLS = [(mix, load) for mix, loads in LOADS.items() for load in loads]
+"""Mixes and loads of the tables, in their order."""
+ALL_RUNS = cases(("dcqcn", "dart"), CELLS)
+
+_IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
+
+
+def table_runs(scale: str) -> list[Case]:
+    """Return DCQCN and Dart at every mix and load; at quick scale two loads of the typical mix."""
+    chosen = [("typical", 0.2), ("typical", 0.6)] if scale == "quick" else CELLS
+    return cases(("dcqcn", "dart"), chosen)
+
+
+def draw_bars(
+    rows: pd.DataFrame,
+    published: Mapping[tuple[str, float], tuple[float, float]],
+    measured: Callable[[pd.DataFrame, str, float], tuple[float, float]],
+    names: tuple[str, str],
+    title: str,
+) -> Figure:
+    """Draw the published and the measured values side by side, two for each mix and load."""
+    ran = set(zip(rows["mix"], rows["load"], strict=True))
+    at = [key for key in published if key in ran]
+    places = np.arange(len(at))
+    palette = list(COLOURS.values())
+    with style():
+        figure, axes = plt.subplots(2, 1, figsize=(7.2, 5.2), sharex=True)
+        for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
+            ax.bar(places - 0.2, [published[key][number] for key in at], 0.38, color=palette[0], label="published")
+            ax.bar(places + 0.2, [measured(rows, *key)[number] for key in at], 0.38, color=palette[1], label="measured")
+            ax.set(title=name, ylabel="percent")
+        axes[0].legend()
+        axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
+        axes[1].set_xlabel("mix and load")
+        figure.suptitle(title)
+    return figure
+
+
+def table_claims(
+    number: int, published: Mapping[tuple[str, float], tuple[float, float]], quantity: str, band: str,
+    judge: Callable[[str, float], Callable[[pd.DataFrame], Verdict]],
+) -> list[Claim]:  # fmt: skip
+    """Return a claim for each cell of a table, judged by `judge(mix, load)`."""
+    return [
+        claim(
+            f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
+            f"{one}; {other}", band, judge(mix, load), cases(("dcqcn", "dart"), [(mix, load)]),
+        )
+        for (mix, load), (one, other) in published.items()
+    ]  # fmt: skip

@@ -1,0 +1,152 @@
+"""Dart, figures 8 and 9: how long DASR takes to converge on the testbed, emulated.
+
+On the testbed (V) a host got 43 Gb/s through its 56 Gb/s port, which is the links' rate here. LFS sends 64 KB messages
+to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us), packets of 4 KB, DASR
+without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
+
+Convergence takes the network some time and R's CPU some more. The network's part is simulated, in epochs of 0.4 ms:
+SFS starts 100 us after LFS, up to 10 us later at random. Assumed: LFS pauses as well before the next epoch, so that
+each epoch starts with empty queues; the point "without a pause" shows what happens otherwise. The CPU's part is no
+prediction: its times are drawn from the quantiles that the paper measured, less the hardware RTT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.engine.trace import ARRIVED, SENT
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES, TESTBED_RATE
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.state import DATA
+from rdmacc.sweep.tidy import curve, tidy
+from rdmacc.units import rate_bps, size_bytes, us
+
+__all__ = [
+    "CPU_US",
+    "LFS",
+    "LINE_BPS",
+    "MESSAGE",
+    "PUBLISHED_US",
+    "RTT_PS",
+    "SFS",
+    "cpu_times",
+    "epoch_point",
+    "measure_epochs",
+    "messages_to_r",
+    "parts_of_epochs",
+    "testbed_scenario",
+]
+
+R, LFS, SFS = "h0", "h1", "h2"
+
+LINE_BPS = rate_bps(TESTBED_RATE)
+
+MESSAGE = size_bytes("64KiB")
+
+RTT_PS, HARDWARE_RTT_PS = us(15), us(12)
+"""Unloaded, as the paper gives them (V-A): with the software's part, and without."""
+
+PUBLISHED_US = {0.9: 28.0, 0.99: 41.0, 0.999: 44.0}
+"""Quantiles of the convergence time in software (V-A)."""
+
+CPU_US = {0.0: 3.0, **{level: value - 12 for level, value in PUBLISHED_US.items()}, 1.0: 32.0}
+"""Quantiles of the CPU's time: what was published, less the hardware RTT. Straight lines in between."""
+
+_CPU_TIMES = 801  # purpose of the stream of chance
+
+_JITTER = 802
+
+_EPOCH_PS, _LEAD_PS = us(400), us(100)
+
+_LFS_MESSAGES, _SFS_MESSAGES = 20, 8
+
+
+def cpu_times(count: int, seed: int) -> npt.NDArray[np.float64]:
+    """Return times in ps that R's CPU takes to count anew, from the calibrated quantiles."""
+    drawn = workload.stream(seed, _CPU_TIMES).random(count)
+    return np.interp(drawn, [*CPU_US], [*CPU_US.values()]) * 1e6
+
+
+def messages_to_r(of: dict[str, list[tuple[int, int]]]) -> pd.DataFrame:
+    """Return 64 KB messages to R, given (start in ps, count) for each sender."""
+    src, start = [], []
+    for sender, bursts in of.items():
+        for time_ps, count in bursts:
+            src += [sender] * count
+            start.append(np.full(count, time_ps, dtype=np.int64))
+    frame = pd.DataFrame({"src": src, "dst": R, "size_bytes": MESSAGE, "start_ps": np.concatenate(start)})
+    return workload.messages(frame)
+
+
+def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
+    """Return LFS's messages and SFS's bursts, one in each epoch."""
+    starts = range(0, count * _EPOCH_PS, _EPOCH_PS)
+    jitter = workload.stream(seed, _JITTER).integers(us(10), size=count)
+    bursts = [(start + _LEAD_PS + int(late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
+    lasting = round(count * _EPOCH_PS * LINE_BPS / 8e12 / MESSAGE)
+    steady = [(start, _LFS_MESSAGES) for start in starts] if pauses else [(0, lasting)]
+    return messages_to_r({LFS: steady, SFS: bursts})
+
+
+def testbed_scenario(work: Callable[[], pd.DataFrame], seed: int, **more: object) -> Scenario:
+    """Return three hosts of the testbed under DASR without look-ahead (V)."""
+    dasr = PRESET["dasr-no-look-ahead"].replace(payload_bytes=TESTBED_PAYLOAD_BYTES)
+    return Scenario(topology=partial(topology.dart_testbed, 3), workload=work, scheme=dasr, seed=seed, **more)  # type: ignore[arg-type]
+
+
+def epoch_point(name: str, count: int, pauses: bool, seed: int) -> Point:
+    """Return a point of `count` epochs; `pauses` tells whether LFS pauses between them."""
+    work = partial(_epochs, count, pauses, seed)
+    lfs = 0  # its first message: all of them share a queue pair
+    return Point(name=name, scenario=testbed_scenario(work, seed, trace=True, probes=(probes.rate(lfs),)), cost=count)
+
+
+def _parts(result: Result) -> pd.DataFrame:
+    """Return, by the start of each burst, the parts of figure 8's convergence time in ps.
+
+    `t_f`: SFS starts, its first packet is at R. `t_b`: until LFS's NIC has slowed down. `t_f'`: the first packet
+    that LFS sends then is on its way to R.
+    """
+    plan, rows = result.plan, result.outcome.trace
+    assert rows is not None
+    nic, last = plan.fabric.port(LFS, "s0"), plan.fabric.port("s0", R)
+    data = rows[rows["kind"] == DATA]
+    arrived = data[(data["what"] == ARRIVED) & (data["port"] == last)]
+    sent = data[(data["what"] == SENT) & (data["port"] == nic)]
+    first_psn = arrived[arrived["psn"] == 0]
+    first_ps = pd.Series(first_psn["time_ps"], index=first_psn["message"])
+    rate = result.trace("rate 0")
+    slow_ps = rate.index[rate <= 0.51 * LINE_BPS].to_numpy()
+    flows = result.flows
+    bursts = flows[flows["src"] == SFS].groupby("start_ps")["flow"].first()
+    found = []
+    for start, message in zip(bursts.index.tolist(), bursts.tolist(), strict=True):
+        at_receiver = int(first_ps[message])
+        slowed = int(slow_ps[np.searchsorted(slow_ps, start)])
+        packet = sent[np.searchsorted(sent["time_ps"], slowed)]
+        is_it = (arrived["message"] == packet["message"]) & (arrived["psn"] == packet["psn"])
+        there = int(arrived["time_ps"][is_it][0])
+        found.append((at_receiver - start, slowed - at_receiver, there - int(packet["time_ps"])))
+    index = pd.Index(bursts.index.to_numpy(np.int64), name="time_ps")
+    return pd.DataFrame(found, index=index, columns=["t_f", "t_b", "t_f'"], dtype=np.float64)
+
+
+def measure_epochs(point: Point, result: Result, seed: int) -> pd.DataFrame:
+    """Return the parts of the convergence time of each epoch, in ps."""
+    parts = _parts(result)
+    parts["t_cpu"] = cpu_times(len(parts), seed)
+    numbers = {"base RTT": (int(result.plan.qp_base_rtt_ps.max()), "ps"), "epochs": (len(parts), "")}
+    return tidy(point.name, numbers, {str(name): (parts[name], "ps") for name in parts})
+
+
+def parts_of_epochs(table: pd.DataFrame, point: str) -> pd.DataFrame:
+    """Return the parts by epoch, in us."""
+    return pd.DataFrame({name: curve(table, point, name) for name in ("t_f", "t_b", "t_f'", "t_cpu")}) / 1e6

@@ -1,0 +1,7 @@
+"""Improved Go-Back-N (Wang et al., ICCCN 2019), a module for each figure and table."""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import import_modules
+
+import_modules(__name__)

@@ -1,0 +1,233 @@
+"""Improved Go-Back-N, figure 7: how the timeout affects each variant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
+from rdmacc.experiments.igbn.known import known
+from rdmacc.experiments.igbn.setup import (
+    GOODPUT,
+    TIMEOUTS,
+    TITLES,
+    VARIANTS,
+    LossSweep,
+    mean,
+    mean_at,
+    percent,
+    runs_of,
+)
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.units import ms, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure7"]
+
+GBN, ST, CE, IGBN = VARIANTS
+_LONG, _MIDDLE, _SHORT = ms(100), ms(10), us(500)
+_LOOKS = {_LONG: ("blue", "o"), _MIDDLE: ("orange", "s"), _SHORT: ("green", "^")}
+
+_PUBLISHED: dict[str, dict[int, list[tuple[float, float]]]] = {
+    GBN: {_LONG: [(1e-2, 0.0)], _MIDDLE: [(1e-2, 0.132)], _SHORT: []},
+    IGBN: {_LONG: [(1e-2, 0.64)], _MIDDLE: [(1e-2, 0.60)], _SHORT: []},
+    CE: {_LONG: [(2e-3, 0.68), (1e-2, 0.176)], _MIDDLE: [], _SHORT: []},
+    ST: {_LONG: [(1e-2, 0.0)], _MIDDLE: [(1e-2, 0.0)], _SHORT: []},
+}
+"""What the text says: (loss rate, relative throughput), by variant and timeout."""
+
+
+def _collapse(table: pd.DataFrame) -> Verdict:
+    value = mean_at(table, GBN, _LONG, 1e-2)
+    return Verdict(percent(value), value <= 0.04)
+
+
+def _middle(table: pd.DataFrame) -> Verdict:
+    value = mean_at(table, GBN, _MIDDLE, 1e-2)
+    return Verdict(percent(value), 0.10 <= value <= 0.20)
+
+
+def _sharp(table: pd.DataFrame) -> Verdict:
+    before, after = mean_at(table, GBN, _MIDDLE, 2e-3), mean_at(table, GBN, _MIDDLE, 5e-3)
+    measured = f"{percent(before)} at 0.2%, {percent(after)} at 0.5%"
+    return Verdict(measured, 0.75 <= before <= 0.85 and after < 0.50)
+
+
+def _same(table: pd.DataFrame) -> Verdict:
+    gaps = {}
+    for loss in np.sort(table["loss"].unique()):
+        means = [mean_at(table, IGBN, timeout_ps, loss) for timeout_ps in TIMEOUTS]
+        gaps[loss] = 100 * (max(means) - min(means))
+    widest = max(gaps, key=lambda loss: gaps[loss])
+    return Verdict(f"at most {gaps[widest]:.1f} points, at p = {widest:g}", gaps[widest] <= 8)
+
+
+def _check_at_two(table: pd.DataFrame) -> Verdict:
+    runs = runs_of(table, CE, _LONG, 2e-3)
+    median = float(runs[GOODPUT].median())
+    measured = f"median run {percent(median)}, mean {percent(mean(runs))}"
+    return Verdict(measured, 0.45 <= median <= 0.96)
+
+
+def _check_at_ten(table: pd.DataFrame) -> Verdict:
+    value = mean_at(table, CE, _LONG, 1e-2)
+    return Verdict(percent(value), 0.12 <= value <= 0.40)
+
+
+def _check_short(table: pd.DataFrame) -> Verdict:
+    losses = np.sort(table["loss"].unique())
+    gaps = {loss: 100 * (mean_at(table, CE, _SHORT, loss) - mean_at(table, CE, _MIDDLE, loss)) for loss in losses}
+    widest = max(losses, key=lambda loss: gaps[loss])
+    return Verdict(f"at most {gaps[widest]:.1f} points, at p = {widest:g}", gaps[widest] <= 12)
+
+
+def _twice_long(table: pd.DataFrame) -> Verdict:
+    long, middle = mean_at(table, ST, _LONG, 1e-2), mean_at(table, ST, _MIDDLE, 1e-2)
+    at_start = [mean_at(table, ST, timeout_ps, 1e-5) for timeout_ps in (_LONG, _MIDDLE)]
+    falls = all(mean_at(table, ST, t, 1e-3) < first for t, first in zip((_LONG, _MIDDLE), at_start, strict=True))
+    measured = f"at 1e-2: {percent(long)} with 100 ms, {percent(middle)} with 10 ms"
+    return Verdict(measured, falls and long <= 0.04 and 0.10 <= middle <= 0.20)
+
+
+def _twice_middle(table: pd.DataFrame) -> Verdict:
+    value = mean_at(table, ST, _MIDDLE, 1e-2)
+    return Verdict(percent(value), value <= 0.04)
+
+
+def _twice_short(table: pd.DataFrame) -> Verdict:
+    value = mean_at(table, ST, _SHORT, 1e-2)
+    return Verdict(percent(value), value >= 0.50)
+
+
+@register_experiment
+class Figure7(LossSweep):
+    """The runs of figure 6, a panel for each variant."""
+
+    name = "igbn.fig7"
+    points_of = LossSweep
+    title = "Algorithm performance under different timeout setting"
+    description = "Improved Go-Back-N, figure 7: three timeouts over the loss rate, for each variant"
+    claims = (
+        Claim(
+            id="igbn-f7a-1",
+            place="IV-B",
+            quantity="GBN",
+            condition="100 ms, 1e-2",
+            published="nearly 0%",
+            band="<= 4%",
+            verdict=_collapse,
+        ),
+        Claim(
+            id="igbn-f7a-2",
+            place="IV-B",
+            quantity="GBN",
+            condition="10 ms, 1e-2",
+            published="13.2%",
+            band="10-20%",
+            verdict=_middle,
+            **known("igbn-f7a-2"),
+        ),
+        Claim(
+            id="igbn-f7a-3",
+            place="IV-B",
+            quantity="GBN",
+            condition="10 ms",
+            published="sharp decline beyond 0.2%",
+            band="75-85% at 0.2%, < 50% at 0.5%",
+            verdict=_sharp,
+            **known("igbn-f7a-3"),
+        ),
+        Claim(
+            id="igbn-f7b-1",
+            place="IV-B",
+            quantity="Improved",
+            condition="100/10/0.5 ms",
+            published="almost identical",
+            band="spread <= 8 points at any p",
+            verdict=_same,
+            **known("igbn-f7b-1"),
+        ),
+        Claim(
+            id="igbn-f7c-1",
+            place="IV-B",
+            quantity="CE",
+            condition="100 ms, 2e-3",
+            published="68%",
+            band="median of 100-message runs 45-96%",
+            verdict=_check_at_two,
+            **known("igbn-f7c-1"),
+        ),
+        Claim(
+            id="igbn-f7c-2",
+            place="IV-B",
+            quantity="CE",
+            condition="100 ms, 1e-2",
+            published="17.6%",
+            band="12-40%",
+            verdict=_check_at_ten,
+            **known("igbn-f7c-2"),
+        ),
+        Claim(
+            id="igbn-f7c-3",
+            place="IV-B",
+            quantity="CE",
+            condition="10 ms vs 500 us",
+            published="just a little worse",
+            band="10 ms within 12 points",
+            verdict=_check_short,
+            **known("igbn-f7c-3"),
+        ),
+        Claim(
+            id="igbn-f7d-1",
+            place="IV-B",
+            quantity="ST",
+            condition="100 and 10 ms",
+            published="falls from 1e-4; nearly 0% at 1e-2",
+            band="100 ms <= 4%; 10 ms 10-20%",
+            verdict=_twice_long,
+            **known("igbn-f7d-1"),
+        ),
+        Claim(
+            id="igbn-f7d-1a",
+            place="IV-B",
+            quantity="ST",
+            condition="10 ms, 1e-2, to the letter",
+            published="nearly 0%",
+            band="<= 4%",
+            verdict=_twice_middle,
+            **known("igbn-f7d-1a"),
+        ),
+        Claim(
+            id="igbn-f7d-2",
+            place="IV-B",
+            quantity="ST",
+            condition="500 us",
+            published="much better",
+            band=">= 50% at 1e-2",
+            verdict=_twice_short,
+        ),
+    )
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(2, 2, figsize=(11, 8), sharex=True, sharey=True)
+            for letter, ax, (variant, published) in zip("abcd", axes.flat, _PUBLISHED.items(), strict=True):
+                for timeout_ps, (colour, marker) in _LOOKS.items():
+                    draw_goodput(ax, table, variant, timeout_ps, COLOURS[colour], marker)
+                    mark_published(ax, published[timeout_ps], COLOURS[colour])
+                label(ax, f"({letter}) {TITLES[variant]}")
+                ax.label_outer()
+            figure.suptitle(f"IGBN, figure 7: {self.title}", x=0.01, ha="left", fontsize=12)
+            names = [
+                (f"timeout {TIMEOUTS[timeout_ps].replace('us', 'µs')}", COLOURS[colour], marker)
+                for timeout_ps, (colour, marker) in _LOOKS.items()
+            ]
+            explain(figure, table, names)
+        return figure

@@ -1,0 +1,184 @@
+"""What Improved Go-Back-N's experiments share: variants, table I's timeout, and messages under random loss.
+
+Paper: Wang et al., "Error Recovery of RDMA Packets in Data Center Networks", ICCCN 2019 (IGBN).
+
+Where the paper is silent, this is assumed for all figures:
+
+- Every packet, be it data, ACK or NAK, is lost independently with the same probability, on one link of its path. (The
+  paper's reasons 2 and 3 require lost replies.)
+- 4 MB are 4,096 packets of 1,024 bytes with 48 bytes of headers. Replies have 64 bytes.
+- Each message starts when the previous one is acknowledged.
+- Relative throughput is the time of a message without loss over the mean time of a message.
+- A run has a hundred messages, which is what the paper's points look like. There are many runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Experiment, Point, Run, check_scale
+from rdmacc.faults import Loss
+from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import ms, size_bytes, us
+
+__all__ = [
+    "ACK_TIMEOUT_PS", "GOODPUT", "LOSSES", "MESSAGE_BYTES", "TIMEOUTS", "TITLES", "VARIANTS", "LossSweep", "alone_ps",
+    "chain_of_messages", "go_back_n_runs", "in_words", "losing", "mean", "mean_at", "percent", "runs_of", "spread",
+    "without_timeouts",
+]  # fmt: skip
+
+MESSAGE_BYTES = size_bytes("4MiB")
+VARIANTS = {"go-back-n": "GBN", "send-twice": "ST", "check-epsn": "CE", "improved-go-back-n": "IGBN"}
+"""Schemes of the preset, and their names in the model."""
+TITLES = {
+    "go-back-n": "Go-Back-N",
+    "send-twice": "Go-Back-N with ST",
+    "check-epsn": "Go-Back-N with CE",
+    "improved-go-back-n": "Improved Go-Back-N",
+}
+ACK_TIMEOUT_PS = ms(100)
+"""Table I."""
+TIMEOUTS = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
+LOSSES = (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
+GOODPUT = "relative throughput"
+
+_RUNS_OF_CAUSES = {"quick": 2, "paper": 50}
+"""Of the setting of figure 3, whose shares need more timeouts."""
+_QUICK_LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
+
+
+def chain_of_messages(count: int, size: int = MESSAGE_BYTES) -> pd.DataFrame:
+    """Return messages from one host to the other, each after the one before."""
+    return rdmacc.messages([("h0", "h1", size, 0, None, (i - 1,) if i else ()) for i in range(count)])
+
+
+def losing(loss: float) -> tuple[Loss, ...]:
+    """Return the loss of packets and of replies, each on the link by which it leaves its host."""
+    return (Loss(data=loss, control=loss, links=(("h0", "s0"), ("h1", "s0"))),)
+
+
+class LossSweep(Experiment):
+    """Messages under random loss, for every variant, timeout and loss rate: the data of figures 2, 3, 6 and 7.
+
+    A point is a setting. Its rows are those of several runs; the column `run` numbers them.
+    """
+
+    name = "igbn.sweep"
+    messages: Mapping[str, int] = MappingProxyType({"quick": 10, "paper": 100})
+    """Messages of a run, by scale."""
+    runs: Mapping[str, int] = MappingProxyType({"quick": 2, "paper": 20})
+    """Runs of a setting, by scale."""
+
+    def settings(self, scale: str) -> list[tuple[str, int, float]]:
+        """Return (scheme, timeout, loss) of each point; a figure that needs some of them chooses."""
+        losses = LOSSES if scale == "paper" else _QUICK_LOSSES
+        return [(variant, timeout, loss) for timeout in TIMEOUTS for variant in VARIANTS for loss in losses]
+
+    def scheme(self, variant: str, timeout_ps: int) -> Scheme:
+        """Return what is simulated in a setting."""
+        return IGBN_2019[variant].replace(timeout_ps=timeout_ps)
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        points = []
+        messages = self.messages[check_scale(scale)]
+        for variant, timeout_ps, loss in self.settings(scale):
+            is_of_causes = (variant, timeout_ps, loss) == ("go-back-n", ms(100), 1e-2)
+            runs = (_RUNS_OF_CAUSES if is_of_causes else self.runs)[scale]
+            scenario = Scenario(
+                topology=topology.igbn_pair,
+                workload=partial(chain_of_messages, messages),
+                scheme=self.scheme(variant, timeout_ps),
+                seed=1000 * seed,
+                faults=losing(loss),
+            )
+            labels = {"variant": variant, "timeout_ps": timeout_ps, "loss": loss, "runs": runs}
+            name = f"{variant}, {TIMEOUTS[timeout_ps]}, {loss:g}"
+            points.append(Point(name=name, scenario=scenario, labels=labels, cost=runs * (1 + 60 * loss)))
+        return points
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        scenario = point.scenario
+        assert scenario is not None
+        seeds = [scenario.seed + number for number in range(point.labels["runs"])]
+        frames = [self.measure(point, run(replace(scenario, seed=seed))) for seed in seeds]
+        return pd.concat([frame.assign(run=number) for number, frame in enumerate(frames)], ignore_index=True)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        flows, transfers = result.flows, result.transfers
+        if not (flows["status"] == "finished").all():
+            raise RuntimeError(f"{point.name}: {(flows['status'] != 'finished').sum()} messages did not finish")
+        spent_ps = int((flows["start_ps"] + flows["acked_ps"]).max())
+        numbers = {
+            GOODPUT: (len(flows) * alone_ps(result) / spent_ps, ""),
+            "messages": (len(flows), ""),
+            "timeouts": (int(flows["timeouts"].sum()), ""),
+            "retransmissions": (int(flows["retransmissions"].sum()), ""),
+        }
+        reasons = {name: (int(transfers[name].sum()), "") for name in TIMEOUT_REASONS if name in transfers}
+        return tidy(point.name, numbers | reasons)
+
+
+def alone_ps(result: Result) -> int:
+    """Return the time of a message without loss: until its last byte is there and the ACK is back."""
+    plan, scheme = result.plan, result.plan.scheme
+    full = np.full(1, scheme.payload_bytes)
+    there = plan.fabric.base_fct_ps_many(plan.src[:1], plan.dst[:1], full, scheme.payload_bytes, scheme.header_bytes)
+    return int(plan.ideal_fct_ps[0] + plan.qp_base_rtt_ps[0] - there[0])
+
+
+# Reading the table
+
+
+def runs_of(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> pd.DataFrame:
+    """Return the runs of a setting: a row each, a column for each quantity; empty if the table has no such setting."""
+    chosen = (table["variant"] == variant) & (table["timeout_ps"] == timeout_ps) & np.isclose(table["loss"], loss)
+    return table[chosen].pivot(index="run", columns="quantity", values="value").rename_axis(columns=None)
+
+
+def go_back_n_runs(table: pd.DataFrame, loss: float) -> pd.DataFrame:
+    """Return the runs of go-back-N with the timeout of table I at a loss rate."""
+    return runs_of(table, "go-back-n", ACK_TIMEOUT_PS, loss)
+
+
+def mean(runs: pd.DataFrame) -> float:
+    """Return the relative throughput of all runs together: the mean is taken over times, as all carry the same data."""
+    return float(1.0 / (1.0 / runs[GOODPUT]).mean()) if len(runs) else float("nan")
+
+
+def mean_at(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> float:
+    """Return `mean` of the runs of a setting."""
+    return mean(runs_of(table, variant, timeout_ps, loss))
+
+
+def spread(runs: pd.DataFrame, low: float = 10.0, high: float = 90.0) -> npt.NDArray[np.float64]:
+    """Return two percentiles of the runs' relative throughputs."""
+    return np.percentile(runs[GOODPUT], [low, high])
+
+
+def without_timeouts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs in which no timer fired."""
+    return runs[runs["timeouts"] == 0]
+
+
+def in_words(means: Mapping[str, float]) -> str:
+    """Return relative throughputs by variant, in words."""
+    return ", ".join(f"{VARIANTS[variant]} {percent(value)}" for variant, value in means.items())
+
+
+def percent(value: float) -> str:
+    """Return a fraction as a percentage, in words."""
+    return f"{100 * value:.1f}%"

@@ -1,0 +1,7 @@
+"""Micro-benchmarks: small scenarios that every scheme of a family goes through."""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import import_modules
+
+import_modules(__name__)

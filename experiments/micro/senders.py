@@ -1,0 +1,260 @@
+"""Micro-benchmarks of the sender-driven schemes, with their registered defaults.
+
+- **Convergence.** Two and four flows to one receiver start one after another, a phase apart, and stop in reverse: their
+  sizes are what 90% of the link gives them at equal shares. Jain's index is taken over the second half of each
+  phase in which a further flow has joined, the queue over all of these halves.
+- **Incast.** 8 and 32 (paper scale: also 256 and 1,000) messages of 64 kB at once; completion times
+  relative to what the link needs for them alone.
+- **RTT fairness.** Two long flows whose links differ in delay by ten: near over far goodput.
+- **Two bottlenecks**, as RCC's figure 1: flow 1 shares a link with flow 2 and the last hop with flow 3; max-min gives
+  each half of the link.
+
+Assumed: links of 25 Gb/s and 1 us (2 us with two bottlenecks), phases of 2 ms (paper scale: 20 ms), switches with 2 MB
+of buffer plus 200 kB for each port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.probes import Probe
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy, wide
+from rdmacc.units import ms, us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["SENDERS", "SenderSchemes", "jain"]
+
+SENDERS = (
+    "line-rate", "dcqcn", "dcqcn-hpcc", "timely", "timely-patched", "timely-hpcc", "hpcc", "dctcp", "dctcp-hpcc",
+    "infiniband-cc", "rcp", "swift",
+)  # fmt: skip
+LINE_BPS = 25e9
+INCAST_BYTES = 64_000
+_SAMPLES = 200
+"""Samples of a run, of goodputs and queue."""
+
+
+def jain(values: Any) -> float:
+    """Return Jain's index of fairness: 1 if all are equal, 1/n if one has all.
+
+    >>> jain([1.0, 1.0]), jain([1.0, 0.0])
+    (1.0, 0.5)
+    """
+    array = np.asarray(values, dtype=np.float64)
+    total = float((array**2).sum())
+    return float(array.sum() ** 2 / (len(array) * total)) if total > 0.0 else float("nan")
+
+
+def _star(hosts: int) -> nx.Graph[Any]:
+    return topology.star(hosts, rate=LINE_BPS, delay="1us", buffer=2_000_000 + hosts * 200_000)
+
+
+def _near_and_far() -> nx.Graph[Any]:
+    """Return a star whose last host is ten times as far away."""
+    graph = _star(3)
+    graph.edges["h2", "s0"]["delay_ps"] = us(10)
+    return graph
+
+
+def _two_bottlenecks() -> nx.Graph[Any]:
+    return topology.rcc_multi_bottleneck(rate=LINE_BPS, delay="2us", buffer="3MB")
+
+
+def _start_and_stop(flows: int, phase_ps: int) -> pd.DataFrame:
+    """Return flows that start a phase apart and stop in reverse, at equal shares of 90% of the link."""
+    rows = []
+    for number in range(flows):
+        shares = [min(phase, 2 * flows - 2 - phase) + 1 for phase in range(number, 2 * flows - 1 - number)]
+        size = int(sum(0.9 * LINE_BPS / 8 * phase_ps * 1e-12 / share for share in shares))
+        rows.append((f"h{number + 1}", "h0", size, number * phase_ps))
+    return workload.messages(rows)
+
+
+def _incast(senders: int) -> pd.DataFrame:
+    return workload.incast([f"h{i}" for i in range(1, senders + 1)], "h0", INCAST_BYTES)
+
+
+def _long(pairs: list[tuple[str, str]], gap_ps: int) -> pd.DataFrame:
+    return workload.messages([(src, dst, 10**11, i * gap_ps) for i, (src, dst) in enumerate(pairs)])
+
+
+def _received(flows: int, every_ps: int) -> list[Probe]:
+    return [probes.field("flow", i, "received_packets", every_ps) for i in range(flows)]
+
+
+def _goodputs(result: Result, flows: int) -> list[pd.Series]:
+    """Return each flow's goodput over the periods of its probe, in bit/s."""
+    found = []
+    for i in range(flows):
+        packets = result.trace(f"received_packets {i}")
+        bits = packets.diff().fillna(0.0) * result.plan.scheme.payload_bytes * 8
+        seconds = pd.Series(packets.index, index=packets.index).diff() * 1e-12
+        found.append((bits / seconds).fillna(0.0))
+    return found
+
+
+def _between(series: pd.Series, from_ps: float, to_ps: float) -> float:
+    return float(series[(series.index > from_ps) & (series.index <= to_ps)].mean())
+
+
+def _nothing_lost_with_pfc(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    pfc = rows[~rows["scheme"].isin(["dctcp", "swift"])]
+    lost = int(pfc["drops"].sum())
+    return Verdict(f"{lost} packets lost in {len(pfc)} runs", lost == 0)
+
+
+@register_experiment
+class SenderSchemes(Experiment):
+    """Convergence, incast, RTT fairness and two bottlenecks, for each scheme."""
+
+    name = "micro.senders"
+    title = "Sender-driven schemes"
+    description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"
+    claims = (
+        Claim(
+            id="micro-senders-1a", place="IEEE 802.1Qbb", quantity="packets lost",
+            condition="schemes with PFC, all runs",
+            published="none", band="0", verdict=_nothing_lost_with_pfc,
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        phase = ms(2) if is_quick else ms(20)
+        points = []
+
+        def add(
+            name: str, kind: str, flows: int, network: Callable[[], nx.Graph[Any]], work: Callable[[], pd.DataFrame],
+            until: int | None, watch: list[Probe],
+        ) -> None:  # fmt: skip
+            scenario = Scenario(topology=network, workload=work, scheme=name, seed=seed, until=until, probes=watch)
+            labels = {"scheme": name, "kind": kind, "flows": flows, "phase_ps": phase}
+            cost = flows if until is None else 100.0 * until / phase
+            points.append(Point(name=f"{name}, {kind} of {flows}", scenario=scenario, labels=labels, cost=cost))
+
+        for name in SENDERS:
+            for flows in (2, 4):
+                until = (2 * flows - 1) * phase
+                every = until // _SAMPLES
+                watch = [*_received(flows, every), probes.queue("s0", "h0", every // 5)]
+                work = partial(_start_and_stop, flows, phase)
+                add(name, "convergence", flows, partial(_star, flows + 1), work, until, watch)
+            for flows in (8, 32) if is_quick else (8, 32, 256, 1000):
+                watch = [probes.queue("s0", "h0", us(1))]
+                add(name, "incast", flows, partial(_star, flows + 1), partial(_incast, flows), None, watch)
+            until = 4 * phase
+            pairs = [("h1", "h0"), ("h2", "h0")]
+            watch = _received(2, until // _SAMPLES)
+            add(name, "RTT fairness", 2, _near_and_far, partial(_long, pairs, 0), until, watch)
+            until = 6 * phase
+            pairs = _two_bottlenecks().graph["flows"]
+            watch = _received(3, until // _SAMPLES)
+            add(name, "two bottlenecks", 3, _two_bottlenecks, partial(_long, pairs, 2 * phase), until, watch)
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        kind, flows, phase = point.labels["kind"], point.labels["flows"], point.labels["phase_ps"]
+        counters = result.counters
+        numbers: dict[str, tuple[float, str]] = {
+            "PFC pauses": (counters.pfc_pauses, ""),
+            "drops": (counters.pfc_violations + counters.dropped_packets, ""),
+        }
+        curves: dict[str, tuple[pd.Series, str]] = {}
+        if kind == "incast":
+            wire = INCAST_BYTES + int(result.plan.packets[0]) * result.plan.scheme.header_bytes
+            carried = result.plan.ideal_fct_ps[0] + (flows - 1) * wire * 8e12 / LINE_BPS
+            fct = result.flows["fct_ps"]
+            queue = result.trace("queue s0->h0")
+            numbers |= {
+                "FCT, median over the link's": (fct.median() / carried, ""),
+                "FCT, p99 over the link's": (fct.quantile(0.99) / carried, ""),
+                "queue, peak": (queue.max(), "bytes"),
+            }
+            curves["queue"] = (queue[queue.index <= fct.max()], "bytes")
+            return tidy(point.name, numbers, curves)
+        goodputs = _goodputs(result, flows)
+        curves |= {f"goodput {i}": (series, "bps") for i, series in enumerate(goodputs, 1)}
+        if kind == "convergence":
+            halves = [((k + 0.5) * phase, (k + 1) * phase) for k in range(1, flows)]
+            shares = [[_between(series, *half) for series in goodputs[: k + 2]] for k, half in enumerate(halves)]
+            queue = result.trace("queue s0->h0")
+            settled = pd.concat([queue[(queue.index > begin) & (queue.index <= end)] for begin, end in halves])
+            numbers |= {
+                "Jain's index": (float(np.mean([jain(share) for share in shares])), ""),
+                "goodput, all flows": (float(np.mean([sum(share) for share in shares])), "bps"),
+                "queue, mean": (settled.mean(), "bytes"),
+                "queue, p99": (settled.quantile(0.99), "bytes"),
+            }
+            curves["queue"] = (queue, "bytes")
+        elif kind == "RTT fairness":
+            near, far = (_between(series, 2 * phase, 4 * phase) for series in goodputs)
+            numbers["near over far"] = (near / far if far else float("nan"), "")
+        else:
+            shares = [[_between(series, 5 * phase, 6 * phase) for series in goodputs]]
+            numbers |= {f"goodput of flow {i}": (value, "bps") for i, value in enumerate(shares[0], 1)}
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        columns = (
+            ("convergence of 4", "4 flows: goodput (Gb/s)"), ("convergence of 2", "2 flows: queue (kB)"),
+            ("incast of 32", "incast of 32: queue (kB)"), ("RTT fairness of 2", "RTT 1:10: goodput (Gb/s)"),
+            ("two bottlenecks of 3", "two bottlenecks: goodput (Gb/s)"),
+        )  # fmt: skip
+        with style():
+            figure, grid = plt.subplots(
+                len(SENDERS), len(columns), figsize=(15, 1.45 * len(SENDERS)), sharex="col", layout="constrained",
+            )  # fmt: skip
+            for row, name in zip(grid, SENDERS, strict=True):
+                row[0].set_ylabel(name)
+                for axis, (case, title) in zip(row, columns, strict=True):
+                    self._panel(axis, table, f"{name}, {case}", "queue" if "queue" in title else "goodput")
+                    if name == SENDERS[0]:
+                        axis.set_title(title)
+            for axis, (case, _) in zip(grid[-1], columns, strict=True):
+                axis.set_xlabel("time (µs)" if case.startswith("incast") else "time (ms)")
+            lines = grid[0, 0].get_lines()
+            labels = ["first flow (near)", "second (far)", "third", "fourth"]
+            figure.legend(lines, labels, loc="outside lower center", ncols=4)
+            figure.suptitle(f"{self.title}: 25 Gb/s, links of 1 µs (two bottlenecks: 2 µs)")
+        return figure
+
+    @staticmethod
+    def _panel(axis: Axes, table: pd.DataFrame, point: str, what: str) -> None:
+        is_incast = ", incast" in point
+        time_unit = 1e6 if is_incast else 1e9
+        if what == "queue":
+            queue = curve(table, point, "queue")
+            axis.plot(queue.index / time_unit, queue / 1e3, color=COLOURS["black"], linewidth=0.8)
+            axis.set_ylim(0, None)
+            if is_incast:
+                ratio = scalar(table, point, "FCT, p99 over the link's")
+                note = f"p99 FCT {ratio:.2f} of the link's, {scalar(table, point, 'PFC pauses'):.0f} pauses"
+            else:
+                note = f"mean {scalar(table, point, 'queue, mean') / 1e3:.1f} kB"
+        else:
+            flows = int(point.rsplit(" ", 1)[1])
+            for i, colour in zip(range(1, flows + 1), COLOURS.values()):
+                goodput = curve(table, point, f"goodput {i}")
+                axis.plot(goodput.index / time_unit, goodput / 1e9, color=colour, linewidth=0.9)
+            axis.set_ylim(0, 27)
+            quantity = {"convergence": "Jain's index", "RTT fairness": "near over far"}
+            found = [label for kind, label in quantity.items() if f", {kind}" in point]
+            note = f"{found[0]} {scalar(table, point, found[0]):.2f}" if found else ""
+        axis.text(0.98, 0.95, note, transform=axis.transAxes, ha="right", va="top", fontsize=7)

@@ -1,0 +1,37 @@
+"""Compiles the kernel, or loads what was compiled before."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import cache
+from typing import Any
+
+import numba
+
+from rdmacc.engine.compiled import kernel
+from rdmacc.engine.compiled.cache import cache_folder, caching_in
+
+__all__ = ["compiled_kernel"]
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def compiled_kernel() -> tuple[Any, Any, Any]:
+    """Return the kernel, compiled now if this version of the sources has never run here."""
+    folder = cache_folder()
+    is_new = not any(folder.rglob("*.nbi"))
+    begin = time.perf_counter()
+    if is_new:
+        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes up to 30 s")
+    with caching_in(folder):
+        compile_now = {"cache": True, "error_model": "numpy"}
+        run = numba.njit("int64(int64, int64, int64)", **compile_now)(kernel.run_kernel)
+        fail_port = numba.njit("void(int64, int64)", **compile_now)(kernel.fail_port_kernel)
+        call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **compile_now)(kernel.call_rows)
+    if is_new:
+        _log.warning(
+            "rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder
+        )
+    return run, call_rows, fail_port

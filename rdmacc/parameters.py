@@ -1,0 +1,141 @@
+"""Parameters of components and models: fields of a frozen dataclass that carry their unit, symbol and source.
+
+A parameter is declared once, by `param`. Its value is checked when the dataclass is made, and a quantity such as
+``"55us"`` becomes a number in the base unit. Tables of parameters, sliders and error messages read the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rdmacc import units
+from rdmacc.errors import ConfigError
+
+__all__ = ["check", "check_fields", "param"]
+
+_PARSERS: dict[str, Callable[..., Any]] = {
+    "ps": units.time_ps,
+    "bps": units.rate_bps,
+    "bytes": units.size_bytes,
+}
+
+
+def param(
+    default: Any,
+    doc: str,
+    *,
+    unit: str = "",
+    symbol: str = "",
+    equation: str = "",
+    source: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    slider: tuple[Any, Any] | None = None,
+    is_log: bool = False,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Declare a parameter of a component or a model.
+
+    Parameters
+    ----------
+    default : bool, int, float or str
+        Default; a quantity with a unit such as ``"55us"`` is converted to the base unit. Values must be of its type.
+    doc : str
+        What the parameter does.
+    unit : str
+        Base unit. With "ps", "bps" and "bytes" the parameter accepts quantities such as ``"55us"``; any other unit
+        is only shown.
+    symbol, equation, source : str
+        Symbol and equation numbers in the paper; where the default comes from.
+    low, high : float, optional
+        Allowed range in the base unit, ends included.
+    slider : pair, optional
+        Range of a slider, quantities with units allowed; None: no slider.
+    is_log : bool
+        The slider is logarithmic.
+    choices : tuple of str
+        Allowed values of a text.
+
+    Returns
+    -------
+    dataclasses.Field
+        For the body of a dataclass.
+
+    Raises
+    ------
+    ConfigError
+        If the default or an end of the slider is not a quantity of the unit.
+    """
+    if unit in _PARSERS:
+        default = _PARSERS[unit](default, field=doc)
+        slider = slider and (_PARSERS[unit](slider[0], field=doc), _PARSERS[unit](slider[1], field=doc))
+    metadata = {
+        "doc": doc, "unit": unit, "symbol": symbol, "equation": equation, "source": source, "low": low,
+        "high": high, "slider": slider, "is_log": is_log, "choices": choices,
+    }  # fmt: skip
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_fields(owner: Any) -> None:
+    """Check all fields of a frozen dataclass and convert them to their base units; call it in ``__post_init__``.
+
+    Raises
+    ------
+    ConfigError
+        If a value is of another type than the default, or not allowed.
+    """
+    for field in dataclasses.fields(owner):
+        name = f"{type(owner).__name__}.{field.name}"
+        value = check(name, getattr(owner, field.name), field.default, field.metadata)
+        object.__setattr__(owner, field.name, value)
+
+
+def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
+    """Return a parameter's value in its base unit.
+
+    Parameters
+    ----------
+    name : str
+        As errors name it.
+    value, default : object
+        The value, and the default whose type it must have.
+    metadata : mapping
+        What `param` says of it; a field that is no parameter has none.
+
+    Raises
+    ------
+    ConfigError
+        If the value is of another type than the default, or not allowed.
+    """
+    unit, choices = metadata.get("unit", ""), metadata.get("choices", ())
+    if unit in _PARSERS:
+        value = _PARSERS[unit](value, field=name)
+    elif choices:
+        if value not in choices:
+            raise ConfigError(name, value, f"one of {', '.join(choices)}")
+        return value
+    elif isinstance(default, bool):
+        if not isinstance(value, bool | np.bool_):
+            raise ConfigError(name, value, "True or False")
+        return bool(value)
+    elif isinstance(default, int | float):
+        value = _number(name, value, int if isinstance(default, int) else float)
+    low, high = metadata.get("low"), metadata.get("high")
+    if (low is not None and not value >= low) or (high is not None and not value <= high):
+        bounds = [f"at least {low}"] if low is not None else []
+        bounds += [f"at most {high}"] if high is not None else []
+        raise ConfigError(name, value, " and ".join(bounds))
+    return value
+
+
+def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
+    allowed = "a whole number" if kind is int else "a finite number"
+    if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
+        raise ConfigError(name, value, allowed)
+    if not np.isfinite(value) or kind(value) != value:
+        raise ConfigError(name, value, allowed)
+    return kind(value)

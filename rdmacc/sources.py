@@ -1,0 +1,152 @@
+"""The sources of modules, what they import, and a hash of them: worked out from syntax trees, nothing is run.
+
+Both caches are keyed by it: compiled code by the sources of the kernel, stored points by those of a simulation.
+Comments, docstrings and imports for type checkers do not count. Nor does the ``__init__`` of a package count as
+imported by what imports a module in it: it may show names, not change them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from rdmacc.errors import ConfigError
+
+__all__ = [
+    "PACKAGE",
+    "digest_of",
+    "import_closure",
+    "imports_of",
+    "source_file",
+    "source_hashes",
+    "statements_of",
+    "syntax_tree",
+]
+
+PACKAGE = Path(__file__).parent
+"""The folder of `rdmacc` itself."""
+
+_ROOT = "rdmacc"
+
+
+@cache
+def source_file(module: str) -> Path | None:
+    """Return a module's source file; None if there is no such module, or it has none."""
+    file = getattr(sys.modules.get(module), "__file__", None)  # a script has a file, and no spec
+    if file is None:
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError):
+            return None
+        file = spec.origin if spec is not None else None
+    return Path(file) if file and file.endswith(".py") else None
+
+
+@cache
+def syntax_tree(module: str) -> ast.Module:
+    """Return a module's syntax tree, without docstrings and imports for type checkers.
+
+    Raises
+    ------
+    ConfigError
+        If the module has no source file.
+    """
+    file = source_file(module)
+    if file is None:
+        raise ConfigError("module", module, "must be a module with a source file, so that its code can be known")
+    tree = ast.parse(file.read_bytes())
+    for node in [tree, *statements_of(tree)]:
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [item for item in body if not _has_no_effect(item)]  # type: ignore[attr-defined]
+    return tree
+
+
+def statements_of(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements in a node, at whatever depth, without a look at the expressions in them: quick."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inside = getattr(node, name, ())
+        for item in inside if isinstance(inside, list) else ():
+            yield item
+            yield from statements_of(item)
+
+
+def _has_no_effect(node: ast.AST) -> bool:
+    if isinstance(node, ast.If):
+        return not node.orelse and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def digest_of(*trees: ast.AST) -> str:
+    """Return a hash of syntax trees, which comments and line numbers do not change."""
+    return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()
+
+
+def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str]]:
+    """Yield (bound name, imported module) for each import among some nodes of a module.
+
+    Only modules of `rdmacc` and of the package that `module` is in count.
+    """
+    own = {_ROOT, module.partition(".")[0]}
+    is_package = _is_package(module)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found = [(alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:
+                above = module.split(".")[: None if is_package and node.level == 1 else int(is_package) - node.level]
+                source = ".".join([*above, source] if source else above)
+            inside = [(alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names]
+            may_be_modules = _is_in(source, own) and _is_package(source)
+            found = [(bound, name if may_be_modules and source_file(name) else source) for bound, name in inside]
+        else:
+            continue
+        yield from ((bound, name) for bound, name in found if _is_in(name, own))
+
+
+def _is_package(module: str) -> bool:
+    file = source_file(module)
+    return file is None or file.name == "__init__.py"  # without a file: a folder
+
+
+def _is_in(name: str, packages: set[str]) -> bool:
+    return name.partition(".")[0] in packages
+
+
+def import_closure(roots: Iterable[str], skipped: Collection[str] = ()) -> set[str]:
+    """Return the modules that some modules import, at whatever depth and in functions too; themselves included.
+
+    Parameters
+    ----------
+    roots : iterable of str
+        Names of modules.
+    skipped : collection of str
+        Modules that are left out, with what only they import.
+
+    Raises
+    ------
+    ConfigError
+        If a root has no source file: a module that was moved is never overlooked.
+    """
+    seen: set[str] = set()
+    waiting = [name for name in roots if name not in skipped]
+    for name in waiting:
+        syntax_tree(name)
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name in skipped or source_file(name) is None:
+            continue
+        seen.add(name)
+        waiting += [module for _, module in imports_of(statements_of(syntax_tree(name)), name)]
+    return seen
+
+
+def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:
+    """Return the hash of each module's source, by name, for all that `import_closure` finds."""
+    return {name: digest_of(syntax_tree(name)) for name in sorted(import_closure(roots, skipped))}

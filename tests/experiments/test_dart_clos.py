@@ -1,0 +1,86 @@
+"""Dart at scale: points, measurements and claims; the runs themselves are for the command line."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.experiments import experiment
+from rdmacc.experiments.dart.clos import LOADS, Case
+from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
+from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
+from rdmacc.sweep.tidy import assemble, tidy, wide
+from rdmacc.workload import DART_MIXES
+
+NAMES = ["dart.fig11", "dart.fig12", "dart.fig13", "dart.table1", "dart.table2", "dart.fig14", "dart.sensitivity"]
+
+
+def test_figures_share_their_points():
+    """The same names mean the same runs, so that what one figure has stored is there for all."""
+    points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
+    assert points["dart.fig11"].keys() == points["dart.fig12"].keys() == points["dart.fig13"].keys()
+    assert points["dart.table1"].keys() <= points["dart.fig11"].keys()
+    assert len(points["dart.fig11"]) == 4 * sum(map(len, LOADS.values())) * 3
+    for name in NAMES:
+        assert pickle.loads(pickle.dumps(experiment(name))) is experiment(name)
+        for key, point in points[name].items():
+            first = points["dart.fig11"].get(key, point)
+            assert (first.labels, first.scenario.scheme) == (point.labels, point.scenario.scheme)
+
+
+def test_a_point_measures_what_happened():
+    """Two milliseconds of traffic on the Clos: counts add up, short flows are deflected, long ones never."""
+    point = Case("dart", "heavy", 0.4).point("quick", 0)
+    traffic = partial(rdmacc.dart_mix, rdmacc.dart_clos(), 0.4, "heavy", duration="2.2ms", seed=0)
+    result = replace(point.scenario, workload=traffic).run()
+    numbers = wide(assemble({point.name: experiment("dart.fig11").measure(point, result)}, {point.name: point.labels}))
+    row = numbers.iloc[0]
+    assert row["unfinished"] == row["refused"] == row["dropped"] == 0
+    assert row["deflections"] == result.ports["deflected_packets"].sum() > 1_000
+    assert row["longest path of long flows"] == 6 < row["longest path"] <= 14
+    assert 5 < row["path"] < 14
+    assert row["data hops"] == result.ports["tx_data_packets"].sum()
+    eight = result.flows[(result.flows["size_bytes"] == 8_000) & (result.flows["start_ps"] >= 2e9)]
+    assert row["reported flows"] == len(eight) > 0
+    assert row["p50"] == np.percentile(eight["fct_ps"].astype(float), 50) > 60e6
+    assert 0 < row["marked"] < 1
+
+
+def table_as_published():
+    """Return a table in which the paper's own numbers were measured."""
+    tables, labels = {}, {}
+    for (mix, load), marks in PUBLISHED_MARKS.items():
+        increase, dilation = PUBLISHED_DILATION[mix, load]
+        dilation = increase / DART_MIXES[mix]  # the table's cells are rounded
+        for place, scheme in enumerate(("dcqcn", "dart")):
+            point = Case(scheme, mix, load).point("quick", 0)
+            more = place  # 0 for DCQCN
+            numbers = {
+                "marked": (marks[place] / 100, ""),
+                "path": (5.8 * (1 + more * dilation / 100), "links"),
+                "data hops": (1e6 * (1 + more * increase / 100), ""),
+            }
+            tables[point.name], labels[point.name] = tidy(point.name, numbers), point.labels
+    return assemble(tables, labels)
+
+
+@pytest.mark.parametrize("name", ["dart.table1", "dart.table2"])
+def test_the_papers_own_numbers_pass(name):
+    checks = experiment(name).check(table_as_published(), "paper")
+    assert checks["holds"].all(), checks[~checks["holds"]]["measured"].tolist()
+
+
+def test_without_the_runs_a_claim_says_so():
+    table = table_as_published()
+    few = table[table["mix"] == "light"]
+    checks = experiment("dart.table1").check(few, "quick").set_index("id")
+    assert checks.loc["dart-t1-light-20", "holds"]
+    assert checks.loc["dart-t1-typ-20", "measured"] == "not run at this scale"
+    assert checks["matches"].all()
+    assert isinstance(few, pd.DataFrame)

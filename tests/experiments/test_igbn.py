@@ -1,0 +1,216 @@
+"""Improved Go-Back-N's experiments: exact claims on both engines, the figures of random loss from one small sweep."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.experiments import EXPERIMENTS, SCALES, experiment
+from rdmacc.experiments.igbn.drawing import closed_form
+from rdmacc.experiments.igbn.fig03 import PUBLISHED, shares
+from rdmacc.experiments.igbn.fig06 import Figure6
+from rdmacc.experiments.igbn.ladders import arrows_of
+from rdmacc.experiments.igbn.others import OtherRecoveries
+from rdmacc.experiments.igbn.readings import OtherReadings
+from rdmacc.experiments.igbn.setup import GOODPUT, alone_ps, chain_of_messages, mean, runs_of, spread
+from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
+from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import ms
+
+EXACT = ["igbn.fig1", "igbn.table1", "igbn.fig4", "igbn.fig5"]
+OF_THE_SWEEP = ["igbn.fig2", "igbn.fig3", "igbn.fig6", "igbn.fig7"]
+OTHERS = ["igbn.others", "igbn.readings"]
+PUBLISHED_IDS = {
+    "igbn.fig2": ["igbn-f2-1", "igbn-f2-2", "igbn-f2-3"],
+    "igbn.table1": ["igbn-t1-1"],
+    "igbn.fig3": ["igbn-f3-1", "igbn-f3-2", "igbn-f3-3"],
+    "igbn.fig4": ["igbn-f4-1"],
+    "igbn.fig5": ["igbn-f5-1"],
+    "igbn.fig6": [
+        *(f"igbn-f6a-{n}" for n in range(1, 7)), "igbn-f6b-1", "igbn-f6b-2", "igbn-f6c-1", "igbn-f6c-2",
+    ],
+    "igbn.fig7": [
+        "igbn-f7a-1", "igbn-f7a-2", "igbn-f7a-3", "igbn-f7b-1", "igbn-f7c-1", "igbn-f7c-2", "igbn-f7c-3", "igbn-f7d-1",
+        "igbn-f7d-2",
+    ],
+    "igbn.readings": ["igbn-x-1"],
+}  # fmt: skip
+"""Claims of the paper; the experiments add checks of their own, whose ids end in a letter."""
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def shrunk(kind, messages=2, runs=2):
+    """Return an experiment of that kind with short runs."""
+    few = {"messages": dict.fromkeys(SCALES, messages), "runs": dict.fromkeys(SCALES, runs)}
+    return type(kind.__name__, (kind,), few)()
+
+
+@pytest.fixture(scope="module")
+def sweep_table():
+    """Return the table of a sweep of messages too few to judge by, on the compiled engine."""
+    return shrunk(Figure6, messages=2, runs=1).run(engine="compiled")
+
+
+def test_every_figure_and_claim_of_the_paper_is_there():
+    names = [name for name in EXPERIMENTS if name.startswith("igbn.")]
+    assert names == [*(f"igbn.fig{n}" for n in range(1, 8)), "igbn.table1", *OTHERS]
+    for name, ids in PUBLISHED_IDS.items():
+        own = [claim.id for claim in experiment(name).claims if claim.id[-1].isdigit()]
+        assert sorted(own) == sorted(ids), name
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_claims_hold(engine, name):
+    one = experiment(name)
+    table = one.run(engine=engine)
+    checks = one.check(table)
+    assert checks["holds"].all(), checks[["id", "measured"]].to_dict("records")
+    figure = one.plot(table)
+    assert all(ax.lines or ax.texts or ax.collections for ax in figure.axes)
+
+
+def test_ladders_come_back_from_the_table(engine):
+    """What a ladder is drawn from survives the table: lost packets, retransmissions, replies."""
+    table = experiment("igbn.fig4").run(engine=engine)
+    arrows = arrows_of(table, "twice, go-back-n")
+    assert sorted(arrow.label for arrow in arrows if arrow.is_lost) == ["DATA 2", "DATA 2"]
+    assert arrows[-1].label == "ACK 6"
+    assert any(arrow.look == "again" for arrow in arrows)
+    assert max(arrow.end_ps for arrow in arrows) > ms(100)
+
+
+@pytest.mark.parametrize("variant", ["go-back-n", "improved-go-back-n"])
+def test_a_setting_has_the_same_runs_on_both_engines(variant):
+    one = shrunk(Figure6, messages=1)
+    point = next(point for point in one.points() if point.name == f"{variant}, 500 us, 0.01")
+    tables = [
+        one.execute(point, lambda scenario, engine=engine: replace(scenario, engine=engine).run())
+        for engine in ("simpy", "compiled")
+    ]
+    pd.testing.assert_frame_equal(*tables)
+    assert sorted(tables[0]["run"].unique()) == [0, 1]
+
+
+@pytest.mark.parametrize("name", OF_THE_SWEEP)
+def test_figures_of_the_sweep(sweep_table, name):
+    one = experiment(name)
+    points = {point.name for point in one.points()}
+    table = sweep_table[sweep_table["point"].isin(points)]
+    assert set(table["point"]) == points
+    checks = one.check(table)
+    assert (checks["measured"].str.len() > 0).all()
+    figure = one.plot(table)
+    assert all(ax.lines or ax.patches for ax in figure.axes)
+
+
+def test_the_sweep_counts_timeouts_under_a_reason(sweep_table):
+    rows = sweep_table.pivot(index=["point", "run"], columns="quantity", values="value")
+    assert (rows[list(TIMEOUT_REASONS)].sum(axis=1) == rows["timeouts"]).all()
+    assert rows["timeouts"].sum() > 0
+    assert (rows[GOODPUT] <= 1.0).all()
+    assert rows[GOODPUT].min() > 0
+
+
+@pytest.mark.parametrize("kind", [OtherReadings, OtherRecoveries])
+def test_beyond_the_figures(kind):
+    one = shrunk(kind, messages=1)
+    table = one.run(engine="compiled")
+    assert (one.check(table)["measured"].str.len() > 0).all()
+    assert one.plot(table).axes[0].get_title("left")
+
+
+def test_figures_share_the_points_of_the_sweep():
+    """What is stored for figure 6 is there for figures 2, 3 and 7."""
+    keys = {}
+    for name in OF_THE_SWEEP:
+        one = experiment(name)
+        keys[name] = {point: identity["key"] for point, identity in identify(one, one.points("paper")).items()}
+    for name in ("igbn.fig2", "igbn.fig3", "igbn.fig7"):
+        assert keys[name].items() <= keys["igbn.fig6"].items()
+    assert keys["igbn.fig7"] == keys["igbn.fig6"]
+
+
+def test_shared_points_are_measured_alike():
+    class Different(Figure6):
+        def measure(self, point, result):
+            return tidy(point.name, {"one": (1, "")})
+
+    with pytest.raises(ConfigError, match=r"Different\.measure"):
+        identify(Different(), Different().points())
+
+
+@pytest.mark.parametrize("name", [*EXACT, *OF_THE_SWEEP, *OTHERS])
+@pytest.mark.parametrize("scale", SCALES)
+def test_points_can_be_sent_elsewhere(name, scale):
+    points = experiment(name).points(scale, seed=3)
+    assert len({point.name for point in points}) == len(points)
+    assert pickle.loads(pickle.dumps(points[0])).name == points[0].name
+
+
+def test_messages_follow_one_another():
+    work = chain_of_messages(3)
+    assert [tuple(after) for after in work["after"]] == [(), (0,), (1,)]
+    assert (work["size_bytes"] == 4096 * 1024).all()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_relative_throughput_is_1_without_loss(engine, count):
+    result = rdmacc.simulate(
+        rdmacc.topology.igbn_pair(), chain_of_messages(count), IGBN_2019["go-back-n"], engine=engine, progress=False
+    )
+    ends = result.flows["start_ps"] + result.flows["acked_ps"]
+    assert ends.tolist() == [alone_ps(result) * (number + 1) for number in range(count)]
+
+
+def made_up(goodputs, timeouts, **reasons):
+    """Return a table of go-back-N's runs at 100 ms and a loss rate of 1%."""
+    frames = []
+    for run, (goodput, count) in enumerate(zip(goodputs, timeouts, strict=True)):
+        numbers = {GOODPUT: goodput, "messages": 10, "timeouts": count} | {
+            name: reasons.get(name, 0) for name in TIMEOUT_REASONS
+        }
+        frames.append(tidy("p", {name: (value, "") for name, value in numbers.items()}).assign(run=run))
+    return pd.concat(frames).assign(variant="go-back-n", timeout_ps=ms(100), loss=1e-2)
+
+
+def test_the_mean_is_of_times():
+    """Half the messages at full speed, half at a quarter: 2.5 times as long in all."""
+    runs = runs_of(made_up([1.0, 0.25], [0, 5]), "go-back-n", ms(100), 1e-2)
+    assert mean(runs) == pytest.approx(0.4)
+    assert spread(runs, 0, 100).tolist() == [0.25, 1.0]
+    assert runs_of(made_up([1.0], [0]), "go-back-n", ms(100), 1e-3).empty
+
+
+def test_shares_of_the_published_counts():
+    """Figure 3's percentages are 32, 19, 4 and 1 of 56; its claims hold of them."""
+    table = made_up([0.02], [sum(PUBLISHED.values())], **PUBLISHED)
+    share = shares(table)
+    assert np.round(100 * share[list(PUBLISHED)], 1).tolist() == [57.1, 33.9, 7.1, 1.8]
+    checks = experiment("igbn.fig3").check(table).set_index("id")
+    assert checks.loc[["igbn-f3-1", "igbn-f3-2"], "holds"].all()
+    assert not checks.loc["igbn-f3-3", "holds"]  # of 10 messages here
+
+
+def test_the_closed_form_of_go_back_0():
+    """Without loss nothing is lost; the packets until 4096 come in a row are ((1 - p)^-n - 1) / p."""
+    free, often = closed_form("go-back-0", 1, [0.0, 5e-4])
+    assert free == 1.0
+    assert often == pytest.approx(4096 * 5e-4 / ((1 - 5e-4) ** -4096 - 1), rel=0.03)

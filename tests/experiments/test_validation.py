@@ -1,0 +1,69 @@
+"""The runs to compare with the HPCC simulator: what closed forms and the steady state say of them."""
+
+from __future__ import annotations
+
+import pickle
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pytest
+
+from rdmacc.experiments import experiment
+from rdmacc.experiments.validation.hpcc_ns3 import CASES, SCHEMES
+from rdmacc.models.hpcc import HpccSteady
+from rdmacc.presets.hpcc_ns3 import HPCC_NS3
+from rdmacc.sweep.tidy import scalar, wide
+from rdmacc.units import ns
+
+EXPERIMENT = experiment("validation.hpcc_ns3")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return EXPERIMENT.run(engine="compiled")
+
+
+def test_points_are_the_schemes_and_cases_and_carry_their_seeds():
+    points = EXPERIMENT.points()
+    assert [(point.labels["scheme"], point.labels["case"]) for point in points] == [
+        (s, c) for s in SCHEMES for c in CASES
+    ]
+    assert len(EXPERIMENT.points("paper")) == (2 * 10 + 3) * len(CASES)
+    assert pickle.loads(pickle.dumps(points[0])).name == points[0].name
+    for point in points:
+        preset = HPCC_NS3[point.labels["scheme"]]
+        assert point.scenario.scheme == preset.replace(base_rtt_ps="4160ns")
+
+
+def test_the_claims_hold(table):
+    checks = EXPERIMENT.check(table)
+    assert checks["holds"].all(), checks["measured"].tolist()
+
+
+def test_dctcp_keeps_the_link_busy(table):
+    """Eight times 200 kB or 1 MB: packets one after another at 83 ns, one more hop, four links, two ACKs of 4 ns."""
+    for case, packets in (("8 x 200 kB", 1_600), ("8 x 1 MB", 8_000)):
+        last = max(scalar(table, f"dctcp, {case}", f"FCT {i}") for i in range(1, 9))
+        assert last == ns(83 * (packets + 1) + 4 * 1000 + 2 * 4)
+
+
+def test_hpcc_uses_what_its_steady_state_says(table):
+    """Both flows together: 37.5 MB at eta of the link and the additive steps, in packets of 1,090 bytes."""
+    model = HpccSteady(flows=2, rtt_ps=ns(4160), additive_bytes=21).steady_state()  # 40 Mb/s in 4.16 us
+    busy_ps = 37_500 * 1090 * 80 / model["utilisation"]
+    assert scalar(table, "hpcc, two flows", "FCT 1") == pytest.approx(busy_ps, rel=0.01)
+    assert scalar(table, "hpcc, two flows", "queue, mean") < 1090
+
+
+def test_only_timely_pauses(table):
+    rows = wide(table)
+    assert rows.loc[rows["PFC pauses"] > 0].index.tolist() == ["timely, 8 x 10 MB"]
+
+
+def test_the_figure(table):
+    figure = EXPERIMENT.plot(table)
+    assert [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes[: len(CASES)]] == list(CASES)
+    plt.close(figure)

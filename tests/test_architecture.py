@@ -1,0 +1,118 @@
+"""The architecture, read from the imports of all modules: no circles, few modules at the top, arrows that go down.
+
+Import-linter checks `rdmacc` by the contracts in pyproject.toml; here models and experiments count too, which lie in
+folders of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from rdmacc.sources import PACKAGE
+
+ROOT = PACKAGE.parent
+LARGEST_TYPE_CYCLE = 4
+MOST_TOP_LEVEL_MODULES = 16
+
+
+def find_modules() -> dict[str, Path]:
+    """Return all modules of the distribution: their files by their names."""
+    found = {}
+    for folder, prefix in (("rdmacc", ""), ("models", "rdmacc."), ("experiments", "rdmacc.")):
+        for path in (ROOT / folder).rglob("*.py"):
+            name = prefix + ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def import_statements(node: ast.AST, with_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports in a node, at whatever depth: in functions too."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif with_types or not is_for_types(child):
+            yield from import_statements(child, with_types)
+
+
+def imported(module: str, tree: ast.AST, modules: dict[str, Path], with_types: bool) -> set[str]:
+    """Return the modules that one imports."""
+    names = set()
+    for node in import_statements(tree, with_types):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+            continue
+        base = node.module or ""
+        if node.level:
+            package = module.split(".")[: None if modules[module].name == "__init__.py" else -1]
+            base = ".".join([*package[: len(package) - node.level + 1], *([base] if base else [])])
+        inside = {f"{base}.{alias.name}" for alias in node.names}
+        names |= {name if name in modules else base for name in inside}
+    return names & modules.keys()
+
+
+def graph_of(modules: dict[str, Path], with_types: bool) -> nx.DiGraph:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(modules)
+    for name, path in modules.items():
+        tree = ast.parse(path.read_bytes())
+        graph.add_edges_from((name, other) for other in imported(name, tree, modules, with_types))
+    return graph
+
+
+MODULES = find_modules()
+GRAPHS = {with_types: graph_of(MODULES, with_types) for with_types in (False, True)}
+
+
+def largest_cycle(graph: nx.DiGraph) -> list[str]:
+    return sorted(max(nx.strongly_connected_components(graph), key=len))
+
+
+def test_the_graph_holds_what_is_imported():
+    assert len(MODULES) > 150
+    imports = GRAPHS[True]
+    assert imports.has_edge("rdmacc.scenario", "rdmacc.simulation")
+    assert imports.has_edge("rdmacc.engine.select", "rdmacc.engine.compiled.engine")  # in a function
+    assert imports.has_edge("rdmacc.engine.hooks", "rdmacc.schemes")  # for types
+    assert not GRAPHS[False].has_edge("rdmacc.engine.hooks", "rdmacc.schemes")
+
+
+def test_nothing_imports_itself_by_way_of_others():
+    """Imports in functions count: they only put off a circle."""
+    assert len(largest_cycle(GRAPHS[False])) == 1, largest_cycle(GRAPHS[False])
+
+
+def test_circles_of_types_stay_small():
+    """An object and those that read it may name each other's types."""
+    assert len(largest_cycle(GRAPHS[True])) <= LARGEST_TYPE_CYCLE, largest_cycle(GRAPHS[True])
+
+
+def test_few_modules_stand_at_the_top():
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_TOP_LEVEL_MODULES
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets"),
+    [
+        (("rdmacc.protocols", "rdmacc.switch"), ("rdmacc.engine",)),
+        (("rdmacc.engine.compiled",), ("rdmacc.engine.reference",)),
+        (("rdmacc.engine.reference",), ("rdmacc.engine.compiled",)),
+        (("rdmacc.engine", "rdmacc.results", "rdmacc.sweep", "rdmacc.models", "rdmacc.experiments"), ("rdmacc.cli",)),
+        (("rdmacc.models",), ("rdmacc.experiments", "rdmacc.sweep")),
+    ],
+)
+def test_arrows_go_down(sources, targets):
+    def is_in(name: str, packages: tuple[str, ...]) -> bool:
+        return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+    wrong = [edge for edge in GRAPHS[False].edges if is_in(edge[0], sources) and is_in(edge[1], targets)]
+    assert not wrong
+    assert all(any(is_in(name, (package,)) for name in MODULES) for package in (*sources, *targets))
