@@ -16,28 +16,12 @@ from numba import from_dtype, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = [
-    "NATIVE",
-    "call",
-    "jit",
-    "load_f8",
-    "load_i1",
-    "load_i4",
-    "load_i8",
-    "prefetch",
-    "record_at",
-    "store_i4",
-    "store_i8",
-]
+__all__ = ["call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "prefetch", "record_at", "store_i4", "store_i8"]
 
 _I64 = ir.IntType(64)
 
-NATIVE = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""How a function that only compiled code calls is compiled: division by zero as in C; without the wrappers that Python
-and C would need, which take a third of the time to compile."""
-
-jit = njit(**NATIVE)
-"""Compile a function of the kernel: no Python objects, no exceptions."""
+jit = njit(error_model="numpy")
+"""Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
 
 
 @cache

@@ -22,7 +22,7 @@ import numpy as np
 from rdmacc import chance
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
 from rdmacc.engine.compiled import chance as compiled_chance  # registers hash63 and uniform
-from rdmacc.engine.compiled.address import NATIVE, record_at
+from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
@@ -43,6 +43,10 @@ _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "p
 _PACKETS = ("packet", "reply", "notice")
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 _NATIVE = (chance.hash63, chance.uniform)
+
+_INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""How handlers are compiled: division by zero as in C; without the wrappers that calls from Python and C would need and
+nobody makes, which are a third of the work."""
 
 _COMPILED: dict[str, dict[str, Any]] = {}
 """This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
@@ -192,7 +196,7 @@ class CompiledHooks:
             copy = python_types.FunctionType(
                 function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
             )
-            self._functions[function] = numba.njit(**NATIVE)(copy)
+            self._functions[function] = numba.njit(**_INNER)(copy)
         return self._functions[function]
 
     def _compile(self, names: list[str]) -> dict[str, Any]:
