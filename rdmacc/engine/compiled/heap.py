@@ -1,4 +1,7 @@
-"""The event queue: a 4-ary heap of (time, rank), 16 bytes an event, each node's children in one cache line."""
+"""The events that come next: a 4-ary heap of (time, rank), 16 bytes an event, each node's children in one cache line.
+
+It is the front of the queue of events (`rdmacc.engine.compiled.events`) and is never large.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from numba.extending import intrinsic
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.records import NEVER
 
-__all__ = ["EVENT_BYTES", "HEAP_PADDING", "heap_pop", "heap_push", "heap_replace"]
+__all__ = ["EVENT_BYTES", "HEAP_PADDING", "near_pop", "near_push", "near_replace"]
 
 EVENT_BYTES = 16
 HEAP_PADDING = 3
@@ -22,7 +25,7 @@ Beyond the last event every entry must hold NEVER, for at least four entries."""
 def is_before(typing_context, time_ps, rank, other_time_ps, other_rank):
     """Order events, as numbers of 128 bits with the time above the rank: two instructions, and no branch to guess.
 
-    Neither is negative.
+    None of them is negative.
     """
 
     def generate(context, builder, signature, arguments):
@@ -38,7 +41,7 @@ def is_before(typing_context, time_ps, rank, other_time_ps, other_rank):
 
 
 @jit
-def heap_push(g, time_ps, rank):
+def near_push(g, time_ps, rank):
     """Add an event; the caller has seen to it that there is room."""
     heap = g.heap
     i = g.heap_length
@@ -59,7 +62,7 @@ def heap_push(g, time_ps, rank):
 
 
 @jit
-def heap_replace(g, time_ps, rank):
+def near_replace(g, time_ps, rank):
     """Replace the first event by another one."""
     heap = g.heap
     length = g.heap_length
@@ -94,7 +97,7 @@ def heap_replace(g, time_ps, rank):
 
 
 @jit
-def heap_pop(g):
+def near_pop(g):
     """Remove the first event."""
     length = g.heap_length - 1
     g.heap_length = length
@@ -103,4 +106,4 @@ def heap_pop(g):
     store_i8(last, NEVER)
     store_i8(last + 8, NEVER)
     if length > 0:
-        heap_replace(g, time_ps, rank)
+        near_replace(g, time_ps, rank)

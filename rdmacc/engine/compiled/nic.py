@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.queues import next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     PACE,
@@ -59,7 +59,7 @@ def arm_pacing(g, port, qp, start, now):
         order = 0
         if g.tick_ps:
             order = pace_order((start - max(now, port.busy_until_ps)) // g.tick_ps, port.order)
-        heap_push(g, start, PACE + ordered(order, qp.number))
+        push_event(g, start, PACE + ordered(order, qp.number))
 
 
 @jit

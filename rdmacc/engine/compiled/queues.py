@@ -6,7 +6,7 @@ See `rdmacc.engine.reference.ports` and `switches`.
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, prefetch
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
@@ -64,7 +64,7 @@ def append(g, port_number, cls, number):
 def wake_at_end(g, port):
     """Wake up when the transmission under way ends."""
     port.is_wake_pending = 1
-    heap_push(g, port.busy_until_ps, WAKE + ordered(port.order, port.number))
+    push_event(g, port.busy_until_ps, WAKE + ordered(port.order, port.number))
 
 
 @jit
@@ -87,8 +87,10 @@ def transmit(g, port, number, now):
     packet.next = -1
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number
-        heap_push(g, arrival, DELIVER + ordered(packet.order, port.number))
+        push_event(g, arrival, DELIVER + ordered(packet.order, port.number))
     else:
+        if port.flight_next < 0:
+            port.flight_next = number
         packet_at(g, port.flight_tail).next = number
     port.flight_tail = number
 
@@ -104,7 +106,7 @@ def next_class(g, port, now):
             sendable ^= 1 << CREDITS
             if not sendable and not port.is_shape_pending:
                 port.is_shape_pending = 1
-                heap_push(g, ready, SHAPE + port.number)
+                push_event(g, ready, SHAPE + port.number)
     if not sendable:
         return -1
     return choose_class(g, port, sendable)
