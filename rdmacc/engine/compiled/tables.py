@@ -40,8 +40,8 @@ from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables"]
 
-_EVENTS_A_STEP = 8
-"""Of the wheel, if every link were busy: so many packets are sent in a step."""
+_EVENTS_A_STEP = 32
+"""Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
 
 _NEAR_BITS = 6, 16
 """The near wheel has at least 2**6 and at most 2**16 buckets."""
