@@ -73,7 +73,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a claim: the measured value in words, and whether the claim holds."""
+    """The outcome of a claim.
+
+    Attributes
+    ----------
+    measured : str
+        What was measured, in words.
+    holds : bool
+        Whether the claim holds.
+    """
 
     measured: str
     holds: bool
@@ -118,14 +126,30 @@ class Claim:
         if isinstance(self.expected, Mapping) and set(self.expected) != set(SCALES):
             raise ConfigError(f"{self.id}: expected", self.expected, f"a verdict for each of {', '.join(SCALES)}")
         if not self.reason and not all(self.expectation(scale) for scale in SCALES):
-            raise ConfigError(f"{self.id}: reason", self.reason, "why it is not expected to hold")
+            raise ConfigError(
+                f"{self.id}: reason", self.reason, "a text that says why the claim is not expected to hold"
+            )
 
     def expectation(self, scale: str) -> bool | None:
-        """Return whether we know it to hold at a scale; None if it cannot be judged there."""
+        """Return whether we know it to hold at a scale; None if it cannot be judged there.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        """
         return self.expected[scale] if isinstance(self.expected, Mapping) else self.expected
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> dict[str, Any]:
-        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`."""
+        """Return the claim and its outcome, as a row of `CHECK_COLUMNS`.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        scale : str
+            "quick" or "paper".
+        """
         verdict, expected = self.verdict(table), self.expectation(scale)
         holds = bool(verdict.holds)
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
@@ -164,15 +188,42 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points."""
+        """Return the points.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        """
 
     @abstractmethod
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone."""
+        """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone.
+
+        Parameters
+        ----------
+        point : Point
+            One of `points`.
+        result : Result
+            Its simulation.
+        """
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table."""
+        """Draw the figure from the table.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+
+        Returns
+        -------
+        Figure
+            A new figure.
+        """
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         """Compute one point's rows. Override where a point is no simulation, or takes several.
@@ -183,9 +234,21 @@ class Experiment(ABC):
             One of `points`.
         run : callable
             Simulates a scenario.
+
+        Returns
+        -------
+        DataFrame
+            The point's rows of the table.
+
+        Raises
+        ------
+        ConfigError
+            If the point has no scenario, and the method is not overridden.
         """
         if point.scenario is None:
-            raise ConfigError(f"scenario of {self.name}, {point.name}", None, "a Scenario, or execute() overridden")
+            raise ConfigError(
+                f"scenario of {self.name}, {point.name}", None, "a Scenario, unless execute() is overridden"
+            )
         return self.measure(point, run(point.scenario))
 
     def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto") -> pd.DataFrame:
@@ -201,6 +264,11 @@ class Experiment(ABC):
             Of all randomness.
         engine : str
             As in `rdmacc.simulate`.
+
+        Returns
+        -------
+        DataFrame
+            The rows of all points.
         """
 
         def simulated(scenario: Scenario) -> Result:
@@ -215,6 +283,15 @@ class Experiment(ABC):
     ) -> list[Point]:
         """Return the points, with parameters of their schemes changed.
 
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        changes : mapping, optional
+            New values of the schemes' parameters, by name.
+
         Raises
         ------
         ConfigError
@@ -223,16 +300,36 @@ class Experiment(ABC):
         points = self.points(check_scale(scale), seed)
         twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
         if twice:
-            raise ConfigError(f"points of {self.name}", twice[0], "names that differ")
+            raise ConfigError(f"points of {self.name}", twice[0], "a name that no other point has")
         return with_parameters(points, changes or {})
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
-        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each."""
+        """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        scale : str
+            "quick" or "paper".
+
+        Returns
+        -------
+        DataFrame
+            One row for each claim, in `CHECK_COLUMNS`.
+        """
         return pd.DataFrame([claim.check(table, scale) for claim in self.claims], columns=list(CHECK_COLUMNS))
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
     """Return points with parameters of their schemes changed, each where a scheme has it.
+
+    Parameters
+    ----------
+    points : list of Point
+        Points of an experiment.
+    changes : mapping
+        New values of the schemes' parameters, by name.
 
     Raises
     ------
@@ -321,18 +418,28 @@ def import_modules(package: str) -> None:
 def experiment(name: str) -> Experiment:
     """Return the experiment of that name.
 
+    Parameters
+    ----------
+    name : str
+        Such as ``"dart.fig2"``.
+
     Raises
     ------
     ConfigError
         If there is none.
     """
     if name not in EXPERIMENTS:
-        raise ConfigError("experiment", name, f"one of {', '.join(EXPERIMENTS)}")
+        raise unknown("experiment", name, EXPERIMENTS, "an experiment's name")
     return EXPERIMENTS[name]
 
 
 def select(name: str) -> list[Experiment]:
     """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment, or of a group.
 
     Raises
     ------
@@ -344,12 +451,23 @@ def select(name: str) -> list[Experiment]:
     chosen = [one for known, one in EXPERIMENTS.items() if known.startswith(f"{name}.")]
     if not chosen:
         groups = dict.fromkeys(known.partition(".")[0] for known in EXPERIMENTS)
-        raise ConfigError("experiment", name, f"one of {', '.join([*groups, *EXPERIMENTS])}")
+        raise unknown("experiment", name, [*groups, *EXPERIMENTS], "the name of an experiment or of a group")
     return chosen
 
 
 def check_scale(scale: str) -> str:
-    """Return the scale, if there is such a one; raise `ConfigError` if not."""
+    """Return the scale, if there is such a one; raise `ConfigError` if not.
+
+    Parameters
+    ----------
+    scale : str
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither "quick" nor "paper".
+    """
     if scale not in SCALES:
         raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
     return scale
@@ -359,6 +477,15 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
     """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
 
     Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    scale : str
+        "quick" or "paper".
+    seed : int
+        Seed of the stored sweep.
     """
     path = summary_path(name)
     if not path.exists():
@@ -368,5 +495,11 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return where the table of an experiment is that rdmacc comes with, or would be."""
+    """Return where the table of an experiment is that rdmacc comes with, or would be.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    """
     return Path(__file__).parent / "data" / f"{name}.parquet"

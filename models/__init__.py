@@ -13,8 +13,8 @@
 ==========================================  ==============================================================
 
 Each is a frozen dataclass of parameters with ``solve()`` or ``evaluate()``, which return tidy frames, and
-``plot(ax=)``. `rdmacc.compare` puts those that have a ``scenario()`` beside a simulation; `explore` gives any of
-them sliders in a notebook.
+``plot(ax=)``. `rdmacc.compare` compares those that have a ``scenario()`` with a simulation; `explore` gives any
+of them sliders in a notebook.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A model is a frozen dataclass whose fields are made by `param`. ``solve()`` inte
 Times are picoseconds, rates bit/s and sizes bytes in parameters and in frames, as everywhere in rdmacc;
 inside, equations are in seconds.
 
-A model that can stand beside a simulation also has ``scenario()``, ``predict(result)`` and
+A model that can be compared with a simulation also has ``scenario()``, ``predict(result)`` and
 ``measure(result)``: what to simulate, and the same quantities by equation and by packets. `rdmacc.compare`
 needs no more.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import unknown
 from rdmacc.parameters import check_fields, param
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Model:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed.
 
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
+
         Raises
         ------
         ConfigError
@@ -52,7 +57,7 @@ class Model:
         known = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         for name in changes:
             if name not in known:
-                raise ConfigError(f"parameter of {type(self).__name__}", name, f"one of {', '.join(known)}")
+                raise unknown(f"parameter of {type(self).__name__}", name, known)
         return dataclasses.replace(self, **changes)  # type: ignore[type-var]
 
     def parameters(self) -> pd.DataFrame:
@@ -65,5 +70,16 @@ class Model:
         return pd.DataFrame(rows, index=pd.Index([field.name for field in fields], name="parameter"))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the model and return the Axes."""
+        """Draw the model and return the Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no plot")

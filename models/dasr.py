@@ -25,6 +25,7 @@ from rdmacc.plotting.style import COLOURS, new_axes, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,12 +48,19 @@ def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLik
     DataFrame
         `time_ps, n`: n holds from that time to the next.
 
+    Raises
+    ------
+    ConfigError
+        If a message ends before it begins.
+
+    Examples
+    --------
     >>> sender_counts(["a", "a", "b"], [0, 5, 6], [10, 20, 8]).values.tolist()
     [[0, 1], [6, 2], [8, 1], [20, 0]]
     """
     messages = pd.DataFrame({"sender": sender, "begin": begin, "end": end})
     if (messages["end"] < messages["begin"]).any():
-        raise ConfigError("end", end, "not before the begin")
+        raise ConfigError("end", end, "at or after the beginning")
     changes: dict[float, int] = {}
     for _, rows in messages.sort_values("begin").groupby("sender", sort=False):
         start, stop = rows["begin"].iloc[0], rows["end"].iloc[0]
@@ -133,7 +141,18 @@ class DasrConvergence(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the three parts, stacked, for each variant."""
+        """Draw the three parts, stacked, for each variant.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table = self.evaluate()
         with style():
             ax = new_axes(ax)
@@ -181,7 +200,7 @@ class DasrIncast(Model):
         """Return the incast's messages, from hosts h2, h3, ... to h0."""
         hosts = [f"h{i}" for i in range(2, self.senders + 2)]
         return workload.incast(
-            hosts, "h0", self.message_bytes, start=self.start_ps, jitter=self.jitter_ps, seed=self.seed
+            hosts, "h0", self.message_bytes, start=ps(self.start_ps), jitter=ps(self.jitter_ps), seed=self.seed
         )
 
     def solve(self) -> pd.DataFrame:
@@ -268,7 +287,18 @@ class DasrIncast(Model):
         return curve, pd.DataFrame({"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, with and without look-ahead."""
+        """Draw the queue over time, with and without look-ahead.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         with style():
             ax = new_axes(ax)
             for choice, colour, line in ((False, "vermilion", "--"), (True, "blue", "-")):
@@ -295,22 +325,34 @@ class DasrIncast(Model):
         """Return the same as packets, on a star."""
         name = "dasr" if self.look_ahead else "dasr-no-look-ahead"
         return Scenario(
-            topology=topology.star(self.senders + 2, rate=self.line_bps, delay=self.delay_ps, buffer="64MB"),
+            topology=topology.star(self.senders + 2, rate=self.line_bps, delay=ps(self.delay_ps), buffer="64MB"),
             workload=workload.combine(workload.long_flows([("h1", "h0")], "1GB"), self.incast()),
             scheme=scheme(name, payload_bytes=self.payload_bytes, header_bytes=self.header_bytes),
-            until=int(self._run()[0]["time_ps"].iloc[-1]),
-            probes=[probes.queue("s0", "h0", every=self.step_ps * 4)],
+            until=ps(int(self._run()[0]["time_ps"].iloc[-1])),
+            probes=[probes.queue("s0", "h0", every=ps(self.step_ps * 4))],
         )
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return the queue over time, and the FCT of each message."""
+        """Return the queue over time, and the FCT of each message.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         curve, flows = self._run()
         part = curve.iloc[:: max(1, len(curve) // 2000)]
         return _tidy(part["time_ps"], part["queue_bytes"], flows["flow"], flows["fct_ps"])
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation of `scenario()`."""
-        queue, flows = result.trace("queue s0->h0"), result.flows.iloc[1:]
+        """Return the same of a simulation of `scenario()`.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        queue, flows = result.samples("queue s0->h0"), result.flows.iloc[1:]
         return _tidy(
             queue.index,
             queue,

@@ -1,7 +1,7 @@
 """DCQCN's fluid model: rates and queue of N flows, as a delay differential equation.
 
 The equations, from "ECN or Delay" (CoNEXT 2016), are in `rdmacc.models.dcqcn_equations`; here they are
-integrated, and put beside packets. Marks are delayed by tau*, and if packets are marked when they join the
+integrated, and compared with packets. Marks are delayed by tau*, and if packets are marked when they join the
 queue, also by the time that they then wait in it.
 """
 
@@ -25,6 +25,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.switch.red import Red
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +60,11 @@ class DcqcnFluid(DcqcnEquations):
 
         States, shape (n + 1, 7): the queue in packets, then (alpha, R_T, R_C) of the first flow and of each
         other, in packets/s. Rates are held between 0 and line rate, alpha between 0 and 1.
+
+        Returns
+        -------
+        Trajectory
+            Times and states.
         """
         capacity, lag, others = self.capacity_pps, self.delay_ps * 1e-12, self.flows - 1
         entry = _Entry(capacity, self.step_ps * 1e-12)
@@ -99,7 +105,18 @@ class DcqcnFluid(DcqcnEquations):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, and its fixed point."""
+        """Draw the queue over time, and its fixed point.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         frame, queue = self.solve(), self.fixed_point()["queue_bytes"]
         with style():
             ax = new_axes(ax)
@@ -125,7 +142,7 @@ class DcqcnFluid(DcqcnEquations):
         """
         hosts = self.flows + 1
         transmission = 8e12 * self.packet_bytes / self.capacity_bps
-        delay = max(1, round((self.delay_ps - 2 * transmission) / 4))
+        delay = ps(max(1, round((self.delay_ps - 2 * transmission) / 4)))
         control = Dcqcn(
             g=self.g, cnp_interval_ps=self.cnp_interval_ps, alpha_period_ps=self.alpha_period_ps,
             increase_period_ps=self.increase_period_ps, byte_counter_bytes=self.byte_counter_bytes,
@@ -142,7 +159,7 @@ class DcqcnFluid(DcqcnEquations):
                 name="dcqcn", control=(control,), switch=(red,), header_bytes=_HEADER_BYTES,
                 payload_bytes=self.packet_bytes - _HEADER_BYTES,
             ),
-            until=self.duration_ps,
+            until=ps(self.duration_ps),
             probes=[
                 probes.queue("s0", "h0", every="2us"),
                 *(probes.rate(i, every="20us") for i in range(self.flows)),
@@ -150,7 +167,13 @@ class DcqcnFluid(DcqcnEquations):
         )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return queue, and mean, least and largest rate over the flows: means over 400 bins of the run."""
+        """Return the queue and the mean, lowest and highest rate of the flows, averaged over 400 bins of the run.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         frame, end = self.solve(), float(result.now_ps)
         first, other = frame["rate_first_bps"].to_numpy(), frame["rate_other_bps"].to_numpy()
         rates = np.column_stack([first] + [other] * (self.flows - 1))
@@ -158,9 +181,15 @@ class DcqcnFluid(DcqcnEquations):
         return _tidy(time, frame["queue_bytes"].to_numpy(), time, rates, end)
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation with the probes of `scenario()`."""
-        queue = result.trace("queue s0->h0")
-        rates = [result.trace(f"rate {i}") for i in range(self.flows)]
+        """Return the same of a simulation with the probes of `scenario()`.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        queue = result.samples("queue s0->h0")
+        rates = [result.samples(f"rate {i}") for i in range(self.flows)]
         time = queue.index.to_numpy(np.float64)
         values = np.column_stack([rate.to_numpy(np.float64) for rate in rates])
         return _tidy(
@@ -203,7 +232,19 @@ class _Entry:
 
 
 def binned(time_ps: Floats, value: Floats, end_ps: float, bins: int) -> Floats:
-    """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin."""
+    """Return the means of samples over equal bins of [0, end], shape (bins,); NaN for an empty bin.
+
+    Parameters
+    ----------
+    time_ps : ndarray of float
+        Times of the samples, from 0 to `end_ps`; shape (n,).
+    value : ndarray of float
+        The samples; shape (n,).
+    end_ps : float
+        End of the last bin.
+    bins : int
+        Number of bins.
+    """
     place = np.minimum((time_ps / end_ps * bins).astype(np.int64), bins - 1)
     count = np.bincount(place, minlength=bins)
     with np.errstate(invalid="ignore"):

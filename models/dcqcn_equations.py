@@ -128,7 +128,13 @@ class DcqcnEquations(Model):
         return self.capacity_bps / 8 / self.packet_bytes
 
     def marking(self, queue_packets: float) -> float:
-        """Return RED's probability for a queue in packets."""
+        """Return RED's probability for a queue in packets.
+
+        Parameters
+        ----------
+        queue_packets : float
+            Length of the queue.
+        """
         queue = queue_packets * self.packet_bytes
         if queue <= self.kmin_bytes:
             return 0.0
@@ -139,7 +145,21 @@ class DcqcnEquations(Model):
     def slopes(
         self, alpha: float, target: float, rate: float, p: float, past_rate: float
     ) -> tuple[float, float, float]:
-        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` those of tau* ago."""
+        """Return d/dt of (alpha, R_T, R_C): rates in packets/s, `p` and `past_rate` those of tau* ago.
+
+        Parameters
+        ----------
+        alpha : float
+            Reduction factor.
+        target : float
+            R_T, packets/s.
+        rate : float
+            R_C, packets/s.
+        p : float
+            Marking probability tau* ago.
+        past_rate : float
+            R_C tau* ago, packets/s.
+        """
         tau, tau_a = self.cnp_interval_ps * 1e-12, self.alpha_period_ps * 1e-12
         cnp, by_bytes, by_time, later_bytes, later_time = self._events(p, past_rate)
         increase = self.additive_bps / 8 / self.packet_bytes * (by_bytes * later_bytes + by_time * later_time)

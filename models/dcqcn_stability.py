@@ -40,6 +40,13 @@ FLOWS = (2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 100)
 class DcqcnLoop:
     """The linearised loop of one fluid model.
 
+    Attributes
+    ----------
+    fluid : DcqcnFluid
+        The model, linearised about its fixed point.
+
+    Examples
+    --------
     >>> loop = DcqcnLoop(DcqcnFluid(flows=2, ramp="extended"))
     >>> loop.margins().phase_deg > 0
     True
@@ -71,7 +78,13 @@ class DcqcnLoop:
         return matrix[:, :3], matrix[:, 3], matrix[:, 4]
 
     def response(self, omega: Floats) -> npt.NDArray[np.complex128]:
-        """Return L at angular frequencies, shape (n,)."""
+        """Return L at angular frequencies, shape (n,).
+
+        Parameters
+        ----------
+        omega : ndarray of float
+            Angular frequencies, rad/s; shape (n,).
+        """
         fluid = self.fluid
         state, by_rate, by_marking = self.jacobians()
         s = 1j * omega
@@ -91,7 +104,18 @@ class DcqcnLoop:
         return margins_of(self.response, self._omega())
 
     def plot_bode(self, axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
-        """Draw the Bode plot on two axes."""
+        """Draw the Bode plot on two axes.
+
+        Parameters
+        ----------
+        axes : sequence of Axes, optional
+            Axes for gain and phase; a new figure by default.
+
+        Returns
+        -------
+        tuple of Axes
+            Gain and phase.
+        """
         margins = self.margins()
         omega = self._omega()
         near = omega[(omega > margins.phase_crossover_rad_s / 100) & (omega < margins.phase_crossover_rad_s * 100)]
@@ -144,7 +168,15 @@ class DcqcnMargin(Model):
     )
 
     def fluid(self, flows: int, delay_ps: int) -> DcqcnFluid:
-        """Return the fluid model for a number of flows and a delay."""
+        """Return the fluid model for a number of flows and a delay.
+
+        Parameters
+        ----------
+        flows : int
+            Number of flows.
+        delay_ps : int
+            tau*, the feedback delay.
+        """
         return DcqcnFluid(
             flows=flows, delay_ps=delay_ps, capacity_bps=self.capacity_bps, kmin_bytes=self.kmin_bytes,
             kmax_bytes=self.kmax_bytes, pmax=self.pmax, additive_bps=self.additive_bps, g=self.g,
@@ -158,6 +190,13 @@ class DcqcnMargin(Model):
 
         `is_on_ramp` tells whether the fixed point's marking probability is at most P_max, so that a ramp
         that ends at K_max has the fixed point.
+
+        Parameters
+        ----------
+        flows : sequence of int
+            Numbers of flows.
+        delays : sequence of str or int
+            Feedback delays tau*, such as ``"50us"``; bare numbers are ps.
         """
         rows = []
         for delay in delays:
@@ -179,7 +218,18 @@ class DcqcnMargin(Model):
         return pd.DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the phase margin over the number of flows, a curve for each delay."""
+        """Draw the phase margin over the number of flows, a curve for each delay.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table = self.evaluate()
         with style():
             ax = new_axes(ax)

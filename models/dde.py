@@ -42,7 +42,13 @@ class Trajectory:
     state: Floats
 
     def tail(self, fraction: float = 0.25) -> Floats:
-        """Return the last part of the states, shape (m, D): what is left when the transient is over."""
+        """Return the last part of the states, shape (m, D): what is left when the transient is over.
+
+        Parameters
+        ----------
+        fraction : float
+            How much of the run.
+        """
         return self.state[-max(1, int(len(self.state) * fraction)) :]
 
 
@@ -131,5 +137,5 @@ def solve_dde(
         past.known = n + 1
     states = np.array(past.state)
     if not np.isfinite(states).all():
-        raise ConfigError("step", step_s, "shorter: the solution is not finite")
+        raise ConfigError("step", step_s, "shorter: with this one the solution is not finite")
     return Trajectory(np.arange(count + 1) * h, states)

@@ -1,4 +1,4 @@
-"""Sliders for a model, made from its parameters' own metadata; a plain picture where there are no widgets."""
+"""Sliders for a model, made from its parameters' own metadata; a plain plot without widgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import unknown
 from rdmacc.models.base import Model
 
 if TYPE_CHECKING:
@@ -24,7 +24,20 @@ _STEPS = 100
 
 
 def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> list[dataclasses.Field[Any]]:
-    """Return the fields that a slider can set: all that have a range or few values, or those named."""
+    """Return the fields that a slider can set: all that have a range or few values, or those named.
+
+    Parameters
+    ----------
+    model : Model or type
+        A model, or its class.
+    names : tuple of str
+        Parameters to return; by default all that a slider can set.
+
+    Raises
+    ------
+    ConfigError
+        If a slider cannot set one of `names`.
+    """
     fields = {field.name: field for field in dataclasses.fields(model)}
     movable = {
         name: field
@@ -33,7 +46,7 @@ def slider_fields(model: Model | type[Model], names: tuple[str, ...] = ()) -> li
     }
     for name in names:
         if name not in movable:
-            raise ConfigError("parameter to explore", name, f"one of {', '.join(movable)}")
+            raise unknown("parameter to explore", name, movable)
     return [movable[name] for name in names or movable]
 
 
@@ -42,6 +55,13 @@ def controls(model: Model, names: tuple[str, ...] = ()) -> dict[str, tuple[Any, 
 
     Needs ipywidgets. A text becomes a drop-down, a truth value a check box, a number a slider, logarithmic
     where the parameter says so, in the unit that reads best.
+
+    Parameters
+    ----------
+    model : Model
+        The model, whose values the widgets start with.
+    names : tuple of str
+        Parameters to show; by default all that `slider_fields` returns.
     """
     widgets: Any = import_module("ipywidgets")
     made: dict[str, tuple[Any, Callable[[Any], Any]]] = {}
@@ -90,8 +110,8 @@ def _number(
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
     """Show a model's picture, and sliders that change it.
 
-    The picture is an output like any other, so that a notebook that was executed without anyone looking
-    keeps it. Without ipywidgets, outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
+    The picture is an ordinary output, so a notebook that is executed unattended keeps it. Without ipywidgets,
+    outside a notebook or with ``RDMACC_WIDGETS=0`` there are no sliders.
 
     Parameters
     ----------

@@ -10,7 +10,9 @@ the FCT is the time it takes to learn n, what it loses is the bytes that do not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,16 +60,20 @@ class FairShare:
     header_bytes: int = 48
 
     def __post_init__(self) -> None:
-        parsers = {"_bytes": size_bytes, "_bps": rate_bps, "_ps": time_ps}
+        parsers: dict[str, Callable[..., float]] = {
+            "_bytes": size_bytes,
+            "_bps": rate_bps,
+            "_ps": partial(time_ps, bare_ps=True),
+        }
         for field in fields(self):
             for suffix, parse in parsers.items():
                 if field.name.endswith(suffix):
                     object.__setattr__(self, field.name, parse(getattr(self, field.name), field=field.name))
         if isinstance(self.senders, bool) or not isinstance(self.senders, int) or self.senders < 1:
-            raise ConfigError("senders", self.senders, "must be a whole number, at least 1")
+            raise ConfigError("senders", self.senders, "a whole number, at least 1")
         for name in ("message_bytes", "payload_bytes", "line_bps"):
             if getattr(self, name) <= 0:
-                raise ConfigError(name, getattr(self, name), "must be more than 0")
+                raise ConfigError(name, getattr(self, name), "more than 0")
 
     @property
     def n(self) -> int:
@@ -153,7 +159,18 @@ class FairShare:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time: of one sender of the incast, and of the long flow."""
+        """Draw the rates over time: of one sender of the incast, and of the long flow.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         unit_ps, unit = time_unit(self.incast_ps)
         labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
         colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}

@@ -76,7 +76,13 @@ class GoBackNGoodput(Model):
     timeout_ps: int = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
-        """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate)."""
+        """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate).
+
+        Parameters
+        ----------
+        losses : sequence of float
+            Loss rates, of packets and of replies alike.
+        """
         p = np.asarray(losses, np.float64)
         packet = self.wire_bytes * 8e12 / self.rate_bps
         alone = self.packets * packet
@@ -96,7 +102,18 @@ class GoBackNGoodput(Model):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw goodput over the loss rate, a curve for each variant."""
+        """Draw goodput over the loss rate, a curve for each variant.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table = self.evaluate(np.geomspace(1e-5, 2e-2, 60).tolist())
         with style():
             ax = new_axes(ax)

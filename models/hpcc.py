@@ -124,7 +124,18 @@ class HpccSteady(Model):
         return pd.DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both windows over time, and the steady state."""
+        """Draw both windows over time, and the steady state.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         frame, steady = self.solve(), self.steady_state()
         with style():
             ax = new_axes(ax)

@@ -24,6 +24,17 @@ SIZES = tuple(int(size) for size in np.geomspace(1e3, 1e7, 25))
 def wire_bytes(sizes: npt.ArrayLike, payload_bytes: int = 1000, header_bytes: int = 48) -> npt.NDArray[np.int64]:
     """Return messages' bytes on the wire: a header for each packet, the last one too.
 
+    Parameters
+    ----------
+    sizes : array_like
+        Payload of the messages, bytes; any shape.
+    payload_bytes : int
+        Largest payload of a packet.
+    header_bytes : int
+        Header of each packet on the wire.
+
+    Examples
+    --------
     >>> wire_bytes([1, 1000, 1001]).tolist()
     [49, 1048, 1097]
     """
@@ -92,7 +103,13 @@ class ProcessorSharing(Model):
     header_bytes: int = param("48B", "headers of a packet", unit="bytes", low=0)
 
     def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
-        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean."""
+        """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Payload of the messages, bytes.
+        """
         payload = np.asarray(sizes, np.int64)
         transfer = wire_bytes(payload, self.payload_bytes, self.header_bytes) * 8e12 / self.capacity_bps
         ideal = transfer + self.latency_ps
@@ -100,7 +117,18 @@ class ProcessorSharing(Model):
         return pd.DataFrame({"size_bytes": payload, "ideal_fct_ps": ideal, "fct_ps": fct, "slowdown": fct / ideal})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean slowdown over size, and the limit 1 / (1 - rho)."""
+        """Draw the mean slowdown over size, and the limit 1 / (1 - rho).
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table, limit = self.evaluate(), 1.0 / (1.0 - self.load)
         with style():
             ax = new_axes(ax)

@@ -102,7 +102,15 @@ def margins_of(response: Response, omega: Floats) -> Margins:
 
 
 def bode_frame(response: Response, omega: Floats) -> pd.DataFrame:
-    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0]."""
+    """Return `omega_rad_s, gain_db, phase_deg` of a loop; the phase continuous, first in (-360, 0].
+
+    Parameters
+    ----------
+    response : callable
+        The loop as a function of angular frequencies.
+    omega : ndarray of float
+        Angular frequencies, rad/s, ascending; shape (n,).
+    """
     gain, phase = _unwrapped(response, omega)
     phase -= 2 * np.pi * np.ceil(phase[0] / (2 * np.pi) - 1e-9)
     return pd.DataFrame({"omega_rad_s": omega, "gain_db": gain * 20 / np.log(10), "phase_deg": np.degrees(phase)})
@@ -146,7 +154,26 @@ def plot_bode(
 
 
 def plot_phase(frame: pd.DataFrame, margins: Margins, title: str, ax: Axes, label: str = "loop") -> Axes:
-    """Draw the lower half of a Bode plot and return the Axes; call inside `style()`."""
+    """Draw the lower half of a Bode plot and return the Axes; call inside `style()`.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `bode_frame` returns it.
+    margins : Margins
+        The loop's margins.
+    title : str
+        Title of the plot.
+    ax : Axes
+        Where to draw.
+    label : str
+        Name of the curve in the legend.
+
+    Returns
+    -------
+    Axes
+        `ax`, or the axes of a new figure.
+    """
     ax.plot(frame["omega_rad_s"], frame["phase_deg"], label=label)
     ax.axhline(-180.0, color="0.5", linewidth=1)
     if np.isfinite(margins.phase_deg):

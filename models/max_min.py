@@ -34,7 +34,15 @@ __all__ = ["MaxMin", "message_paths"]
 
 
 def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
-    """Return the ports that each message's packets take, or their replies, as both engines choose them."""
+    """Return the ports that each message's packets take, or their replies, as both engines choose them.
+
+    Parameters
+    ----------
+    plan : Plan
+        The scenario, resolved to arrays.
+    is_reply : bool
+        Of the replies, from receiver to sender.
+    """
     fabric = plan.fabric
     leave = plan.reply_port if is_reply else plan.qp_port
     paths = []
@@ -112,7 +120,18 @@ class MaxMin(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages by slowdown."""
+        """Draw the fraction of messages by slowdown.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         slowdown, fraction = ecdf(self.solve()["slowdown"].to_numpy())
         with style():
             ax = new_axes(ax)
@@ -126,11 +145,23 @@ class MaxMin(Model):
         return Scenario(topology=self.topology, workload=self.workload, scheme=self.scheme, seed=self.seed)
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return FCT and slowdown of the messages that the simulation delivered."""
+        """Return FCT and slowdown of the messages that the simulation delivered.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         return _tidy(self.solve(), result)
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of the simulation."""
+        """Return the same of the simulation.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         return _tidy(result.flows, result)
 
 

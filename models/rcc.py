@@ -129,6 +129,11 @@ class RccFluid(Model):
 
         All flows see the same delay and start with u = 0, so u is the same for all, and all but the first
         flow are alike.
+
+        Returns
+        -------
+        Trajectory
+            Times and states.
         """
         capacity, base, reference = self.capacity_bps / 8, self.base_rtt_ps * 1e-12, self.reference_s
         others, kp, damping = self.flows - 1, self.kp, self.kd + self.kp / 2.0
@@ -188,7 +193,18 @@ class RccFluid(Model):
         return pd.DataFrame({"integrated": pd.Series(integrated), "equilibrium": self.equilibrium()})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, and its equilibrium."""
+        """Draw the queue over time, and its equilibrium.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         frame, queue = self.solve(), self.equilibrium()["queue_bytes"]
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
         with style():

@@ -49,6 +49,13 @@ def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay
     ndarray
         Degrees, of the broadcast shape.
 
+    Raises
+    ------
+    ConfigError
+        If a gain is not above 0.
+
+    Examples
+    --------
     >>> float(phase_margin(1e4, 1e5, 13.2e-6).round(2)), float(phase_margin(1e4, 1e3, 13.2e-6).round(2))
     (39.8, -7.55)
     """
@@ -148,7 +155,13 @@ class RccLoop(Model):
         )
 
     def response(self, omega: Floats) -> npt.NDArray[np.complex128]:
-        """Return the loop with its delay at angular frequencies, shape (n,)."""
+        """Return the loop with its delay at angular frequencies, shape (n,).
+
+        Parameters
+        ----------
+        omega : ndarray of float
+            Angular frequencies, rad/s; shape (n,).
+        """
         s = 1j * omega
         delay = np.exp(-s * self.feedback_rtts * self.reference_s)
         return self.gain * (1 + s / self.zero_rad_s) / (s**2 * (s + 1 / self.reference_s)) * delay
@@ -172,12 +185,34 @@ class RccLoop(Model):
         return bode_frame(self.response, np.geomspace(centre / 100, centre * 100, 800))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the phase over frequency, with the margin; `plot_bode` draws the gain too."""
+        """Draw the phase over frequency, with the margin; `plot_bode` draws the gain too.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         with style():
             return plot_phase(self.evaluate(), self.margins(), self.title, new_axes(ax))
 
     def plot_bode(self, axes: Any = None) -> tuple[Axes, Axes]:
-        """Draw the Bode plot on two axes, for gain and phase."""
+        """Draw the Bode plot on two axes, for gain and phase.
+
+        Parameters
+        ----------
+        axes : object, optional
+            Axes for gain and phase; a new figure by default.
+
+        Returns
+        -------
+        tuple of Axes
+            Gain and phase.
+        """
         title = f"{self.title}: K_p = {self.kp:g}/s, K_d = {self.kd:g}/s, delay {self.feedback_rtts:g} RTT"
         return plot_bode(self.evaluate(), self.margins(), title, axes)
 
@@ -214,7 +249,15 @@ class RccLoop(Model):
         return np.asarray(sorted(roots, key=lambda root: (-abs(root), -root.real)), dtype=np.complex128)
 
     def discrete_radius(self, *, is_accumulating: bool = True, delay: int = 0) -> float:
-        """Return the largest modulus of `discrete_roots`: below 1 the loop is stable."""
+        """Return the largest modulus of `discrete_roots`: below 1 the loop is stable.
+
+        Parameters
+        ----------
+        is_accumulating : bool
+            As in `discrete_roots`.
+        delay : int
+            Rounds, as in `discrete_roots`.
+        """
         return float(np.abs(self.discrete_roots(is_accumulating=is_accumulating, delay=delay)).max())
 
 

@@ -70,7 +70,18 @@ class RccMarginSurface(Model):
         return pd.DataFrame({"kp": rows, "kd": columns, "phase_margin_deg": margin.ravel()})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the surface as filled contours, with the contours of 30 and of 0 degrees."""
+        """Draw the surface as filled contours, with the contours of 30 and of 0 degrees.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         kp, kd, margin = self.grid()
         share = share_above(self.evaluate(), 30.0)
         with style():
@@ -101,6 +112,15 @@ def share_above(surface: pd.DataFrame, degrees: float, least_ratio: float = 0.0)
     least a ratio.
 
     The grid is even in the gains' logarithms, so this is the share of the box's area in log-log axes.
+
+    Parameters
+    ----------
+    surface : DataFrame
+        As `RccMarginSurface.evaluate` returns it.
+    degrees : float
+        The phase margin.
+    least_ratio : float
+        Smallest K_d / K_p that counts.
     """
     chosen = surface[surface["kd"] >= least_ratio * surface["kp"] * (1 - 1e-12)]
     return float((chosen["phase_margin_deg"] > degrees).mean())

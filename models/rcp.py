@@ -34,7 +34,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.switch.rcp_stamp import RcpStamp
-from rdmacc.units import transmission_ps
+from rdmacc.units import ps, transmission_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,13 @@ class RcpFluid(Model):
         return pd.Series({"rate_bps": rate, "queue_bytes": 0.0})
 
     def integrate(self) -> Trajectory:
-        """Integrate from the fixed point of the flows before; states: rate and queue in bytes, mean round trip."""
+        """Integrate from the fixed point of the flows before; states: rate and queue in bytes, mean round trip.
+
+        Returns
+        -------
+        Trajectory
+            Times and states.
+        """
         capacity, d = self.capacity_bps / 8, self.rtt_ps * 1e-12
         goal, joins = self.target * capacity, self.join_ps * 1e-12
 
@@ -123,7 +129,17 @@ class RcpFluid(Model):
         return pd.DataFrame({"integrated": late[["rate_bps", "queue_bytes"]], "fixed_point": self.fixed_point()})
 
     def settling_rtts(self, time_ps: Floats, rate_bps: Floats, band: float = 0.05) -> float:
-        """Return the round trips from the join until the rate stays within a band around the fixed point."""
+        """Return the round trips from the join until the rate stays within a band around the fixed point.
+
+        Parameters
+        ----------
+        time_ps : ndarray of float
+            Times of the samples; shape (n,).
+        rate_bps : ndarray of float
+            The rate at these times; shape (n,).
+        band : float
+            Half the width of the band, as a fraction of the fixed point.
+        """
         target = self.fixed_point()["rate_bps"]
         outside = time_ps[(time_ps > self.join_ps) & (np.abs(rate_bps - target) > band * target)]
         return float((outside.max() - self.join_ps) / self.rtt_ps) if len(outside) else 0.0
@@ -132,32 +148,44 @@ class RcpFluid(Model):
         """Return the same as packets, on a star: the flows before start at 0."""
         count = self.flows + self.joining
         return Scenario(
-            topology=topology.star(count + 1, rate=self.capacity_bps, delay=self.link_delay_ps, buffer="32MB"),
+            topology=topology.star(count + 1, rate=self.capacity_bps, delay=ps(self.link_delay_ps), buffer="32MB"),
             workload=workload.long_flows(
                 [(f"h{i + 1}", "h0") for i in range(count)], "100GB",
-                start=[0] * self.flows + [self.join_ps] * self.joining,
+                start=[0] * self.flows + [ps(self.join_ps)] * self.joining,
             ),
             scheme=Scheme(
                 name="rcp", control=(Rcp(),),
                 switch=(RcpStamp(alpha=self.alpha, beta=self.beta, target=self.target),),
             ),
-            until=self.duration_ps,
+            until=ps(self.duration_ps),
             probes=[
-                probes.field("port", ("s0", "h0"), "RcpStamp.fair_bps", every=self.step_ps),
-                probes.queue("s0", "h0", every=self.step_ps),
+                probes.field("port", ("s0", "h0"), "RcpStamp.fair_bps", every=ps(self.step_ps)),
+                probes.queue("s0", "h0", every=ps(self.step_ps)),
             ],
         )  # fmt: skip
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return rate and queue: means over bins of the run."""
+        """Return rate and queue: means over bins of the run.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         frame = self.solve()
         time = frame["time_ps"].to_numpy()
         return self._tidy(time, frame["rate_bps"].to_numpy(), frame["queue_bytes"].to_numpy(), float(result.now_ps))
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of a simulation with the probes of `scenario()`."""
-        rate = result.trace("RcpStamp.fair_bps ('s0', 'h0')")
-        queue = result.trace("queue s0->h0")
+        """Return the same of a simulation with the probes of `scenario()`.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        rate = result.samples("RcpStamp.fair_bps ('s0', 'h0')")
+        queue = result.samples("queue s0->h0")
         time = rate.index.to_numpy(np.float64)
         return self._tidy(time, rate.to_numpy(np.float64), queue.to_numpy(np.float64), float(result.now_ps))
 
@@ -173,7 +201,18 @@ class RcpFluid(Model):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the link's rate over time."""
+        """Draw the link's rate over time.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         frame = self.solve()
         with style():
             ax = new_axes(ax)

@@ -33,6 +33,17 @@ Ints = npt.NDArray[np.int64]
 def bdp_packets(capacity_bps: float, rtt_ps: float, mss_bytes: int) -> float:
     """Return the bandwidth-delay product in packets, C RTT / MSS.
 
+    Parameters
+    ----------
+    capacity_bps : float
+        C, rate of the link.
+    rtt_ps : float
+        Round-trip time.
+    mss_bytes : int
+        Size of a packet.
+
+    Examples
+    --------
     >>> round(bdp_packets(40e9, 10_000_000, 1500), 2)
     33.33
     """
@@ -111,7 +122,15 @@ def queue_lengths(arrivals: npt.ArrayLike, departures: npt.ArrayLike, bdp: float
 
 
 def next_rate(rate: npt.ArrayLike, capacity: float) -> Floats:
-    """Return the rate one round later under REN, equation (5): twice it below C / 2, else C."""
+    """Return the rate one round later under REN, equation (5): twice it below C / 2, else C.
+
+    Parameters
+    ----------
+    rate : array_like
+        Rate of this round, in the unit of the capacity.
+    capacity : float
+        C, in any unit of rate.
+    """
     now = np.asarray(rate, dtype=np.float64)
     return np.where(now < capacity / 2, 2 * now, capacity)
 
@@ -121,6 +140,20 @@ def rounds_to_full(rate: npt.ArrayLike, capacity: float) -> Ints:
 
     By equation (6) even a rate that is the capacity already takes one round.
 
+    Parameters
+    ----------
+    rate : array_like
+        Rates above 0 and at most the capacity, in its unit; any shape.
+    capacity : float
+        C, in any unit of rate.
+
+    Raises
+    ------
+    ConfigError
+        If a rate is not above 0 or is above the capacity.
+
+    Examples
+    --------
     >>> rounds_to_full([0.5, 0.49, 0.25, 0.3, 0.125, 0.0625], 1.0).tolist()
     [1, 2, 2, 2, 3, 4]
     """
@@ -134,6 +167,17 @@ def rounds_to_full(rate: npt.ArrayLike, capacity: float) -> Ints:
 def rate_per_round(rate: float, capacity: float, rounds: int) -> Floats:
     """Return the rate in rounds 0 to `rounds` under REN, equation (5); shape (rounds + 1,).
 
+    Parameters
+    ----------
+    rate : float
+        Rate in round 0, in the unit of the capacity.
+    capacity : float
+        C, in any unit of rate.
+    rounds : int
+        Last round.
+
+    Examples
+    --------
     >>> rate_per_round(0.15, 1.0, 4).tolist()
     [0.15, 0.3, 0.6, 1.0, 1.0]
     """
@@ -163,6 +207,13 @@ def throughputs(flows: int, departures: npt.ArrayLike) -> tuple[Floats, Floats, 
     left : ndarray of int
         Flows after each round; shape (..., n).
 
+    Raises
+    ------
+    ConfigError
+        If there is no flow, or a number of departures is negative.
+
+    Examples
+    --------
     >>> ren, traditional, left = throughputs(4, [1, 1, 1, 1])
     >>> ren.round(3).tolist(), traditional.tolist(), left.tolist()
     ([0.75, 0.667, 0.5, 0.0], [0.75, 0.5, 0.25, 0.0], [3, 2, 1, 0])
@@ -199,6 +250,13 @@ def drain_rounds(burst_flows: int, *, buffer_bdp: float = np.inf, feedback_round
     The paper's micro-benchmark, two flows into a 64 KB buffer at 48 us and 10 Gb/s: its section 5.2 says
     that the queue is drained "in the next RTT".
 
+    Raises
+    ------
+    ConfigError
+        If a number is negative.
+
+    Examples
+    --------
     >>> drain_rounds(2), drain_rounds(2, feedback_rounds=1)
     (2, 3)
     """

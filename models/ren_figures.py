@@ -89,7 +89,18 @@ class RenRate(Model):
         return time_ps + left / rate
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both rates over time, and the completion times."""
+        """Draw both rates over time, and the completion times.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         times = self.evaluate().set_index("protocol")["fct_ps"]
         with style():
             ax = new_axes(ax)
@@ -143,7 +154,13 @@ class RenQueue(Model):
         return bdp_packets(self.capacity_bps, self.rtt_ps, self.mss_bytes)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
-        """Return mean queue and its standard error: `strength, protocol, queue_packets, error_packets`."""
+        """Return mean queue and its standard error: `strength, protocol, queue_packets, error_packets`.
+
+        Parameters
+        ----------
+        strengths : sequence of float
+            Poisson parameters, flows per RTT.
+        """
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -163,7 +180,20 @@ class RenQueue(Model):
         return queue.max(axis=1) if self.average == "peak" else queue.mean(axis=1)
 
     def plot(self, ax: Axes | None = None, capacities: Sequence[float] = ()) -> Axes:
-        """Draw the mean queue over strength, for one or several `capacities` (bit/s) as in the paper."""
+        """Draw the mean queue over strength, for one or several `capacities` (bit/s) as in the paper.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        capacities : sequence of float
+            Link rates in bit/s; the model's own by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         lines = ("-", "--", ":", "-.")
         with style():
             ax = new_axes(ax)
@@ -214,7 +244,13 @@ class RenUtilisation(Model):
     seed: int = param(0, "of the departures", low=0)
 
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
-        """Return mean throughput over capacity: `strength, protocol, utilisation`."""
+        """Return mean throughput over capacity: `strength, protocol, utilisation`.
+
+        Parameters
+        ----------
+        strengths : sequence of float
+            Poisson parameters, flows per RTT.
+        """
         rows = []
         for number, strength in enumerate(strengths):
             rng = np.random.default_rng(np.random.SeedSequence([self.seed, number]))
@@ -226,7 +262,20 @@ class RenUtilisation(Model):
         return pd.DataFrame(rows, columns=["strength", "protocol", "utilisation"])
 
     def plot(self, ax: Axes | None = None, flows: Sequence[int] = ()) -> Axes:
-        """Draw utilisation over strength, for one or several initial numbers of `flows` as in the paper."""
+        """Draw utilisation over strength, for one or several initial numbers of `flows` as in the paper.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        flows : sequence of int
+            Initial numbers of flows; the model's own by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         lines = ("-", "--", ":", "-.")
         with style():
             ax = new_axes(ax)
@@ -277,7 +326,20 @@ def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = S
 
 
 def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw a table of `sensitivity`: for each choice the ratio or gap between the two protocols."""
+    """Draw a table of `sensitivity`: for each choice the ratio or gap between the two protocols.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `sensitivity` returns it.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        `ax`, or the axes of a new figure.
+    """
     is_queue = "queue_packets" in table
     value = "queue_packets" if is_queue else "utilisation"
     with style():

@@ -41,6 +41,13 @@ __all__ = ["PatchedTimelyFluid", "TimelyFluid", "weight"]
 def weight(gradient: float) -> float:
     """Return w(g) of patched TIMELY.
 
+    Parameters
+    ----------
+    gradient : float
+        RTT gradient g, normalised by the minimum RTT.
+
+    Examples
+    --------
     >>> [weight(g) for g in (-1.0, -0.25, 0.0, 0.125, 0.25, 1.0)]
     [0.0, 0.0, 0.5, 0.75, 1.0, 1.0]
     """
@@ -127,6 +134,11 @@ class TimelyFluid(Model):
 
         States, shape (n + 1, 5): queue in bytes, then rate (bytes/s) and gradient of the first and of each
         other flow. Rates are held between 0.1% of C and C.
+
+        Returns
+        -------
+        Trajectory
+            Times and states.
         """
         capacity, others = self.capacity_byte_s, self.flows - 1
         low, high = capacity * self.t_low_ps * 1e-12, capacity * self.t_high_ps * 1e-12
@@ -179,7 +191,18 @@ class TimelyFluid(Model):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time."""
+        """Draw the rates over time.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         frame = self.solve()
         with style():
             ax = new_axes(ax)

@@ -85,6 +85,29 @@ def transfer(
     Flow f has `volume` to send, starts at `ready` or, if it waits for others, when the last of them is
     through, which is its `latency` after its last byte has left; the flows that wait for f are
     ``nexts[next_first[f]:...]``.
+
+    Parameters
+    ----------
+    volume : ndarray of float
+        What each flow sends, in units of capacity times time; shape F.
+    ready : ndarray of float
+        Earliest start of each flow; shape F.
+    waits : ndarray of int
+        How many flows each waits for; shape F.
+    latency : ndarray of float
+        Time from a flow's last byte to its completion, in the unit of `ready`; shape F.
+    next_first : ndarray of int
+        Where each flow's part of `nexts` begins; shape F + 1.
+    nexts : ndarray of int
+        The flows that wait for each flow, one flow after another.
+    first : ndarray of int
+        Where each flow's part of `links` begins; shape F + 1.
+    links : ndarray of int
+        The links of each flow, one flow after another.
+    use : ndarray of float
+        Load on that link for each unit of the flow's rate, beside `links`.
+    capacity : ndarray of float
+        Rate of each link; shape L.
     """
     n = len(volume)
     begin, end = ready.copy(), np.full(n, np.inf)
@@ -125,7 +148,15 @@ def transfer(
 
 
 def as_lists(rows: Sequence[Sequence[Any]], dtype: Any = np.int64) -> tuple[Ints, Any]:
-    """Return rows of different lengths as (first, values): row i is ``values[first[i]:first[i + 1]]``."""
+    """Return rows of different lengths as (first, values): row i is ``values[first[i]:first[i + 1]]``.
+
+    Parameters
+    ----------
+    rows : sequence of sequence
+        Rows of any lengths.
+    dtype : object
+        Type of the values.
+    """
     first = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=first[1:])
     return first, np.array([value for row in rows for value in row], dtype=dtype)

@@ -21,7 +21,7 @@ from rdmacc.errors import (
     SimulationError,
     StalledError,
 )
-from rdmacc.faults import Clocks, LinkDown, Loss, Script
+from rdmacc.faults import Clocks, LinkDown, Loss, ScriptedLoss
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -44,7 +44,6 @@ from rdmacc.topology import (
     ren_leaf_spine,
     star,
 )
-from rdmacc.units import gbps, kB, mbps, ms, ns, us
 from rdmacc.workload import (
     LoadDefinition,
     SizeDistribution,
@@ -93,7 +92,7 @@ __all__ = [
     "Result",
     "Scenario",
     "Scheme",
-    "Script",
+    "ScriptedLoss",
     "Simulation",
     "SimulationError",
     "SizeDistribution",
@@ -110,17 +109,12 @@ __all__ = [
     "fat_tree",
     "from_csv",
     "from_parquet",
-    "gbps",
     "incast",
     "incasts",
-    "kB",
     "leaf_spine",
     "long_flows",
     "many_to_many",
-    "mbps",
     "messages",
-    "ms",
-    "ns",
     "offered_load",
     "param",
     "partition_aggregate",
@@ -143,6 +137,5 @@ __all__ = [
     "topology",
     "tree_all_reduce",
     "units",
-    "us",
     "workload",
 ]

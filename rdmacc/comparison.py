@@ -1,4 +1,4 @@
-"""A model beside a simulation: both run, one frame with both and their difference, one picture.
+"""Compare a model with a simulation: run both, and give one frame with both and their difference, and a plot.
 
 A model is anything with the methods of `Comparable`; the analytic models of `rdmacc.models` that describe
 something that can be simulated have them.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
 from rdmacc.results.result import Result
 from rdmacc.results.tables import html_table
@@ -41,11 +41,23 @@ class Comparable(Protocol):
         ...
 
     def predict(self, result: Result) -> pd.DataFrame:
-        """Return what the model says of the scenario that was simulated."""
+        """Return what the model says of the scenario that was simulated.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         ...
 
     def measure(self, result: Result) -> pd.DataFrame:
-        """Return the same of the simulation."""
+        """Return the same quantities as the simulation measured them.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
         ...
 
 
@@ -109,6 +121,11 @@ class Comparison:
         last : float
             Show the last part of the rows, such as 0.5 without a transient.
 
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
         Raises
         ------
         ConfigError
@@ -117,7 +134,7 @@ class Comparison:
         known = list(dict.fromkeys(self.frame["quantity"]))
         chosen = known[0] if quantity is None else quantity
         if chosen not in known:
-            raise ConfigError("quantity", quantity, f"one of {', '.join(known)}")
+            raise unknown("quantity", quantity, known)
         rows = self.frame[self.frame["quantity"] == chosen]
         rows = rows.iloc[len(rows) - max(1, int(len(rows) * last)) :]
         factor, unit = _SHOWN.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
@@ -162,7 +179,7 @@ _SHOWN = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
 
 
 def compare(model: Comparable, scenario: Any = None) -> Comparison:
-    """Run a model and a simulation of the same thing, and put them side by side.
+    """Run a model and a simulation of the same scenario, and compare them.
 
     Parameters
     ----------
@@ -231,5 +248,5 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
             )
         )
     if not parts:
-        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation has too")
+        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation measures too")
     return pd.concat(parts, ignore_index=True)

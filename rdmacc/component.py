@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import check_fields, param
 from rdmacc.records import Field, Record
 
@@ -58,7 +58,7 @@ class Hook:
     doc: str
 
 
-_SENDER = ("params", "qp", "sender", "message", "transfer", "now")
+_SENDER = ("params", "qp", "sender", "message", "transfer", "request", "now")
 _RECEIVER = ("params", "host", "endpoint", "qp", "receiver", "message", "transfer", "now")
 _REPLIES = ("packet", "reply", "notice")
 _PORT = ("params", "port", "egress", "packet", "now")
@@ -75,12 +75,13 @@ HOOKS: dict[str, Hook] = {
         Hook("on_cnp", "sender", (*_SENDER, "packet"), "a congestion notification packet arrives"),
         Hook("on_credit", "sender", (*_SENDER, "packet"), "a credit, grant, pull or token arrives"),
         Hook("on_advert", "sender", (*_SENDER, "packet"), "an unsolicited message of the receiver arrives"),
+        Hook("on_return", "sender", (*_SENDER, "packet"), "a switch has sent a trimmed packet back"),
         Hook("on_data", "receiver", (*_RECEIVER, *_REPLIES), "a data packet arrives; fill in reply and notice"),
-        Hook("on_request", "receiver", (*_RECEIVER, *_REPLIES), "a request of the sender arrives"),
+        Hook("on_request", "receiver", (*_RECEIVER, *_REPLIES), "what a sender sends beside data arrives"),
         Hook("on_announce", "receiver", _RECEIVER, "for each message of a group, after host.announce was set"),
         Hook("on_advertise", "receiver", (*_RECEIVER, "reply"), "for each queue pair to the host, after that"),
         Hook("on_candidate", "receiver", _RECEIVER, "for each incoming message, after host.pick was set"),
-        Hook("on_pick", "receiver", (*_RECEIVER, "reply"), "for the one with the lowest message.key"),
+        Hook("on_pick", "receiver", (*_RECEIVER, "reply"), "for those with the lowest message.key, host.pick of them"),
         Hook("on_route", "switch", _SWITCH, "a packet's next port is chosen; set packet.route or DEFLECT"),
         Hook("on_deflect", "switch", _SWITCH, "another port was drawn for a deflected packet"),
         Hook("on_enqueue", "port", _PORT, "a packet is about to join a port's queue"),
@@ -89,13 +90,17 @@ HOOKS: dict[str, Hook] = {
 }
 
 TIMER_OFFERS = {
-    "Sender": ("params", "qp", "sender", "now"),
+    "Sender": ("params", "qp", "sender", "request", "now"),
     "Receiver": ("params", "host", "endpoint", "qp", "receiver", "reply", "now"),
     "Transfer": (*_SENDER, "reply"),
     "Endpoint": ("params", "host", "endpoint", "reply", "now"),
     "Egress": ("params", "port", "egress", "now"),
 }
-"""What the handler of a deadline may ask for, by the record that holds the deadline."""
+"""What the handler of a deadline may ask for, by the record that holds the deadline.
+
+A `request` leaves the sender's host, a `reply` the receiver's. In a `Sender` or `Receiver` timer they are about the
+queue pair's first message, in an `Endpoint` timer about `reply.message`, which the handler sets.
+"""
 
 
 class Component:
@@ -118,12 +123,24 @@ class Component:
         return frozenset()
 
     def extra_bytes(self, group_size: int) -> int:
-        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does."""
+        """Return the most bytes that `on_send` adds to a packet, so that PFC's headroom fits; override if it does.
+
+        Parameters
+        ----------
+        group_size : int
+            Number of messages in the sender's group; 1 for a message by itself.
+        """
         return 0
 
     @classmethod
     def record(cls, kind: str) -> type[Record] | None:
-        """Return the nested record class of that kind, or None."""
+        """Return the nested record class of that kind, or None.
+
+        Parameters
+        ----------
+        kind : str
+            One of `RECORD_KINDS`.
+        """
         return getattr(cls, kind, None)
 
     def handlers(self) -> dict[str, Callable[..., None]]:
@@ -142,18 +159,33 @@ class Component:
 
     @classmethod
     def check_interface(cls) -> None:
-        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer."""
+        """Raise `ConfigError` if a handler has an unknown name or asks for what its hook does not offer.
+
+        Raises
+        ------
+        ConfigError
+            If a handler has an unknown name, a deadline has no handler, or an argument is not offered by its hook.
+        """
         offers = {name: hook.offers for name, hook in HOOKS.items()}
+        for kind in RECORD_KINDS:
+            record = cls.record(kind)
+            for field in record.fields if record is not None and kind != "Transfer" else ():
+                if field.is_bits:
+                    raise ConfigError(
+                        f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets"
+                    )
         for kind, field in cls.deadlines():
             if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
-                raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a handler of that name")
+                raise ConfigError(
+                    f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component"
+                )
             offers[field.handler_name] = TIMER_OFFERS[kind]
         for name, function in inspect.getmembers(cls, inspect.isfunction):
             if not name.startswith("on_"):
                 continue
             if name not in offers:
-                raise ConfigError(f"{cls.__name__}.{name}", name, f"one of {', '.join(sorted(offers))}")
+                raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
             for argument in inspect.signature(function).parameters:
                 missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
                 if argument not in offers[name] or missing_record:
-                    raise ConfigError(f"{cls.__name__}.{name}({argument})", argument, ", ".join(offers[name]))
+                    raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")

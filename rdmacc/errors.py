@@ -2,8 +2,8 @@
 
 Everything derives from :class:`RdmaccError`. A wrong input is a :class:`ConfigError`, raised before anything
 runs; a run that goes wrong is a :class:`SimulationError`; a handler that cannot be compiled is a
-:class:`CompileError`. All of them survive pickling, so that a sweep over processes reports the original
-trouble.
+:class:`CompileError`. All of them survive pickling, so that a sweep over several processes reports the original
+error.
 """
 
 from __future__ import annotations
@@ -58,19 +58,21 @@ class ConfigError(RdmaccError, ValueError):
     value : object
         The value that it has.
     allowed : str
-        What is allowed, phrased to follow "field = value: ", such as "must be at least 1 byte".
+        What is allowed, phrased to follow "must be": "at least 1 byte". Where another verb is needed, the whole
+        clause: "must differ from src".
     where : str, optional
         The place, such as "row 3" or "edge h0-s0".
 
     Examples
     --------
-    >>> raise ConfigError("size_bytes", -4, "must be at least 1 byte", where="row 3")
+    >>> raise ConfigError("size_bytes", -4, "at least 1 byte", where="row 3")
     Traceback (most recent call last):
     ...
     rdmacc.errors.ConfigError: size_bytes = -4 (row 3): must be at least 1 byte
     """
 
     def __init__(self, field: str, value: object, allowed: str, where: str = "") -> None:
+        allowed = allowed if allowed.startswith("must ") else f"must be {allowed}"
         super().__init__(field, value, allowed, where)
         self.field = field
         self.value = value
@@ -132,7 +134,7 @@ class SimulationError(RdmaccError):
 
 
 class DeadlockError(SimulationError):
-    """Ports wait on each other in a circle.
+    """Ports wait on each other in a cycle.
 
     Parameters
     ----------

@@ -9,12 +9,12 @@ from rdmacc.errors import ConfigError
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "Script"]
+__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "ScriptedLoss"]
 
 
 def _check_link(field: str, link: object) -> None:
     if not isinstance(link, tuple) or len(link) != 2:
-        raise ConfigError(field, link, "a pair of node names for each link, such as ('h0', 's0')")
+        raise ConfigError(field, link, "a pair of node names, such as ('h0', 's0')")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,38 +46,45 @@ class Loss:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Script:
+class ScriptedLoss:
     """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
 
     Attributes
     ----------
     message : int
         Row of the workload.
-    psn : int
-        Packet number in the message; for ACKs, NAKs and the like the number that they carry.
+    psn : int or None
+        Packet number in the message; for ACKs, NAKs and other replies the number that they carry; None for any.
     nth : int
-        Which transmission of that packet is lost, from 1.
+        Which transmission of that packet is lost, from 1; with any number, which packet of the kind.
     kind : str
         "data", "ack", "nak", "cnp", "credit", "request" or "advert".
     """
 
     message: int
-    psn: int
+    psn: int | None
     nth: int = 1
     kind: str = "data"
 
     def __post_init__(self) -> None:
         for name, least in (("message", 0), ("psn", 0), ("nth", 1)):
             value = getattr(self, name)
+            if name == "psn" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ConfigError(f"Script.{name}", value, f"a whole number, at least {least}")
+                raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least}")
         if self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
-            raise ConfigError("Script.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
+            raise ConfigError("ScriptedLoss.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
 
     @property
     def kind_number(self) -> int:
         """The kind as in `rdmacc.state`."""
         return KIND_NAMES.index(self.kind)
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Which packets it counts: message, kind, psn or -1 for any."""
+        return self.message, self.kind_number, -1 if self.psn is None else self.psn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,17 +106,17 @@ class LinkDown:
 
     def __post_init__(self) -> None:
         _check_link("LinkDown.link", self.link)
-        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps"))
+        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps", bare_ps=True))
 
     @property
     def time_ps(self) -> int:
         """`at_ps` as a number."""
-        return time_ps(self.at_ps)
+        return time_ps(self.at_ps, bare_ps=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clocks:
-    """Clocks of hosts that are not synchronised: each has an offset, each reading a jitter, both uniform.
+    """Host clocks that are not synchronised: each has an offset and each reading a jitter, both uniform.
 
     Attributes
     ----------
@@ -122,7 +129,7 @@ class Clocks:
 
     def __post_init__(self) -> None:
         for name in ("offset_ps", "jitter_ps"):
-            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}"))
+            object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}", bare_ps=True))
 
 
-Fault = Loss | Script | LinkDown | Clocks
+Fault = Loss | ScriptedLoss | LinkDown | Clocks

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rdmacc.errors import ConfigError
 __all__ = ["check", "check_fields", "param"]
 
 _PARSERS: dict[str, Callable[..., Any]] = {
-    "ps": units.time_ps,
+    "ps": partial(units.time_ps, bare_ps=True),
     "bps": units.rate_bps,
     "bytes": units.size_bytes,
 }
@@ -82,6 +83,11 @@ def param(
 
 def check_fields(owner: Any) -> None:
     """Check all fields of a frozen dataclass and convert them to their base units; call it in ``__post_init__``.
+
+    Parameters
+    ----------
+    owner : object
+        The dataclass instance, changed in place.
 
     Raises
     ------

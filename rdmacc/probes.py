@@ -49,34 +49,94 @@ class Probe:
         if self.place not in PLACES:
             raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
         if self.every_ps is not None:
-            every_ps = time_ps(self.every_ps, field="Probe.every_ps")
+            every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:
-                raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None for every change")
+                raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None to record every change")
             object.__setattr__(self, "every_ps", every_ps)
         elif self.is_rate:
-            raise ConfigError("Probe.every_ps", None, "a period, for a probe that measures a rate")
+            raise ConfigError("Probe.every_ps", None, "given for a probe that measures a rate")
 
 
 def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Probe:
-    """Watch the data bytes queued at the port from `node` to `peer`, in bytes."""
+    """Watch the data bytes queued at the port from `node` to `peer`, in bytes.
+
+    Parameters
+    ----------
+    node : hashable
+        The port's own node.
+    peer : hashable
+        The node that it leads to.
+    every : number or str, optional
+        Sampling period such as ``"1us"``; by default every change is kept.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"queue {node}->{peer}", place="port", at=(node, peer), field="queue_bytes", every_ps=period)
 
 
 def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
-    """Watch the throughput of the link from `node` to `peer`, all packets, in bit/s averaged over each period."""
+    """Watch the throughput of the link from `node` to `peer`, all packets, in bit/s averaged over each period.
+
+    Parameters
+    ----------
+    node : hashable
+        The link's near end.
+    peer : hashable
+        The link's far end.
+    every : number or str
+        Period to average over, such as ``"10us"``.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
     period = time_ps(every, field="every")
     name = f"throughput {node}->{peer}"
     return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_rate=True)
 
 
 def rate(flow: int, every: Quantity | None = None) -> Probe:
-    """Watch the pacing rate of a message's queue pair, in bit/s."""
+    """Watch the pacing rate of a message's queue pair, in bit/s.
+
+    Parameters
+    ----------
+    flow : int
+        Row of the workload.
+    every : number or str, optional
+        Sampling period such as ``"1us"``; by default every change is kept.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"rate {flow}", place="flow", at=flow, field="rate_bps", every_ps=period)
 
 
 def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -> Probe:
-    """Watch any field: `place` is "port", "flow" or "host", `field` as in `Probe`."""
+    """Watch any field: `place` is "port", "flow" or "host", `field` as in `Probe`.
+
+    Parameters
+    ----------
+    place : str
+        "port", "flow" or "host".
+    at : hashable
+        Port as (node, peer), flow as a row of the workload, or name of a host.
+    field : str
+        Field to watch, as in `Probe`.
+    every : number or str, optional
+        Sampling period such as ``"1us"``; by default every change is kept.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"{field} {at}", place=place, at=at, field=field, every_ps=period)

@@ -1,6 +1,6 @@
 """Records: one declaration of a protocol's state, for both engines.
 
-A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats` and `Deadline`. The
+A `Record` subclass lists its fields with `Int`, `Int32`, `Byte`, `Float`, `Ints`, `Floats`, `Bits` and `Deadline`. The
 reference engine makes slotted Python objects of it, the compiled engine rows of a NumPy structured array with the same
 field names.
 
@@ -26,7 +26,9 @@ import numpy as np
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["NEVER", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype"]
+__all__ = [
+    "NEVER", "Bits", "Byte", "Deadline", "Field", "Float", "Floats", "Int", "Int32", "Ints", "Record", "record_dtype",
+]  # fmt: skip
 
 NEVER = 2**62
 """A time that does not come: later than any event (53 days of simulated time)."""
@@ -39,12 +41,31 @@ BANNED_NAMES = frozenset(
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a record: its NumPy type code, default, whether it is a deadline, its length (0: one number)."""
+    """One field of a record.
+
+    Attributes
+    ----------
+    code : str
+        NumPy type code, such as "i8".
+    default : int or float
+        Value that a new record has.
+    doc : str
+        What the field holds.
+    is_deadline : bool
+        Whether the engine calls a handler at the time that it holds, in ps.
+    is_bits : bool
+        Whether it is a set of the message's packets, one bit for each.
+    name : str
+        The attribute's name in its record.
+    length : int
+        Number of entries of an array; 0 for a single number.
+    """
 
     code: str
     default: int | float
     doc: str = ""
     is_deadline: bool = False
+    is_bits: bool = False
     name: str = ""
     length: int = 0
 
@@ -60,37 +81,146 @@ class Field:
 
 
 def Int(default: int = 0, doc: str = "") -> int:
-    """Declare a 64-bit integer field."""
+    """Declare a 64-bit integer field.
+
+    Parameters
+    ----------
+    default : int
+        Value that a new record has.
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("i8", default, doc)  # type: ignore[return-value]
 
 
 def Int32(default: int = 0, doc: str = "") -> int:
-    """Declare a 32-bit integer field (counts and ids that stay below 2**31)."""
+    """Declare a 32-bit integer field (counts and ids that stay below 2**31).
+
+    Parameters
+    ----------
+    default : int
+        Value that a new record has.
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("i4", default, doc)  # type: ignore[return-value]
 
 
 def Byte(default: int = 0, doc: str = "") -> int:
-    """Declare an 8-bit field, -128 to 127 (flags, states, small enumerations)."""
+    """Declare an 8-bit field, -128 to 127 (flags, states, small enumerations).
+
+    Parameters
+    ----------
+    default : int
+        Value that a new record has.
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("i1", default, doc)  # type: ignore[return-value]
 
 
 def Float(default: float = 0.0, doc: str = "") -> float:
-    """Declare a 64-bit floating-point field."""
+    """Declare a 64-bit floating-point field.
+
+    Parameters
+    ----------
+    default : float
+        Value that a new record has.
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("f8", float(default), doc)  # type: ignore[return-value]
 
 
 def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
-    """Declare an array of 64-bit integers of fixed length."""
+    """Declare an array of 64-bit integers of fixed length.
+
+    Parameters
+    ----------
+    length : int
+        Number of entries.
+    default : int
+        Value that a new record has.
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("i8", default, doc, length=length)  # type: ignore[return-value]
 
 
 def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
-    """Declare an array of 64-bit floating-point numbers of fixed length."""
+    """Declare an array of 64-bit floating-point numbers of fixed length.
+
+    Parameters
+    ----------
+    length : int
+        Number of entries.
+    default : float
+        Value that a new record has.
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("f8", float(default), doc, length=length)  # type: ignore[return-value]
 
 
+def Bits(doc: str = "") -> Any:
+    """Declare a set of packets of a message, in a `Transfer` record: one bit for each, read by `rdmacc.bits`.
+
+    Parameters
+    ----------
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
+    return Field("i8", 0, doc, is_bits=True)
+
+
 def Deadline(doc: str = "") -> int:
-    """Declare a deadline, in ps; its name must end in `_timer_ps`."""
+    """Declare a deadline, in ps; its name must end in `_timer_ps`.
+
+    Parameters
+    ----------
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("i8", NEVER, doc, is_deadline=True)  # type: ignore[return-value]
 
 
@@ -117,18 +247,20 @@ class _RecordMeta(type):
 
 def _named(field: Field, name: str, owner: str) -> Field:
     if name in BANNED_NAMES:
-        raise ConfigError(f"{owner}.{name}", name, "a field name that is not an attribute of NumPy's arrays")
+        raise ConfigError(f"{owner}.{name}", name, "a name that is not an attribute of NumPy's arrays")
     if field.is_deadline and not name.endswith("_timer_ps"):
-        raise ConfigError(f"{owner}.{name}", name, "a deadline's name must end in '_timer_ps'")
+        raise ConfigError(f"{owner}.{name}", name, "must end in '_timer_ps', as the name of every deadline does")
     return replace(field, name=name)
 
 
+def _initial(field: Field) -> str:
+    if field.is_bits:
+        return "bytearray()"
+    return f"[{field.default!r}] * {field.length}" if field.length else repr(field.default)
+
+
 def _make_reset(fields: tuple[Field, ...]) -> Any:
-    lines = [
-        f"    self.{field.name} = {field.default!r}" if not field.length else
-        f"    self.{field.name} = [{field.default!r}] * {field.length}"
-        for field in fields
-    ]  # fmt: skip
+    lines = [f"    self.{field.name} = {_initial(field)}" for field in fields]
     lines += [f"    self.{field.armed_name} = {NEVER}" for field in fields if field.is_deadline]
     namespace: dict[str, Any] = {}
     exec("def reset(self):\n" + "\n".join(lines or ["    pass"]), namespace)
@@ -156,13 +288,23 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
     """Return the aligned structured dtype of the records' fields, one after another.
 
     A deadline is followed by its `_armed` companion. Raises `ConfigError` if two records share a field name.
+
+    Parameters
+    ----------
+    *records : type of Record
+        Record classes, in their order.
+
+    Raises
+    ------
+    ConfigError
+        If two records share a field name.
     """
     columns: list[Any] = []
     seen: set[str] = set()
     for record in records:
         for field in record.fields:
             if field.name in seen:
-                raise ConfigError(field.name, record.__qualname__, "a field name that no other record uses")
+                raise ConfigError(field.name, record.__qualname__, "a name that no other record uses")
             seen.add(field.name)
             columns.append((field.name, field.code, (field.length,)) if field.length else (field.name, field.code))
             if field.is_deadline:

@@ -1,4 +1,4 @@
-"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to send elsewhere."""
+"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to pickle."""
 
 from __future__ import annotations
 
@@ -53,7 +53,13 @@ class Scenario:
         return self.workload() if callable(self.workload) else self.workload
 
     def run(self) -> Result:
-        """Simulate it."""
+        """Simulate it.
+
+        Returns
+        -------
+        Result
+            Flows, probes, counters and plots.
+        """
         return simulate(
             self.network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
             probes=self.probes, faults=self.faults, trace=self.trace, progress=False,
@@ -61,6 +67,11 @@ class Scenario:
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Scenario:
         """Return a copy with some of the scheme's parameters changed.
+
+        Parameters
+        ----------
+        changes : mapping
+            New values by parameter name.
 
         Raises
         ------

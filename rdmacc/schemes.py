@@ -13,11 +13,14 @@ from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
-from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
+from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
 __all__ = ["SCHEMES", "Scheme", "as_scheme", "register_scheme", "scheme", "scheme_table"]
+
+CONNECTIONS = ("auto", "message", "pair")
+BASE_RTTS = ("pair", "network")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,7 @@ class Scheme(Component):
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random or spray-round-robin", choices=ROUTINGS)
+    routing: str = param("ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source", choices=ROUTINGS)
     nic_order: str = param(
         "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=NIC_ORDERS
     )
@@ -65,9 +68,31 @@ class Scheme(Component):
     ack_bytes: int = param(
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
     )
-    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="DCQCN fact sheet", low=1, high=2**16)
+    least_wire_bytes: int = param(
+        "0B", "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
+    )
+    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
+    nic_ack_priority: int = param(
+        -1,
+        "class of such replies in the NIC that sends them, before the first link; -1: `ack_priority`",
+        low=-1,
+        high=NUM_CLASSES - 1,
+    )
+    connection: str = param(
+        "auto",
+        "message: a queue pair for each message; pair: one for all from a host to another, whose rates and windows "
+        "outlive a message; auto: pair if a component needs it",
+        choices=CONNECTIONS,
+    )
+    base_rtt: str = param(
+        "pair",
+        "base RTT of a queue pair. pair: of a full packet and its ACK between its hosts; network: the largest between "
+        "any hosts, of a packet's payload there, and of delays alone back",
+        source="network: third.cc of the HPCC simulator, GLOBAL_T",
+        choices=BASE_RTTS,
+    )
 
     def __post_init__(self) -> None:
         for name in ("control", "switch"):
@@ -79,9 +104,13 @@ class Scheme(Component):
                 raise ConfigError(f"{self.name}: component", component, "an instance of Component")
             component.check_interface()
         if not isinstance(self.buffer, Pfc | DropTail):
-            raise ConfigError("buffer", self.buffer, "Pfc(...) or DropTail(...)")
+            raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
+        if self.nic_ack_priority in (MAC, CREDITS):
+            raise ConfigError(
+                "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
+            )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
 
     @property
@@ -92,7 +121,9 @@ class Scheme(Component):
     @property
     def is_pairwise(self) -> bool:
         """True if all messages between two hosts share a queue pair."""
-        return any(part.pairwise for part in self.components)
+        if self.connection == "auto":
+            return any(part.pairwise for part in self.components)
+        return self.connection == "pair"
 
     @property
     def wire_bytes(self) -> int:
@@ -116,6 +147,11 @@ class Scheme(Component):
         -------
         Scheme
             The copy.
+
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
 
         Raises
         ------
@@ -143,6 +179,11 @@ class Scheme(Component):
         -------
         tuple of Component and str
             The scheme, one of its components, its buffer or its queueing; the name without the component.
+
+        Parameters
+        ----------
+        name : str
+            Parameter, alone or with its component: ``"alpha"``, ``"Pfc.alpha"``.
 
         Raises
         ------
@@ -251,12 +292,23 @@ def scheme(name: str, **changes: Any) -> Scheme:
 
 
 def as_scheme(value: str | Scheme) -> Scheme:
-    """Return a scheme for a name, or the scheme itself."""
+    """Return a scheme for a name, or the scheme itself.
+
+    Parameters
+    ----------
+    value : str or Scheme
+        A key of `SCHEMES`, or a scheme.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such scheme.
+    """
     if isinstance(value, Scheme):
         return value
     if isinstance(value, str):
         return scheme(value)
-    raise ConfigError("scheme", value, f"a Scheme or one of {', '.join(SCHEMES)}")
+    raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 
 def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:

@@ -20,15 +20,15 @@ from rdmacc.probes import Probe
 from rdmacc.records import NEVER
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
-from rdmacc.units import Quantity, ms, s, time_ps
+from rdmacc.units import Quantity, time_ps
 
 __all__ = ["Simulation", "simulate"]
 
-_SLICE_PS = ms(1)
+_SLICE_PS = time_ps("1ms")
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
 
 
-_STALL_PS = s(10)
+_STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
 
 
@@ -38,7 +38,7 @@ class Simulation:
     Parameters
     ----------
     topology : networkx.Graph
-        Network, from a builder of `rdmacc.topology` or a graph of one's own (see `rdmacc.topology.validate`).
+        Network, from a builder of `rdmacc.topology` or a graph of your own (see `rdmacc.topology.validate`).
     workload : pandas.DataFrame
         Messages, one row each (see `rdmacc.workload`).
     scheme : str or Scheme
@@ -49,7 +49,7 @@ class Simulation:
         Seed of all randomness.
     probes : sequence of Probe
         What to record while running.
-    faults : sequence of Loss, Script, LinkDown or Clocks
+    faults : sequence of Loss, ScriptedLoss, LinkDown or Clocks
         What goes wrong on links and with hosts' clocks.
     trace : bool
         Keep what happens to every packet, for `result.packet_trace`.
@@ -103,16 +103,23 @@ class Simulation:
             Show a progress bar: simulated time if `until` is given, else finished messages. Default: only when it
             takes more than a second.
 
+        Returns
+        -------
+        Result
+            Everything up to now.
+
         Raises
         ------
         DeadlockError
-            If ports wait on each other for ever.
+            If ports wait on each other in a cycle that nothing will resolve.
         StalledError
             If messages are unfinished and nothing is left that could finish them.
+        ConfigError
+            If `until` is not a time, or is past.
         """
         until_ps = NEVER if until is None else time_ps(until, field="until")
         if until is not None and not self.now_ps <= until_ps < NEVER:
-            allowed = f"a time that is not past and less than 2**62 ps; the simulation is at {self.now_ps} ps"
+            allowed = f"at least the current time, {self.now_ps} ps, and less than 2**62 ps"
             raise ConfigError("until", until, allowed)
         begin = time.perf_counter()
         bar = self._progress_bar(until_ps, progress)
@@ -206,10 +213,33 @@ def simulate(
 
     Parameters are those of `Simulation` and of its `run`.
 
+    Parameters
+    ----------
+    topology : Graph
+        The network; see `rdmacc.topology`.
+    workload : DataFrame
+        The messages; see `rdmacc.workload`.
+    scheme : str or Scheme
+        What runs on hosts and switches, such as ``"dcqcn"``.
+    engine : str
+        "auto", "simpy" or "compiled".
+    seed : int
+        Of all randomness.
+    until : number or str, optional
+        Stop before the events of this time, such as ``"5ms"``. Default: when every message is finished.
+    probes : sequence of Probe
+        What to sample; see `rdmacc.probes`.
+    faults : sequence of Fault
+        What goes wrong; see `rdmacc.faults`.
+    trace : bool
+        Keep every packet's way, as `Result.packet_trace`.
+    progress : bool, optional
+        Show a progress bar; by default only when the run takes more than a second.
+
     Returns
     -------
     Result
-        Flows, probes and counters as data frames, with plots beside them.
+        Flows, probes and counters as data frames, and plots of them.
 
     Examples
     --------

@@ -36,7 +36,13 @@ _ROOT = "rdmacc"
 
 @cache
 def source_file(module: str) -> Path | None:
-    """Return a module's source file; None if there is no such module, or it has none."""
+    """Return a module's source file; None if there is no such module, or it has none.
+
+    Parameters
+    ----------
+    module : str
+        Full name of the module.
+    """
     file = getattr(sys.modules.get(module), "__file__", None)  # a script has a file, and no spec
     if file is None:
         try:
@@ -50,6 +56,11 @@ def source_file(module: str) -> Path | None:
 @cache
 def syntax_tree(module: str) -> ast.Module:
     """Return a module's syntax tree, without docstrings and imports for type checkers.
+
+    Parameters
+    ----------
+    module : str
+        Full name of the module.
 
     Raises
     ------
@@ -68,7 +79,13 @@ def syntax_tree(module: str) -> ast.Module:
 
 
 def statements_of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements in a node, at whatever depth, without a look at the expressions in them: quick."""
+    """Yield all statements in a node, at whatever depth, without a look at the expressions in them: quick.
+
+    Parameters
+    ----------
+    node : ast.AST
+        A node of a syntax tree.
+    """
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
         inside = getattr(node, name, ())
         for item in inside if isinstance(inside, list) else ():
@@ -83,7 +100,13 @@ def _has_no_effect(node: ast.AST) -> bool:
 
 
 def digest_of(*trees: ast.AST) -> str:
-    """Return a hash of syntax trees, which comments and line numbers do not change."""
+    """Return a hash of syntax trees, which comments and line numbers do not change.
+
+    Parameters
+    ----------
+    *trees : ast.AST
+        Syntax trees.
+    """
     return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()
 
 
@@ -91,6 +114,13 @@ def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str
     """Yield (bound name, imported module) for each import among some nodes of a module.
 
     Only modules of `rdmacc` and of the package that `module` is in count.
+
+    Parameters
+    ----------
+    nodes : iterable of ast.AST
+        Nodes of a syntax tree.
+    module : str
+        Full name of the module.
     """
     own = {_ROOT, module.partition(".")[0]}
     is_package = _is_package(module)
@@ -148,5 +178,13 @@ def import_closure(roots: Iterable[str], skipped: Collection[str] = ()) -> set[s
 
 
 def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[str, str]:
-    """Return the hash of each module's source, by name, for all that `import_closure` finds."""
+    """Return the hash of each module's source, by name, for all that `import_closure` finds.
+
+    Parameters
+    ----------
+    roots : iterable of str
+        Full names of modules.
+    skipped : Collection[str]
+        Modules to leave out.
+    """
     return {name: digest_of(syntax_tree(name)) for name in sorted(import_closure(roots, skipped))}

@@ -34,6 +34,7 @@ __all__ = [
     "READY",
     "REQUEST",
     "RESUME",
+    "RETURN",
     "TRIM",
     "TRIM_TAIL",
     "UNLIMITED",
@@ -45,8 +46,9 @@ __all__ = [
 ]
 
 # What a packet is. NONE marks a reply that no handler filled in: nothing is sent.
-NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, PAUSE, RESUME = range(10)
-KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert", "pause", "resume")
+# REQUEST is what a sender sends beside data, RETURN a trimmed packet that a switch sent back to its sender.
+NONE, DATA, ACK, NAK, CNP, CREDIT, REQUEST, ADVERT, RETURN, PAUSE, RESUME = range(11)
+KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert", "return", "pause", "resume")
 
 # Priority classes, lower first. MAC holds PFC frames only, CREDITS what a switch rate-limits (ExpressPass). CONTROL,
 # the highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
@@ -74,15 +76,16 @@ class Packet(Record):
     message = Int32(doc="index of the message")
     qp = Int32(doc="index of the queue pair")
     dst = Int32(doc="node id of the destination host")
-    psn = Int32(doc="data: packet number in its message; ACK, NAK: next packet expected; PAUSE: class (w in replies)")
+    psn = Int32(doc="data: packet number in its message; ACK, NAK: next packet expected; PAUSE: class (w: replies)")
     payload_bytes = Int32()
     wire_bytes = Int32(doc="bytes on the link (w)")
-    kind = Byte(doc="DATA, ACK, ... (w in replies)")
-    priority = Byte(doc="priority class (w in replies)")
+    kind = Byte(doc="DATA, ACK, ... (w in replies, notices and requests: they are sent if it is not NONE)")
+    priority = Byte(doc="priority class (w)")
     ce = Byte(doc="1 if congestion experienced: marked by ECN (w)")
     accepted = Byte(doc="1 if loss recovery takes the packet (w by recovery)")
     verdict = Byte(doc="ACCEPT, DROP, TRIM, TRIM_TAIL or DEFLECT (w by switch features)")
     is_trimmed = Byte(doc="1 if a switch cut its payload off")
+    path = Int32(doc="which way it takes if routing is by source (w in on_send, replies and requests)")
     route = Int32(-1, doc="port to leave this switch by, -1 for the routing's choice (w in on_route)")
     order = Int32(doc="with a tick: its last transmission's place among all (modulo 2**31)")
     sent_ps = Int(doc="when its NIC put the first bit on the link, by the sender's clock")
@@ -104,9 +107,9 @@ class Message(Record):
     start_ps = Int()
     delivered_ps = Int(-1, doc="when the last byte reached the receiver, -1 before")
     acked_ps = Int(-1, doc="when the last ACK reached the sender, -1 before")
-    next_psn = Int32(doc="sender: next packet to send (w by recovery)")
+    next_psn = Int32(doc="sender: next packet to send, also one that was sent before (w by recovery)")
     highest_psn = Int32(doc="sender: one past the highest packet ever sent")
-    una_psn = Int32(doc="sender: oldest packet not acknowledged (w by recovery)")
+    una_psn = Int32(doc="sender: oldest packet not acknowledged; the message ends when it is `packets` (w by recovery)")
     granted_psn = Int32(doc="sender: packets below this may be sent (w)")
     received_packets = Int32(doc="receiver: distinct packets held; in go-back-N the expected PSN (w by recovery)")
     retransmissions = Int32(doc="packets sent again")
@@ -129,6 +132,7 @@ class QueuePair(Record):
     active_messages = Int32(doc="messages that have started and are not acknowledged")
     last_wire_bytes = Int32(doc="bytes on the wire of the packet sent last")
     line_bps = Float(doc="rate of the sender's link")
+    paths = Int32(1, doc="if routing is by source: shortest paths to its receiver")
     peer_line_bps = Float(doc="rate of the receiver's link")
     base_rtt_ps = Int(doc="RTT of a full packet and its ACK in an empty network")
     rate_bps = Float(doc="pacing rate now")
@@ -138,6 +142,8 @@ class QueuePair(Record):
     last_start_ps = Int(doc="when the last data packet's first bit left")
     pace_timer_ps = Deadline("when the next data packet may leave")
     state = Byte(doc="idle, pacing or ready")
+    chance_key = Int(doc="key of a stream of chance for its sender, who counts")
+    reply_chance_key = Int(doc="key of one for its receiver")
     closed = Byte(doc="1 once every message on it is acknowledged and no more will come")
 
 
@@ -150,7 +156,7 @@ class Host(Record):
     rx_wire_bytes = Int(doc="bytes received, all kinds of packets")
     rx_packets = Int()
     announce = Byte(doc="w: 1 asks the engine to call on_announce for the packet's group, then on_advertise")
-    pick = Byte(doc="w: 1 asks it to call on_candidate for each incoming message, then on_pick for the lowest key")
+    pick = Int32(doc="w: n asks it to call on_candidate for each incoming message, then on_pick for the n lowest keys")
     clock_ps = Int(doc="now, by the host's clock")
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
 import rdmacc
+from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
-from rdmacc.records import Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.schemes import SCHEMES, Scheme
+from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.schemes import BASE_RTTS, SCHEMES, Scheme
 from rdmacc.state import (
+    ADVERT,
     CONTROL,
     CREDIT,
     CREDITS,
@@ -25,6 +28,7 @@ from rdmacc.state import (
     DROP,
     IN_NETWORK,
     NUM_CLASSES,
+    REQUEST,
     TRIM,
     TRIM_TAIL,
 )  # fmt: skip
@@ -36,6 +40,7 @@ from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.ren_marker import READINGS, RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
+from rdmacc.topology.fabric import Fabric
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -81,6 +86,9 @@ def draw(number: int) -> Scenario:
     reorders = scheme.routing.startswith("spray")
     if reorders or any(not isinstance(part, rdmacc.Red) for part in scheme.switch):
         until = "100us" if reorders else "500us"
+    own_paths = rng.spawn(1)[0]
+    if own_paths.random() < 0.25 and all(topology.degree(host) == 1 for host in hosts):
+        workload = _with_paths(own_paths, topology, workload)
     seed, probes = int(rng.integers(100)), _probes(rng, topology, len(workload))
     return Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
 
@@ -171,7 +179,7 @@ class Picker(Component):
     @staticmethod
     def on_tick_timer(endpoint, host, now):
         endpoint.ticks += 1
-        host.pick = 1
+        host.pick = 1 + endpoint.ticks % 3
 
     @staticmethod
     def on_candidate(message):
@@ -223,7 +231,7 @@ def _faults(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tu
             int(rng.integers(20)),
             str(rng.choice(["data", "ack", "nak"])),
         )
-        faults.append(Script(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
+        faults.append(ScriptedLoss(message=message, psn=psn, nth=int(rng.integers(1, 3)), kind=kind))
     if rng.random() < 0.15:
         links = list(topology.edges)
         faults.append(LinkDown(link=links[int(rng.integers(len(links)))], at_ps=int(rng.integers(30_000_000))))
@@ -362,6 +370,100 @@ def _scheme(rng: np.random.Generator) -> Scheme:
     return _with_features(scheme.replace(**changes), rng.spawn(1)[0])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Talker(Component):
+    """Both sides send packets that are not data whenever they can, and keep sets of packets."""
+
+    class Sender(Record):
+        """What it says from time to time."""
+
+        talk_timer_ps = Deadline()
+        talks = Int32()
+
+    class Transfer(Record):
+        """Both sides of a message."""
+
+        ping_timer_ps = Deadline()
+        pings = Int32()
+        returned = Int32()
+        answered = Bits()
+        seen = Bits()
+        first_missing = Int32()
+        holes = Int32()
+
+    class Header(Record):
+        """What it says."""
+
+        word = Int32()
+
+    @staticmethod
+    def on_start(sender, message, transfer, request, now):
+        request.kind = REQUEST
+        request.word = 1
+        request.wire_bytes = 40 + message.number
+        transfer.ping_timer_ps = now + 3_000_000
+        sender.talk_timer_ps = min(sender.talk_timer_ps, now + 2_000_000)
+
+    @staticmethod
+    def on_send(message, packet, request):
+        if packet.psn % 5 == 4:
+            request.kind = REQUEST
+            request.psn = packet.psn
+            if packet.psn % 2:
+                request.priority = message.priority
+
+    @staticmethod
+    def on_ack(packet, request):
+        if packet.psn % 4 == 3:
+            request.kind = REQUEST
+            request.psn = packet.psn
+
+    @staticmethod
+    def on_credit(message, transfer, packet, request):
+        set_bit(transfer.answered, packet.word % message.packets)
+        if packet.word == 1:
+            request.kind = REQUEST
+            request.word = 2 + find_clear(transfer.answered, 0, message.packets)
+
+    @staticmethod
+    def on_return(transfer, packet, request):
+        transfer.returned += 1
+        request.kind = REQUEST
+        request.psn = packet.psn
+
+    @staticmethod
+    def on_talk_timer(sender, request, now):
+        sender.talks += 1
+        request.kind = REQUEST
+        request.psn = sender.talks
+        if sender.talks < 4:
+            sender.talk_timer_ps = now + 4_000_000
+
+    @staticmethod
+    def on_ping_timer(transfer, reply, request, now):
+        transfer.pings += 1
+        request.kind = REQUEST
+        reply.kind = CREDIT
+        reply.word = 1 + transfer.pings
+        if transfer.pings < 3:
+            transfer.ping_timer_ps = now + 5_000_000
+
+    @staticmethod
+    def on_request(packet, reply, notice):
+        reply.kind = CREDIT
+        reply.word = packet.word
+        if packet.psn % 3:
+            notice.kind = ADVERT
+
+    @staticmethod
+    def on_data(message, transfer, packet):
+        set_bit(transfer.seen, packet.psn)
+        transfer.first_missing = find_clear(transfer.seen, transfer.first_missing, message.packets)
+        transfer.holes += find_set(transfer.seen, transfer.first_missing, message.packets) < message.packets
+        if has_bit(transfer.seen, message.packets - 1) and packet.psn % 7 == 0:
+            clear_bit(transfer.seen, packet.psn)
+
+
 def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     """Add some switch features, and what writes the header fields that they read."""
     features: list[Component] = [
@@ -385,10 +487,36 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
         chosen = [feature for feature in chosen if not isinstance(feature, FlowDeflection)]
     writers = [Marker()] if any(isinstance(feature, SelectiveDrop) for feature in chosen) else []
     rtts = [RttWriter()] if any(isinstance(feature, RcpStamp) for feature in chosen) else []
-    return replace(
+    scheme = replace(
         scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
-        tick_ps=int(rng.choice([0, 0, 1000])),
+        tick_ps=int(rng.choice([0, 0, 1000])), nic_ack_priority=int(rng.choice([-1, CONTROL, DATA_CLASS])),
+        connection=str(rng.choice(["auto", "auto", "message", "pair"])), base_rtt=str(rng.choice(BASE_RTTS)),
     )  # fmt: skip
+    return _with_requests(scheme, rng.spawn(1)[0])
+
+
+def _with_requests(scheme: Scheme, rng: np.random.Generator) -> Scheme:
+    """Let senders send packets that are not data, headers go back to them, and pad short packets."""
+    if rng.random() < 0.3:
+        scheme = replace(scheme, control=(*scheme.control, Talker()))
+        scheme = scheme.replace(least_wire_bytes=int(rng.choice([0, 84, 1000])))
+        if scheme.queueing.control_limit_bytes:
+            scheme = scheme.replace(returns_headers=True)
+    return scheme
+
+
+def _with_paths(rng: np.random.Generator, graph: nx.Graph, workload: pd.DataFrame) -> pd.DataFrame:
+    """Give some messages paths of their own: shortest ones, drawn step by step."""
+    fabric = Fabric.from_graph(graph)
+
+    def drawn(src: Any, dst: Any) -> str | None:
+        if rng.random() < 0.5:
+            return None
+        ports = fabric.path(fabric.index[src], fabric.index[dst], lambda _, choices: int(rng.choice(choices)))
+        return " ".join([src, *(fabric.names[fabric.port_peer[port]] for port in ports)])
+
+    ends = list(zip(workload["src"], workload["dst"], strict=True))
+    return workload.assign(path=[drawn(src, dst) for src, dst in ends], ack_path=[drawn(dst, src) for src, dst in ends])
 
 
 def _probes(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tuple[Probe, ...]:

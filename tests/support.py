@@ -17,6 +17,7 @@ from rdmacc.records import NEVER, Int, Int32, Record
 from rdmacc.state import DROP, Message, Packet, QueuePair
 from rdmacc.switch.buffer import headroom_bytes
 from rdmacc.topology.fabric import Fabric
+from rdmacc.units import ps
 
 WIRE = 1048
 """Bytes on the wire of a full packet with the default sizes; the payload is 1000."""
@@ -56,7 +57,7 @@ def chain(rates, delays, buffer="10MB"):
         else:
             topology.add_switch(graph, name, buffer)
     for one, other, rate, delay in zip(names, names[1:], rates, delays):
-        topology.add_link(graph, one, other, rate, delay)
+        topology.add_link(graph, one, other, rate, ps(delay))
     return graph
 
 
@@ -278,7 +279,7 @@ def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60
             topology.add_host(graph, name)
         else:
             topology.add_switch(graph, name, 1)
-    rates, delays = st.sampled_from(RATES), st.integers(1, 2_000_000)
+    rates, delays = st.sampled_from(RATES), st.integers(1, 2_000_000).map(ps)
     for i in range(n_switches):
         for j in range(i):
             if j == i - 1 or draw(st.booleans()):
@@ -312,7 +313,7 @@ def workloads(draw, graph, max_messages=8, max_bytes=30_000, window_ps=20_000_00
     for number in range(draw(st.integers(1, max_messages))):
         src, dst = draw(st.sampled_from(pairs))
         size = draw(st.integers(1, max_bytes))
-        start = draw(st.integers(0, window_ps))
+        start = ps(draw(st.integers(0, window_ps)))
         group = draw(st.sampled_from([None, None, 0, 1]))
         after = draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
         weight = draw(st.sampled_from([1.0, 1.0, 0.5, 3.0]))

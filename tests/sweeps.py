@@ -65,7 +65,7 @@ class Tiny(Experiment):
             "finished": (int((result.flows["status"] == "finished").sum()), ""),
             "lost": (int(result.counters["lost_packets"]), ""),
         }
-        return tidy(point.name, numbers, {"queue": (result.trace("queue s0->h0"), "bytes")})
+        return tidy(point.name, numbers, {"queue": (result.samples("queue s0->h0"), "bytes")})
 
     def plot(self, table):
         import matplotlib.pyplot as plt

@@ -117,7 +117,7 @@ def test_control_packets_are_never_dropped(engine):
     rows = [("h0", "h2", "50kB"), ("h1", "h2", "50kB"), ("h2", "h0", "5kB")]
     result = rdmacc.simulate(graph, rdmacc.messages(rows), line_rate(buffer=DropTail()), engine=engine, until="10ms")
     assert result.counters.dropped_packets > 0
-    assert result.flows["acked_ps"].notna()[2]
+    assert result.flows["fct_acked_ps"].notna()[2]
     assert result.flows["retransmissions"][2] == 0
 
 

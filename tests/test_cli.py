@@ -85,8 +85,8 @@ def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     text = invoke(*arguments, "--out", tmp_path / "a")
     assert "[holds] dart-f4-1 (III-B)" in text
     assert "2 of 2 claims hold" in text
-    assert "3 points, 0 of them from the store" in text
-    assert "3 points, 3 of them from the store" in invoke(*arguments, "--out", tmp_path / "b")
+    assert "3 points, 0 from the store" in text
+    assert "3 points, 3 from the store" in invoke(*arguments, "--out", tmp_path / "b")
     names = ("table.parquet", "figure.png", "claims.csv")
     first, second = ([(tmp_path / one / "dart.fig4" / name).read_bytes() for name in names] for one in "ab")
     assert first == second
@@ -136,14 +136,14 @@ def test_many_points_stand_in_rows():
 def test_a_parameter_may_be_set(tmp_path):
     text = invoke("run", "dart.fig2", "--set", "look_ahead=false", "--set", "cnp_interval_ps=40us", "--store", tmp_path)
     assert "look_ahead=False, cnp_interval_ps=40us" in text
-    assert "0 of them from the store" in invoke("run", "dart.fig2", "--store", tmp_path)
+    assert "0 from the store" in invoke("run", "dart.fig2", "--store", tmp_path)
 
 
 def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
     text = invoke("verify", "dart", "--store", tmp_path)
-    assert "[DOES NOT HOLD, as is known] dart-f5-2a (III-C)" in text
-    assert "why:      with eight flows" in text
-    assert text.endswith("claims hold; every verdict is the recorded one\n")
+    assert "[DOES NOT HOLD, as recorded] dart-f5-2a (III-C)" in text
+    assert "why:      With eight flows" in text
+    assert text.endswith("claims hold; every verdict matches the recorded one\n")
     content = json.loads(invoke("verify", "dart.fig5", "--store", tmp_path, "--json"))
     assert content["as_expected"]
     assert {check["id"] for check in content["checks"] if not check["holds"]} == {"dart-f5-2a"}
@@ -171,7 +171,7 @@ def expecting(expected):
     ("expected", "code", "words"),
     [
         (True, 0, "[holds] tests-1"),
-        (False, 1, "[holds, AGAINST WHAT IS RECORDED] tests-1"),
+        (False, 1, "[holds, UNLIKE THE RECORDED VERDICT] tests-1"),
         ({"quick": None, "paper": True}, 0, "[holds, not judged at this scale] tests-1"),
     ],
 )
@@ -202,7 +202,7 @@ def test_an_interrupt_is_no_traceback(tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(Tiny, "measure", stop)
     outcome = runner.invoke(app, ["run", "tests.tiny", "--engine", "simpy", "--store", str(tmp_path)])
     assert outcome.exit_code == 130
-    assert "interrupted; what was computed is kept" in outcome.stderr
+    assert "interrupted; finished points are kept" in outcome.stderr
 
 
 def test_plot_draws_what_is_stored(tmp_path, monkeypatch, capsys):

@@ -89,8 +89,8 @@ def test_time_of_the_last_ack(engine):
     rates, delays = [G100, G10, G40], [us(1), us(3), 500]
     result = rdmacc.simulate(chain(rates, delays), one(1000), "line-rate", engine=engine)
     back = sum(transmission(ACK_WIRE, rate) for rate in rates) + sum(delays)
-    assert result.flows["acked_ps"].tolist() == [result.flows["fct_ps"][0] + back]
-    assert result.now_ps == result.flows["acked_ps"][0]
+    assert result.flows["fct_acked_ps"].tolist() == [result.flows["fct_ps"][0] + back]
+    assert result.now_ps == result.flows["fct_acked_ps"][0]
 
 
 def test_a_later_start_shifts_everything(engine):
@@ -98,7 +98,7 @@ def test_a_later_start_shifts_everything(engine):
     early = rdmacc.simulate(graph, one(12_345), "line-rate", engine=engine).flows
     late = rdmacc.simulate(graph, one(12_345, "3us"), "line-rate", engine=engine).flows
     assert late["start_ps"].tolist() == [us(3)]
-    for column in ("fct_ps", "acked_ps", "ideal_fct_ps"):
+    for column in ("fct_ps", "fct_acked_ps", "ideal_fct_ps"):
         assert late[column].tolist() == early[column].tolist()
 
 
@@ -187,7 +187,7 @@ def test_a_message_of_the_sender_waits_for_the_ack(engine):
     """The next request of the same host starts when the last ACK is back."""
     work = rdmacc.messages([("h0", "h1", 5_000), ("h0", "h2", 1_000, 0, None, (0,))])
     flows = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine).flows
-    assert flows["start_ps"][1] == flows["acked_ps"][0]
+    assert flows["start_ps"][1] == flows["fct_acked_ps"][0]
 
 
 def test_a_message_waits_for_all_and_for_its_start(engine):

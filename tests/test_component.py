@@ -186,7 +186,7 @@ def test_hooks_run_in_the_order_of_the_components():
 def test_the_written_source_is_readable():
     """The lowest rate over the components, and an event for each deadline that moved forward."""
     source = Binding(rdmacc.scheme("dasr"), arm=lambda *_: None).source
-    assert "def on_cnp(qp, message, packet, now):" in source
+    assert "def on_cnp(qp, message, packet, request, now):" in source
     assert "qp.rate_bps = min(qp.sender1.rate_bps, qp.sender2.rate_bps)" in source
     assert "if qp.sender2.alpha_timer_ps < qp.sender2.alpha_timer_armed: arm(qp, sender_slot0)" in source
 
@@ -240,7 +240,7 @@ def test_deadlines_fire_when_they_say(engine):
     check_finished(result)
     ticks = [int(value) for _, value in samples(result, "Ticker.last_tick_ps 0") if value > 0]
     assert [at for at, value in samples(result, "Ticker.last_tick_ps 0") if value > 0] == ticks
-    acked = result.flows["acked_ps"][0]
+    acked = result.flows["fct_acked_ps"][0]
     # The ACKs of the first 10 us restart the clock until the message's last one.
     assert acked == us(4) + 101 * transmission(WIRE, 100e9) + 2 * transmission(64, 100e9)
     assert ticks == [acked + us(10), acked + us(20), acked + us(30)]

@@ -457,7 +457,7 @@ def test_the_rate_returns_when_the_other_has_finished(engine):
     assert [value for _, value in samples(result, "Dasr.auss_n h0")] == [0, 1, 2, 1, 0]
     gone = result.flows["start_ps"][1] + result.flows["fct_ps"][1]
     back = rates(result, 0)[-1][0]
-    # M-D1: it learns with its next ACK: one way back, behind at most n packets of 1 / n spacing.
+    # Dart, IV: it learns with its next ACK: one way back, behind at most n packets of 1 / n spacing.
     assert gone < back <= gone + result.plan.qp_base_rtt_ps[0] + 3 * T
 
 

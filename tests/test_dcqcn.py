@@ -33,7 +33,7 @@ def make(line=LINE, **changes):
 
 
 class Rules:
-    """The reaction point in the fact sheet's words, to compare with."""
+    """The reaction point of DCQCN (SIGCOMM 2015, figure 7), written again, to compare with."""
 
     def __init__(self, params, line):
         self.p, self.line = params, line
@@ -222,7 +222,7 @@ STEPS = st.lists(
     steps_of_recovery=st.integers(1, 6),
 )
 def test_any_sequence_of_events_follows_the_rules(steps, line, g, steps_of_recovery):
-    """Random CNPs, timer and byte events: rate, target and alpha are those of the fact sheet's rules, bit by bit."""
+    """Random CNPs, timer and byte events: rate, target and alpha are those of the rules above, bit by bit."""
     params, qp, sender = make(line, g=g, byte_counter_bytes="20kB", fast_recovery_steps=steps_of_recovery)
     rules = Rules(params, line)
     for now, step in enumerate(steps):

@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc import ConfigError, DropTail, EcnStep, Loss, Pfc, Probe, Red, Scheme, probes, topology
-from rdmacc.faults import LinkDown, Script
+from rdmacc.faults import LinkDown, ScriptedLoss
 from rdmacc.protocols.dasr import Dasr
 
 GRAPH = rdmacc.star(3)
@@ -52,12 +52,13 @@ def one(*row):
         (one("h0", "h1", -5), "size_bytes", -5, "at least 1"),
         (one("h0", "h1", 1.5), "size_bytes", 1.5, "whole number"),
         (one("h0", "h1", "5us"), "size_bytes", "5us", "kB"),
-        (one("h0", "h1", "large"), "size_bytes", "large", "a number with B"),
+        (one("h0", "h1", "large"), "size_bytes", "large", "a number with the unit B"),
         (one("h0", "h1", float("nan")), "size_bytes", "nan", "whole number"),
-        (one("h0", "h1", 1, -1), "start_ps", -1, "nothing starts in the past"),
-        (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "not be negative"),
+        (one("h0", "h1", 1, -1), "start_ps", -1, "at least 0"),
+        (one("h0", "h1", 1, 7), "start_ps", 7, "must carry a unit, such as '5us'"),
+        (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "at least 0"),
         (one("h0", "h1", 1, "1kB"), "start_ps", "1kB", "us"),
-        (one("h0", "h1", 1, 2**62), "start_ps", 2**62, "53 days"),
+        (one("h0", "h1", 1, f"{2**62}ps"), "start_ps", 2**62, "53 days"),
         (one("h0", "h1", 1, 0, "web"), "group", "web", "whole number"),
         (one("h0", "h1", 1, 0, 0, (3,)), "after", 3, "id of a message"),
         (one("h0", "h1", 1, 0, 0, (0,)), "after", "0 -> 0", "circle"),
@@ -104,7 +105,7 @@ def test_a_csv_with_a_missing_column(tmp_path):
     path.write_text("src,size\nh0,1000\n")
     with pytest.raises(ConfigError) as caught:
         rdmacc.simulate(GRAPH, rdmacc.from_csv(path), "line-rate")
-    check(caught.value, "dst", None, "there are ['src', 'size")
+    check(caught.value, "dst", None, "which has ['src', 'size")
 
 
 def test_a_csv_with_a_wrong_unit(tmp_path):
@@ -192,10 +193,10 @@ def test_builders_refuse_too():
 
 
 def test_unknown_scheme():
-    refused("scheme", "tcp", "dctcp", scheme="tcp")
-    refused("scheme", "reno", "dcqcn", scheme="reno")
-    refused("scheme", 5, "a Scheme or one of", scheme=5)
-    refused("scheme", None, "a Scheme or one of", scheme=None)
+    refused("scheme", "tcp", "did you mean 'dctcp'", scheme="tcp")
+    refused("scheme", "xyz", "the name of one: line-rate, dcqcn", scheme="xyz")
+    refused("scheme", 5, "a Scheme or the name of one", scheme=5)
+    refused("scheme", None, "a Scheme or the name of one", scheme=None)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_unknown_scheme():
         ({"gain": 1}, "parameter of scheme 'dcqcn'", "gain", "ack_every_packets"),
         ({"reference_bps": 1}, "parameter of scheme 'dcqcn'", "reference_bps", "named with its component"),
         ({"cnp_interval_ps": "5Gbps"}, "Dcqcn.cnp_interval_ps", "5Gbps", "us"),
-        ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "not be negative"),
+        ({"cnp_interval_ps": -1}, "Dcqcn.cnp_interval_ps", -1, "at least 0"),
         ({"g": 1.5}, "Dcqcn.g", 1.5, "at most 1.0"),
         ({"g": "fast"}, "Dcqcn.g", "fast", "a finite number"),
         ({"g": float("nan")}, "Dcqcn.g", "nan", "a finite number"),
@@ -217,7 +218,7 @@ def test_unknown_scheme():
         ({"at_nic": "yes"}, "Red.at_nic", "yes", "True or False"),
         ({"data_priority": 0}, "Scheme.data_priority", 0, "at least"),
         ({"timeout_ps": 0}, "GoBackN.timeout_ps", 0, "at least 1"),
-        ({"buffer": "1MB"}, "buffer", "1MB", "Pfc(...) or DropTail(...)"),
+        ({"buffer": "1MB"}, "buffer", "1MB", "a Pfc or a DropTail"),
         ({"routing": "random"}, "routing", "random", "ecmp"),
     ],
 )
@@ -267,12 +268,15 @@ def test_bad_seed(seed):
 @pytest.mark.parametrize(
     ("until", "allowed"),
     [
-        (-1, "not be negative"),
+        (-1, "at least 0"),
+        (5, "must carry a unit, such as '5us'"),
+        (2.5, "must carry a unit, such as '5us'"),
+        ("5", "there is no unit"),
         ("5Gbps", "us"),
         ("soon", "a time"),
         (float("nan"), "finite"),
         (True, "a time"),
-        (2**62, "less than 2**62"),
+        (f"{2**62}ps", "less than 2**62"),
         ([1], "a time"),
     ],
 )
@@ -285,7 +289,7 @@ def test_until_in_the_past(engine):
     simulation.run("1us")
     with pytest.raises(ConfigError) as caught:
         simulation.run("500ns")
-    check(caught.value, "until", "500ns", "the simulation is at 1000000 ps")
+    check(caught.value, "until", "500ns", "at least the current time, 1000000 ps")
 
 
 @pytest.mark.parametrize(
@@ -295,19 +299,21 @@ def test_until_in_the_past(engine):
         (lambda: probes.queue("x", "h1"), "port", "x->h1", "a link of the network"),
         (lambda: probes.queue("s0", "h1", "0us"), "Probe.every_ps", 0, "at least 1 ps"),
         (lambda: probes.queue("s0", "h1", "1kB"), "every", "1kB", "us"),
+        (lambda: probes.rate(0, every=5), "every", 5, "must carry a unit, such as '5us'"),
         (lambda: probes.rate(2), "at of probe", 2, "0 to 1"),
         (lambda: probes.rate(-1), "at of probe", -1, "0 to 1"),
         (lambda: probes.rate("x"), "at of probe", "x", "a row of the workload"),
         (lambda: probes.field("host", "s0", "rx_packets"), "at of probe", "s0", "the name of a host"),
         (lambda: probes.field("host", ["h0"], "rx_packets"), "at of probe", ["h0"], "the name of a host"),
         (lambda: probes.field("port", "s0", "tx_bytes"), "at of probe", "s0", "a pair"),
-        (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "queue_bytes"),
+        (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "a field of a port: "),
+        (lambda: probes.field("port", ("s0", "h0"), "queue_byte"), "field of probe", ..., "did you mean 'queue_bytes'"),
         (lambda: probes.field("flow", 0, "Dcqcn.alpha"), "field of probe", "Dcqcn.alpha", "LineRate.<field>"),
         (lambda: probes.field("flow", 0, "GoBackN.alpha"), "field of probe", "GoBackN.alpha", "retries"),
         (lambda: probes.field("switch", "s0", "x"), "Probe.place", "switch", "port, flow, host"),
         (
             lambda: Probe(name="x", place="port", at=("s0", "h0"), field="tx_bytes", is_rate=True),
-            "Probe.every_ps", None, "a period",
+            "Probe.every_ps", None, "given for a probe that measures a rate",
         ),
         (lambda: "queue", "probes", "queue", "a Probe"),
     ],
@@ -337,10 +343,10 @@ def test_a_probe_or_a_fault_that_is_not_in_a_list():
         (lambda: LinkDown(link="s0", at_ps="1us"), "LinkDown.link", "s0", "a pair"),
         (lambda: LinkDown(link=("h0", "h1"), at_ps="1us"), "port", "h0->h1", "a link of the network"),
         (lambda: LinkDown(link=("h0", "s0"), at_ps="1kB"), "LinkDown.at_ps", "1kB", "us"),
-        (lambda: Script(message=9, psn=0), "Script.message", 9, "a row of the workload"),
-        (lambda: Script(message=0, psn=-1), "Script.psn", -1, "at least 0"),
-        (lambda: Script(message=0, psn=0, kind="pause"), "Script.kind", "pause", "data, ack"),
-        (lambda: "loss", "faults", "loss", "Loss(...)"),
+        (lambda: ScriptedLoss(message=9, psn=0), "ScriptedLoss.message", 9, "a row of the workload"),
+        (lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn", -1, "at least 0"),
+        (lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "ScriptedLoss.kind", "pause", "data, ack"),
+        (lambda: "loss", "faults", "loss", "a Loss, a ScriptedLoss, a LinkDown or a Clocks"),
     ],
 )
 def test_bad_faults(fault, field, value, allowed):

@@ -220,8 +220,8 @@ def test_leaf_spine_tables():
     [
         (0, 99, "dst = 99: must be a node number, 0 to 4"),
         (-1, 0, "src = -1: must be a node number, 0 to 4"),
-        (2, 0, "src = 's0': must be a host, and is a switch"),
-        (0, 2, "dst = 's0': must be a host, and is a switch"),
+        (2, 0, "src = 's0': must be a host, not a switch"),
+        (0, 2, "dst = 's0': must be a host, not a switch"),
         (1, 1, "dst = 'h1': must differ from src = 'h1'"),
         (0, 3, "dst = 'far': must be reachable from src = 'h0'"),
     ],

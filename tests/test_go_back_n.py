@@ -61,7 +61,7 @@ def test_a_gap_is_reported_once_per_expected_packet():
     assert receiver.take(2) == (False, NAK, 1)
     assert [receiver.take(psn) for psn in range(3, 8)] == [(False, NONE, 1)] * 5
     assert receiver.take(1) == (True, ACK, 2)
-    assert receiver.take(3) == (False, NAK, 2)  # another gap: reported at once, whatever the interval (M-G2)
+    assert receiver.take(3) == (False, NAK, 2)  # another gap: reported at once, whatever the interval
 
 
 def test_a_gap_is_reported_again_after_the_interval():
@@ -330,7 +330,7 @@ def test_a_lost_last_ack_is_repaired_by_the_duplicate(engine):
         assert flow["timeouts"] == flow["retransmissions"] + (flow["status"] == "failed")
         assert result.counters.discarded_bytes == 1000 * flow["retransmissions"]
         if flow["status"] == "finished":
-            assert flow["acked_ps"] == copies * us(50) + ONE_WAY + BACK
+            assert flow["fct_acked_ps"] == copies * us(50) + ONE_WAY + BACK
             assert result.counters.acks == copies + 1
     assert lost > 10
 
@@ -345,7 +345,7 @@ def test_a_dead_link_fails_the_message(engine, limit):
     assert flow["status"] == "failed"
     assert (flow["timeouts"], flow["retransmissions"]) == (limit + 1, packets * limit)
     assert result.now_ps == (limit + 1) * timeout
-    assert flow[["fct_ps", "acked_ps"]].isna().all()
+    assert flow[["fct_ps", "fct_acked_ps"]].isna().all()
     check_conservation(result)
 
 
@@ -391,7 +391,7 @@ def test_timeouts_come_no_faster_than_the_timer(engine):
     scheme = line_rate(buffer=DropTail()).replace(timeout_ps=timeout, nak_interval_ps="20us")
     result = rdmacc.simulate(graph, work, scheme, engine=engine, until="5ms")
     check_conservation(result)
-    ends = result.flows["acked_ps"].fillna(ms(5))
+    ends = result.flows["fct_acked_ps"].fillna(ms(5))
     assert (result.flows["timeouts"] <= ends // timeout).all()
 
 

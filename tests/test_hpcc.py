@@ -163,7 +163,7 @@ def steady(engine, flows, max_stage, until="600us", since="300us"):
     result = simulation.run(until)
     packets = result.outcome.messages["received_packets"].sum() - before
     span_s = (rdmacc.units.time_ps(until) - rdmacc.units.time_ps(since)) * 1e-12
-    queue = result.trace("queue s0->h0")
+    queue = result.samples("queue s0->h0")
     return queue[queue.index >= rdmacc.units.time_ps(since)], packets * 1090 * 8 / span_s / LINE, result
 
 
@@ -185,7 +185,7 @@ def test_an_incast_drains_within_few_round_trips(engine):
     watch = [probes.queue("s0", "h0"), probes.rate(0)]
     scheme = rdmacc.scheme("hpcc", base_rtt_ps="4.4us", max_stage=0)
     result = rdmacc.simulate(rdmacc.star(9, **NETWORK), work, scheme, engine=engine, probes=watch, until="100us")
-    queue = result.trace("queue s0->h0")
+    queue = result.samples("queue s0->h0")
     assert queue.max() == pytest.approx(8 * 55 * 1090 - 55 * 1090, rel=0.1)  # eight windows less what has left
     assert queue[queue.index > us(60)].max() < 0.1 * queue.max()
     late = [value for at, value in samples(result, "rate 0") if at > us(60)]

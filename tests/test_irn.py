@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import Component, Loss
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.protocols.irn import Irn, has_bit
 from rdmacc.records import NEVER, Int, Record
@@ -211,7 +211,7 @@ def simulate(engine, packets, faults=(), delay=DELAY, seed=0, **changes):
 
 def test_one_loss_costs_one_retransmission(engine):
     """Fact 1: and one packet's time, since there is more to send meanwhile."""
-    result = simulate(engine, 200, [Script(message=0, psn=50)])
+    result = simulate(engine, 200, [ScriptedLoss(message=0, psn=50)])
     check_finished(result)
     assert result.flows["retransmissions"][0] == 1
     assert result.flows["fct_ps"][0] == result.flows["ideal_fct_ps"][0] + T
@@ -220,7 +220,7 @@ def test_one_loss_costs_one_retransmission(engine):
 
 def test_the_last_packet_costs_the_short_timeout(engine):
     """Fact 2."""
-    result = simulate(engine, 20, [Script(message=0, psn=19)])
+    result = simulate(engine, 20, [ScriptedLoss(message=0, psn=19)])
     last_ack = 18 * T + ONE_WAY + BACK
     assert result.flows["fct_ps"][0] == last_ack + us(100) + ONE_WAY
     assert (result.flows["timeouts"][0], result.flows["retransmissions"][0]) == (1, 1)
@@ -279,6 +279,6 @@ def test_a_full_window_does_not_hold_retransmissions_back(engine):
     """What is taken as lost does not count against a window of congestion control."""
     scheme = rdmacc.Scheme(name="windowed", recovery=Irn(), control=(Windowed(),))
     work = rdmacc.messages([("h0", "h1", "60kB")])
-    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, faults=[Script(message=0, psn=20)])
+    result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, faults=[ScriptedLoss(message=0, psn=20)])
     check_finished(result)
     assert (result.counters.timeouts, result.counters.retransmissions) == (0, 1)

@@ -11,7 +11,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import find_arrows
 from rdmacc.plotting.timeline import Timeline
 from rdmacc.results.hops import find_hops
@@ -20,10 +20,10 @@ TIMEOUT_PS = 100_000_000_000
 HOSTS = ["h0", "h1"]
 
 CASES = {
-    "last packet": [Script(message=0, psn=5)],
-    "last ACK": [Script(message=0, psn=6, kind="ack")],
-    "NAK": [Script(message=0, psn=3), Script(message=0, psn=3, kind="nak")],
-    "same packet twice": [Script(message=0, psn=2), Script(message=0, psn=2, nth=2)],
+    "last packet": [ScriptedLoss(message=0, psn=5)],
+    "last ACK": [ScriptedLoss(message=0, psn=6, kind="ack")],
+    "NAK": [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=3, kind="nak")],
+    "same packet twice": [ScriptedLoss(message=0, psn=2), ScriptedLoss(message=0, psn=2, nth=2)],
 }
 
 
@@ -60,7 +60,7 @@ def test_each_case_ends_only_by_the_timer(case):
     result = run(CASES[case])
     flow = result.flows.iloc[0]
     assert flow["timeouts"] == 1
-    assert flow["acked_ps"] > TIMEOUT_PS
+    assert flow["fct_acked_ps"] > TIMEOUT_PS
     assert (flow["fct_ps"] > TIMEOUT_PS) == (case != "last ACK")
     found = arrows(result)
     assert sum(arrow.is_lost for arrow in found) == len(CASES[case])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import Loss
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.protocols.go_back_0 import GoBack0
@@ -220,10 +220,10 @@ CLEAN = LAST * T + ONE_WAY
 TIMEOUT, INTERVAL = ms(100), us(500)
 
 CASES = {
-    "timeouts_last_packet": [Script(message=0, psn=LAST)],
-    "timeouts_last_ack": [Script(message=0, psn=PACKETS, kind="ack")],
-    "timeouts_nak": [Script(message=0, psn=3), Script(message=0, psn=3, kind="nak")],
-    "timeouts_twice": [Script(message=0, psn=3, nth=1), Script(message=0, psn=3, nth=2)],
+    "timeouts_last_packet": [ScriptedLoss(message=0, psn=LAST)],
+    "timeouts_last_ack": [ScriptedLoss(message=0, psn=PACKETS, kind="ack")],
+    "timeouts_nak": [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=3, kind="nak")],
+    "timeouts_twice": [ScriptedLoss(message=0, psn=3, nth=1), ScriptedLoss(message=0, psn=3, nth=2)],
 }
 """Figure 4 (a) to (d)."""
 
@@ -246,7 +246,7 @@ def test_figure_4_ends_by_the_timer_alone(engine, reason):
     result = simulate(engine, "go-back-n", CASES[reason])
     check_finished(result)
     assert reasons(result) == {reason: 1}
-    assert result.flows["acked_ps"][0] > TIMEOUT
+    assert result.flows["fct_acked_ps"][0] > TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_what_each_change_cures(engine, name, cured, reason):
     check_finished(result)
     if reason in cured:
         assert reasons(result) == {}
-        assert result.flows["acked_ps"][0] < 2 * INTERVAL
+        assert result.flows["fct_acked_ps"][0] < 2 * INTERVAL
     else:
         assert reasons(result) == {reason: 1}
 
@@ -272,7 +272,7 @@ def test_a_lost_last_packet_costs_nothing_when_sent_twice(engine):
     result = simulate(engine, "send-twice", CASES["timeouts_last_packet"])
     assert result.flows["fct_ps"][0] == CLEAN + T
     result = simulate(engine, "send-twice", CASES["timeouts_last_ack"])
-    assert result.flows["acked_ps"][0] == CLEAN + T + BACK
+    assert result.flows["fct_acked_ps"][0] == CLEAN + T + BACK
 
 
 @pytest.mark.parametrize("reason", ["timeouts_nak", "timeouts_twice"])
@@ -286,7 +286,7 @@ def test_check_epsn_asks_when_the_interval_is_over(engine, reason):
 
 def test_a_lost_nak_of_the_timer_is_followed_by_another(engine):
     """It starts again each time: three NAKs lost cost three intervals."""
-    lost = [Script(message=0, psn=3)] + [Script(message=0, psn=3, nth=n, kind="nak") for n in (1, 2, 3)]
+    lost = [ScriptedLoss(message=0, psn=3)] + [ScriptedLoss(message=0, psn=3, nth=n, kind="nak") for n in (1, 2, 3)]
     result = simulate(engine, "check-epsn", lost)
     assert (result.counters.naks, result.counters.timeouts) == (4, 0)
     assert result.flows["fct_ps"][0] == 4 * T + ONE_WAY + 3 * INTERVAL + BACK + (LAST - 3) * T + ONE_WAY
@@ -294,7 +294,11 @@ def test_a_lost_nak_of_the_timer_is_followed_by_another(engine):
 
 def test_the_expected_packet_only_restarts_the_timer(engine):
     """Figure 5, lower half: packet 3 comes back within the interval, and packet 5 of the second pass is lost."""
-    lost = [Script(message=0, psn=3), Script(message=0, psn=5, nth=2), Script(message=0, psn=5, kind="nak")]
+    lost = [
+        ScriptedLoss(message=0, psn=3),
+        ScriptedLoss(message=0, psn=5, nth=2),
+        ScriptedLoss(message=0, psn=5, kind="nak"),
+    ]
     result = simulate(engine, "check-epsn", lost)
     assert (result.counters.naks, result.counters.timeouts) == (3, 0)
     assert result.flows["fct_ps"][0] < 2 * INTERVAL
@@ -302,7 +306,7 @@ def test_the_expected_packet_only_restarts_the_timer(engine):
 
 def test_the_literal_interval_leaves_the_receiver_silent(engine):
     """A second gap within the interval is not reported at all; the timer fires for none of the paper's reasons."""
-    lost = [Script(message=0, psn=3), Script(message=0, psn=5, nth=2)]
+    lost = [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=5, nth=2)]
     result = simulate(engine, "go-back-n", lost, nak_per_packet=False)
     assert result.counters.naks == 1
     assert reasons(result) == {"timeouts_unasked": 1}
@@ -312,7 +316,7 @@ def test_the_literal_interval_leaves_the_receiver_silent(engine):
 
 def test_go_back_0_sends_everything_again(engine):
     lost = 7
-    result = simulate(engine, "go-back-0", [Script(message=0, psn=lost)])
+    result = simulate(engine, "go-back-0", [ScriptedLoss(message=0, psn=lost)])
     nak_back = (lost + 1) * T + ONE_WAY + BACK
     assert result.flows["fct_ps"][0] == max(nak_back, PACKETS * T) + LAST * T + ONE_WAY
     assert result.flows["retransmissions"][0] == PACKETS
@@ -323,8 +327,8 @@ def test_go_back_0_sends_everything_again(engine):
 def test_go_back_0_has_the_same_reasons(engine, reason):
     """Its NAKs are for packet 0, and that is the packet that must be lost twice."""
     cases = CASES | {
-        "timeouts_nak": [Script(message=0, psn=3), Script(message=0, psn=0, kind="nak")],
-        "timeouts_twice": [Script(message=0, psn=3), Script(message=0, psn=0, nth=2)],
+        "timeouts_nak": [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=0, kind="nak")],
+        "timeouts_twice": [ScriptedLoss(message=0, psn=3), ScriptedLoss(message=0, psn=0, nth=2)],
     }
     result = simulate(engine, "go-back-0", cases[reason])
     assert (result.flows["status"] == "finished").all()
@@ -334,8 +338,8 @@ def test_go_back_0_has_the_same_reasons(engine, reason):
 def test_a_timer_that_waits_for_the_last_packet(engine):
     """The other reading: here the timer of the lost NAK's message runs from the last packet on, not from the first."""
     lost = CASES["timeouts_nak"]
-    usual = simulate(engine, "go-back-n", lost).flows["acked_ps"][0]
-    late = simulate(engine, "go-back-n", lost, timer_after_last=True).flows["acked_ps"][0]
+    usual = simulate(engine, "go-back-n", lost).flows["fct_acked_ps"][0]
+    late = simulate(engine, "go-back-n", lost, timer_after_last=True).flows["fct_acked_ps"][0]
     assert late - usual == LAST * T
 
 
@@ -351,7 +355,7 @@ def run_messages(engine, name, loss, count, size, seed=1, **changes):
         rdmacc.topology.igbn_pair(), work, scheme, engine=engine, seed=seed, faults=faults, progress=False
     )
     alone = int(result.flows["ideal_fct_ps"][0]) + BACK
-    end = int((result.flows["start_ps"] + result.flows["acked_ps"]).max())
+    end = int((result.flows["start_ps"] + result.flows["fct_acked_ps"]).max())
     return count * alone / end, result
 
 
@@ -370,7 +374,7 @@ def test_every_message_arrives_whatever_is_lost(engine, name):
 )
 @pytest.mark.parametrize(("loss", "timeout"), [(1e-3, "500us"), (1e-2, "10ms")])
 def test_the_closed_form_of_goodput(name, variant, loss, timeout):
-    """M-G10 beside 150 messages, on the compiled engine alone: SimPy would need minutes.
+    """The model beside 150 messages, on the compiled engine alone: SimPy would need minutes.
 
     Only where there are many timeouts, or where they are short: a handful of long ones would decide such a run.
     """

@@ -47,8 +47,8 @@ def test_packets_settle_as_the_fluid_does(engine, beta):
     rates = beside.summary(0.3).loc["rate"]
     assert rates["simulation"] == pytest.approx(rates["model"], rel=0.02)
     fluid = model.solve()
-    trace = beside.result.trace("RcpStamp.fair_bps ('s0', 'h0')")
-    queue = beside.result.trace("queue s0->h0")
+    trace = beside.result.samples("RcpStamp.fair_bps ('s0', 'h0')")
+    queue = beside.result.samples("queue s0->h0")
     by_equation = model.settling_rtts(fluid["time_ps"].to_numpy(), fluid["rate_bps"].to_numpy(), 0.1)
     by_packets = model.settling_rtts(trace.index.to_numpy(float), trace.to_numpy(float), 0.1)
     assert by_packets == pytest.approx(by_equation, rel=0.25)

@@ -99,7 +99,8 @@ def test_rates_double_and_never_pass_the_line(rate):
     assert after >= rate
 
 
-# Figure 9: the catalogue's values, 2000 to 4000 trials; the tolerance covers both sides' sampling error.
+# Figure 9, from an independent program for equations (1) to (3), 2000 to 4000 trials; the tolerance covers both
+# sides' sampling error.
 TRADITIONAL_40G = {
     20: [10.0, 25.3, 43.5, 61.7, 81.6, 103.5, 128.2, 150.6, 180.7, 198.6],
     30: [16.5, 38.7, 69.0, 100.2, 127.9, 166.0, 199.9, 238.1, 275.5, 315.5],

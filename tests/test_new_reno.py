@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc.faults import Loss, Script
+from rdmacc.faults import Loss, ScriptedLoss
 from rdmacc.protocols.bitmap import BITS
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.line_rate import LineRate
@@ -252,9 +252,9 @@ ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
 def run(engine, packets, *, lost=(), times=1, control=LineRate(), faults=(), **changes):
     """Send a message from h0 to h1; lose packets of it, the first copies."""
     scheme = rdmacc.Scheme(name="new-reno", recovery=NewReno(**changes), control=control, buffer=rdmacc.DropTail())
-    faults = [Script(message=0, psn=psn, nth=nth + 1, kind="data") for psn in lost for nth in range(times)] + list(
-        faults
-    )
+    faults = [
+        ScriptedLoss(message=0, psn=psn, nth=nth + 1, kind="data") for psn in lost for nth in range(times)
+    ] + list(faults)
     work = rdmacc.messages([("h0", "h1", packets * 1000)])
     result = rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine, faults=faults)
     check_conservation(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import rdmacc
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.packet_meter import PacketMeter
 
 
@@ -27,7 +27,7 @@ def test_hops_are_the_switches_on_the_way(engine):
 def test_what_comes_after_a_loss_is_refused(engine):
     """Go-back-N: the third packet is lost, so the seven after it come for nothing, once."""
     work = rdmacc.messages([("h0", "h1", "10kB")])
-    faults = [Script(message=0, psn=2, nth=1, kind="data")]
+    faults = [ScriptedLoss(message=0, psn=2, nth=1, kind="data")]
     result = rdmacc.simulate(rdmacc.star(2), work, metered("line-rate"), engine=engine, faults=faults)
     met = result.transfers.iloc[0]
     assert met["refused_packets"] == met["arrived_packets"] - 10 > 0

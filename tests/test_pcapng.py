@@ -10,7 +10,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.results.pcapng import ip_address, mac_address, write_pcapng
 
 scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")
@@ -29,8 +29,8 @@ def lossy():
     """Return the result of one message of 6 packets, the last one short, with a loss."""
     work = rdmacc.messages([("h0", "h1", 5_002)])
     return rdmacc.simulate(
-        rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[Script(message=0, psn=3)], trace=True,
-        progress=False,
+        rdmacc.topology.igbn_pair(), work, "line-rate", engine="simpy", faults=[ScriptedLoss(message=0, psn=3)],
+        trace=True, progress=False,
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ RESERVE, XON = 4096, 3072
 
 
 class OneIngress:
-    """The accounting of one ingress queue of a switch, written from the fact sheet (not from the engine)."""
+    """One ingress queue's accounting, after the HPCC simulator's switch-mmu.cc (not after the engine)."""
 
     def __init__(self, shared, alpha, reserve=RESERVE, xon=XON):
         self.shared, self.alpha, self.reserve, self.xon = shared, alpha, reserve, xon
@@ -156,7 +156,7 @@ def test_resumes_the_offset_below_the_threshold(engine, alpha, xon):
 
 
 def test_the_model_of_one_ingress_resumes_3072_below():
-    """Fact 4 on the model itself: the fact sheet's x = (B - x) / 8 and 3072 B."""
+    """The model of this file itself: pauses at x = (B - x) / 8 and resumes 3072 B below (switch-mmu.cc)."""
     account = OneIngress(90_000, 1 / 8, reserve=0)
     while not account.arrive(1):
         pass
@@ -243,7 +243,7 @@ def test_a_buffer_too_small_for_the_headrooms_is_refused(engine):
     graph = rdmacc.star(4, buffer="100kB")
     work = rdmacc.messages([("h0", "h1", 1000)])
     need = 4 * (37_500 + RESERVE)
-    with pytest.raises(ConfigError, match=f"buffer_bytes of s0 = 100000: more than {need} B"):
+    with pytest.raises(ConfigError, match=f"buffer_bytes of s0 = 100000: must be more than {need} B"):
         rdmacc.simulate(graph, work, "line-rate", engine=engine)
     rdmacc.simulate(graph, work, line_rate(buffer=Pfc(headroom_bytes="10kB")), engine=engine)
 
@@ -275,7 +275,7 @@ def test_replies_pass_a_paused_port(engine):
     assert ports["paused_ps"]["h0->s0"] > us(150)
     assert result.flows["fct_ps"][1] == result.flows["ideal_fct_ps"][1]
     alone = rdmacc.simulate(graph, work.iloc[1:], "line-rate", engine=engine)
-    assert result.flows["acked_ps"][1] == alone.flows["acked_ps"][0]
+    assert result.flows["fct_acked_ps"][1] == alone.flows["fct_acked_ps"][0]
 
 
 def test_a_victim_behind_a_paused_ingress_suffers(engine):

@@ -115,7 +115,7 @@ def bottleneck(reading, rtts=30, burst=40):
 
 
 def test_literal_budgets_mark_the_same_queue_twice():
-    """M-R2: all flows die; with outstanding marks the queue is gone after a few RTTs and the link stays full."""
+    """REN, 3.2: all flows die at once; outstanding marks drain the queue in a few RTTs; the link stays full."""
     assert bottleneck("literal")[0] == 0
     for reading in ("outstanding", "packet"):
         way, queue = bottleneck(reading)

@@ -101,7 +101,7 @@ def test_goodput_of_an_unknown_message_names_the_field(incast):
 
 
 def test_trace_is_indexed_by_time(incast):
-    queue = incast.trace("queue s0->h0")
+    queue = incast.samples("queue s0->h0")
     assert queue.index.name == "time_ps"
     assert queue.index.is_monotonic_increasing
     assert queue.max() == incast.counters["peak_queue_bytes"]
@@ -109,12 +109,12 @@ def test_trace_is_indexed_by_time(incast):
 
 def test_trace_of_an_unknown_probe_lists_the_known_ones(incast):
     with pytest.raises(ConfigError, match="queue s0->h0, rate 0"):
-        incast.trace("queue")
+        incast.samples("queue")
 
 
 def test_trace_without_probes_says_so(unfinished):
-    with pytest.raises(ConfigError, match="none was recorded"):
-        unfinished.trace("queue")
+    with pytest.raises(ConfigError, match="must be recorded: pass probes="):
+        unfinished.samples("queue")
 
 
 def test_results_give_access_to_all_frames(incast):

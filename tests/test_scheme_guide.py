@@ -67,6 +67,19 @@ def test_the_index_lists_every_page_and_only_schemes_that_exist():
     assert all(name in SCHEMES for page in PAGES for name in schemes_of(page))
 
 
+def test_the_interface_lists_every_scheme_and_handlers_that_exist():
+    """docs/interface.md: a row for each registered scheme, and handlers that its components have."""
+    table = (DOCS / "interface.md").read_text().split("## Where each scheme lives")[1]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`([\w-]+)`", row[0])]
+    assert sorted(names) == sorted(set(names)) == sorted(SCHEMES)
+    for row in rows:
+        for name in re.findall(r"`([\w-]+)`", row[0]):
+            has = {handler for part in rdmacc.scheme(name).components for handler in part.handlers()}
+            named = re.findall(r"(?:`|\.)(on_\w+)`", " ".join(row[1:]))
+            assert set(named) <= has, name
+
+
 def run_page(page, engine, monkeypatch, folder):
     """Run all code of a page with an engine, as a module; return it."""
     monkeypatch.setattr(rdmacc, "simulate", partial(rdmacc.simulate, engine=engine))

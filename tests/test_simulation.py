@@ -122,7 +122,7 @@ def test_the_end_is_the_last_event_and_not_until(engine):
     """When all is finished the clock stands at the last ACK; running on is harmless."""
     simulation = lone(engine)
     result = simulation.run("1s")
-    assert result.now_ps == result.flows["acked_ps"][0]
+    assert result.now_ps == result.flows["fct_acked_ps"][0]
     same(simulation.run("2s"), result)
     same(simulation.run(), result)
 

@@ -17,12 +17,13 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Point, experiment
-from rdmacc.faults import Clocks, LinkDown, Script
+from rdmacc.faults import Clocks, LinkDown, ScriptedLoss
 from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
 from rdmacc.sweep.tidy import tidy
+from rdmacc.units import ms
 from tests.sweeps import Tiny, Troubled, incast
 
 
@@ -136,7 +137,7 @@ def test_a_file_that_cannot_be_trusted_is_reported_and_not_used(store, kept, cap
 
 def test_a_summary_that_is_damaged_says_so(tmp_path, kept):
     cut(kept[1])
-    with pytest.raises(ConfigError, match="a whole table of rdmacc's"):
+    with pytest.raises(ConfigError, match="a complete Parquet table written by rdmacc"):
         read_table(kept[1])
 
 
@@ -188,7 +189,7 @@ CHANGES = {
     "probe": {"probes": []},
     "period": {"probes": [rdmacc.probes.queue("s0", "h0", every="1us")]},
     "loss": {"faults": [rdmacc.Loss(data=0.06)]},
-    "script": {"faults": [Script(message=0, psn=1)]},
+    "script": {"faults": [ScriptedLoss(message=0, psn=1)]},
     "link": {"faults": [LinkDown(link=("s0", "h1"), at_ps="1us")]},
     "clocks": {"faults": [Clocks(offset_ps="1us")]},
     "trace": {"trace": True},
@@ -211,13 +212,13 @@ def test_a_key_is_the_same_for_the_same_scenario_however_it_is_written():
     assert identity(point(scheme=rdmacc.scheme("line-rate")))["key"] == known
     assert identity(point(engine="simpy"))["key"] == known
     assert identity(replace(point(), cost=9))["key"] == known
-    assert identity(point(until=10**9))["key"] == identity(point(until="1ms"))["key"]
+    assert identity(point(until=ms(1)))["key"] == identity(point(until="1ms"))["key"]
 
 
 def test_what_is_no_plain_data_is_named():
     with pytest.raises(ConfigError, match="labels of a, k"):
         identity(replace(point(), labels={"k": object()}))
-    with pytest.raises(ConfigError, match="can be sent to another process"):
+    with pytest.raises(ConfigError, match="must be picklable"):
         identity(point(topology=lambda: rdmacc.star(3)))
     with pytest.raises(ConfigError, match="workload"):
         identity(point(workload=[1]))
@@ -296,5 +297,5 @@ def test_a_protocol_counts_for_the_schemes_that_have_it():
 
 def test_code_without_a_source_cannot_be_hashed():
     kind = type("Typed", (Tiny,), {"__module__": "typed_in_a_notebook"})
-    with pytest.raises(ConfigError, match="a class of a module with a source file"):
+    with pytest.raises(ConfigError, match="defined in a module with a source file"):
         codehash.code_hash(kind, None)

@@ -106,7 +106,7 @@ def test_no_point_loses_another(tmp_path):
     assert "a DataFrame with point" in reasons["gives none"]
     assert "columns of one type" in reasons["gives a mixture"]
     with pytest.raises(
-        SweepError, match=r"tests\.troubled: 4 of 8 points failed, the others are kept\n  fails: KeyError"
+        SweepError, match=r"tests\.troubled: 4 of 8 points failed; the others are kept\n  fails: KeyError"
     ):
         found.table  # noqa: B018
     assert stored(Troubled(), store=Store(tmp_path)).reused == 4
@@ -137,7 +137,7 @@ def test_parameters_reach_the_schemes_that_have_them(tmp_path):
     one = experiment("dart.fig3")
     both = stored(one, store=Store(tmp_path), changes={"idle_ps": "1s"})
     assert both.missing
-    with pytest.raises(ConfigError, match=r"parameter = 'timeout': one of .*timeout_ps"):
+    with pytest.raises(ConfigError, match=r"parameter = 'timeout': must be a parameter .*; did you mean .*timeout_ps"):
         run(Tiny(), tmp_path, changes={"timeout": 1})
     with pytest.raises(ConfigError, match="timeout_ps"):
         run(Tiny(), tmp_path, changes={"timeout_ps": "soon"})

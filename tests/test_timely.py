@@ -197,8 +197,8 @@ def patched_queue(engine, flows, until, since):
         rdmacc.star(flows + 1, rate="10Gbps"), work, scheme, engine=engine, probes=watch, until=until
     )
     start = rdmacc.units.time_ps(since)
-    queue = result.trace("queue s0->h0")
-    rates = [result.trace(f"rate {i}") for i in range(flows)]
+    queue = result.samples("queue s0->h0")
+    rates = [result.samples(f"rate {i}") for i in range(flows)]
     return queue[queue.index > start].mean(), [rate[rate.index > start].mean() for rate in rates]
 
 
@@ -218,7 +218,7 @@ def test_the_paper_variant_ends_where_its_start_puts_it(engine, gap_ms, least, m
     work = rdmacc.messages([("h1", "h0", 10**9, 0), ("h2", "h0", 10**9, us(1000 * gap_ms))])
     watch = [probes.rate(i, "20us") for i in range(2)]
     result = rdmacc.simulate(rdmacc.star(3, rate="10Gbps"), work, scheme, engine=engine, probes=watch, until="25ms")
-    one, two = (result.trace(f"rate {i}") for i in range(2))
+    one, two = (result.samples(f"rate {i}") for i in range(2))
     late = one.index > us(20_000)
     assert (one[late] + two[late]).mean() == pytest.approx(9.5e9, rel=0.05)
     assert least < one[late].mean() / two[late].mean() < most

@@ -157,8 +157,8 @@ def test_base_rtt_avoids_hosts():
 @pytest.mark.parametrize(
     ("src", "dst", "text"),
     [
-        ("h9", "h1", "src = 'h9': must be a host of the network"),
-        ("h0", "s0", "dst = 's0': must be a host of the network"),
+        ("h9", "h1", "src = 'h9': must be a host of the network: h0, h1, lone"),
+        ("h0", "s0", "dst = 's0': must be a host of the network: h0, h1, lone"),
         ("h0", "h0", "dst = 'h0': must differ from src = 'h0'"),
         ("h0", "lone", "dst = 'lone': must be reachable from src = 'h0'"),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.faults import LinkDown, Loss, Script
+from rdmacc.faults import LinkDown, Loss, ScriptedLoss
 from rdmacc.results.hops import find_hops
 
 ENGINES = ["simpy", "compiled"]
@@ -113,11 +113,11 @@ def lost(result):
 
 def test_a_script_loses_exactly_the_transmissions_that_it_names():
     scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
-    scripts = [Script(message=0, psn=7, nth=nth) for nth in (1, 3)]
+    scripts = [ScriptedLoss(message=0, psn=7, nth=nth) for nth in (1, 3)]
     result = both(scheme=scheme, faults=scripts)
     assert lost(result) == [("data", 0, 7, 1)]  # sent but twice: there was no third
     assert (result.flows["status"] == "finished").all()
-    scripts = [Script(message=0, psn=7, nth=nth) for nth in (1, 2, 3)]
+    scripts = [ScriptedLoss(message=0, psn=7, nth=nth) for nth in (1, 2, 3)]
     result = both(scheme=scheme, faults=scripts)
     assert lost(result) == [("data", 0, 7, nth) for nth in (1, 2, 3)]
     assert (result.flows["status"] == "finished").all()
@@ -126,7 +126,11 @@ def test_a_script_loses_exactly_the_transmissions_that_it_names():
 def test_the_third_transmission_alone():
     scheme = rdmacc.scheme("line-rate", timeout_ps="20us")
     # Each loss of packet 5 makes the sender go back and send packet 7 again.
-    scripts = [Script(message=0, psn=5), Script(message=0, psn=5, nth=2), Script(message=0, psn=7, nth=3)]
+    scripts = [
+        ScriptedLoss(message=0, psn=5),
+        ScriptedLoss(message=0, psn=5, nth=2),
+        ScriptedLoss(message=0, psn=7, nth=3),
+    ]
     result = both(scheme=scheme, faults=scripts)
     assert lost(result) == [("data", 0, 5, 1), ("data", 0, 5, 2), ("data", 0, 7, 3)]
     trace = result.packet_trace
@@ -137,7 +141,7 @@ def test_the_third_transmission_alone():
 @pytest.mark.parametrize("kind", ["ack", "nak"])
 def test_a_script_loses_a_reply(kind):
     scheme = rdmacc.scheme("line-rate", timeout_ps="50us")
-    scripts = [Script(message=0, psn=4), Script(message=0, psn=4, kind=kind)]
+    scripts = [ScriptedLoss(message=0, psn=4), ScriptedLoss(message=0, psn=4, kind=kind)]
     result = both(scheme=scheme, faults=scripts)
     assert lost(result) == [("data", 0, 4, 1), (kind, 0, 4, 1)] or kind == "ack"
     assert (kind, 0, 4, 1) in lost(result)
@@ -146,7 +150,7 @@ def test_a_script_loses_a_reply(kind):
 
 def test_script_of_another_message_does_nothing():
     work = rdmacc.messages([("h0", "h1", "4kB"), ("h1", "h0", "4kB")])
-    result = both(work=work, faults=[Script(message=1, psn=2)])
+    result = both(work=work, faults=[ScriptedLoss(message=1, psn=2)])
     assert lost(result) == [("data", 1, 2, 1)]
 
 

@@ -217,7 +217,7 @@ def test_validate_accepts_odd_ids(fabric):
 
 GOOD = {"src": ["h0", "h1", "h2"], "dst": ["h1", "h2", "h3"], "size_bytes": [1, 2, 3], "start_ps": [0, 1, 2]}
 SIZE = "must be a whole number of bytes, at least 1"
-START = "must be a whole number of picoseconds, at least 0: nothing starts in the past"
+START = "must be a whole number of picoseconds, at least 0"
 WEIGHT = "must be a finite number above 0"
 CIRCLE = "must not make messages wait on each other in a circle"
 
@@ -228,8 +228,8 @@ CIRCLE = "must not make messages wait on each other in a circle"
         ("src", "h9", "src = 'h9' (row 1): must be a node of the network"),
         ("src", None, "src = None (row 1): must be a node of the network"),
         ("src", float("nan"), "src = nan (row 1): must be a node of the network"),
-        ("src", "s0", "src = 's0' (row 1): must be a host, and is a switch"),
-        ("dst", "s0", "dst = 's0' (row 1): must be a host, and is a switch"),
+        ("src", "s0", "src = 's0' (row 1): must be a host, not a switch"),
+        ("dst", "s0", "dst = 's0' (row 1): must be a host, not a switch"),
         ("dst", "h1", "dst = 'h1' (row 1): must differ from src"),
         ("dst", "far0", "dst = 'far0' (row 1): must be reachable from src = 'h1'"),
         ("size_bytes", 0, f"size_bytes = 0 (row 1): {SIZE}"),
@@ -254,9 +254,9 @@ CIRCLE = "must not make messages wait on each other in a circle"
         ("weight", float("nan"), f"weight = nan (row 1): {WEIGHT}"),
         ("weight", float("inf"), f"weight = inf (row 1): {WEIGHT}"),
         ("weight", "heavy", f"weight = 'heavy' (row 1): {WEIGHT}"),
-        ("group", 1.5, "group = 1.5 (row 1): must be a whole number, or missing"),
-        ("group", "a", "group = 'a' (row 1): must be a whole number, or missing"),
-        ("group", True, "group = True (row 1): must be a whole number, or missing"),
+        ("group", 1.5, "group = 1.5 (row 1): must be a whole number or missing"),
+        ("group", "a", "group = 'a' (row 1): must be a whole number or missing"),
+        ("group", True, "group = True (row 1): must be a whole number or missing"),
         ("after", (7,), "after = 7 (row 1): must be the id of a message"),
         ("after", ("a",), "after = 'a' (row 1): must be the id of a message"),
         ("after", ([0],), "after = [0] (row 1): must be the id of a message"),
@@ -282,18 +282,18 @@ def test_validate_names_the_bad_row(fabric, column, value, text):
     [
         (pd.DataFrame(GOOD).iloc[:0], "workload = '0 messages': must have at least one message"),
         ([("h0", "h1", 1)], "workload = 'list': must be a pandas DataFrame"),
-        (pd.DataFrame(GOOD).drop(columns="dst"), "dst = None: must be a column of the workload; there are"),
+        (pd.DataFrame(GOOD).drop(columns="dst"), "dst = None: must be a column of the workload, which has"),
         (
             pd.DataFrame(GOOD).drop(columns="size_bytes"),
             "size_bytes = None: must be a column of the workload",
         ),
         (
             pd.DataFrame(GOOD).assign(size=1),
-            "size = 'size_bytes': must not stand beside the column of the same meaning",
+            "size = 'a column': must not be given beside size_bytes, which means the same",
         ),
         (
             pd.DataFrame(GOOD, index=[0, 5, 5]),
-            "message = 5: must be unique, and names several rows",
+            "message = 5: must be unique; it labels several rows",
         ),
         (
             pd.DataFrame(GOOD, index=[4, 5, 6]).assign(id=0),
@@ -359,10 +359,16 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
         ),
         (
             lambda: workload.incast(["h1"], "h0", 1, rounds=2, jitter="1us"),
-            "jitter = '1us': must be 0 without",
+            "jitter = '1us': must be 0 unless",
         ),
         (lambda: workload.incast(["h1"], "h0", 0), "size = 0: must be at least 1 byte"),
         (lambda: workload.incast(["h1"], "h0", 1, start="-1us"), "start = '-1us': must be a time"),
+        (lambda: workload.incast(["h1"], "h0", 1, start=5), "start = 5: must carry a unit, such as '5us'"),
+        (
+            lambda: workload.poisson(topology.star(2), 1, 0.5, duration=1e9),
+            "duration = 1000000000.0: must carry a unit",
+        ),
+        (lambda: workload.messages([("h0", "h1", 1, 5)]), "start_ps = 5 (row 0): must carry a unit"),
         (lambda: workload.incast(["h1"], "h0", 1, seed=-1), "seed = -1: must be a whole number, at least 0"),
         (lambda: workload.incast(["h1"], "h0", 1, group=0.5), "group = 0.5: must be a whole number"),
         (lambda: workload.long_flows([]), "pairs = []: must be at least one pair of hosts"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ import rdmacc
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric
+from rdmacc.units import ms
 from rdmacc.workload import DART_SHORT, SIZES, LoadDefinition
 from rdmacc.workload.traffic import Traffic
 from tests.support import ACK_WIRE, calls_made, line_rate, networks
@@ -121,7 +125,7 @@ def test_links_that_the_traffic_cannot_use_do_not_count():
 @pytest.mark.parametrize("links", ["host", "core"])
 def test_links_carry_the_load(links):
     """Simulated: the data that the defining links send in a long run are half of what they could."""
-    duration_ps = 10**10
+    duration_ps = ms(10)
     work = workload.poisson(NETWORK, DART_SHORT, 0.5, of=links, duration=duration_ps, seed=1)
     result = rdmacc.simulate(NETWORK, work, line_rate(), progress=False)
     fabric, ports = result.plan.fabric, result.ports
@@ -210,6 +214,22 @@ def test_darts_mix_with_persistent_long_flows():
     assert workload.offered_load(short, NETWORK, "uplink", "10ms") == pytest.approx(0.24, rel=0.05)
 
 
+def test_darts_incasts_in_fixed_groups():
+    """Every incast is of one of the groups, groups are equally likely, and none meets a long flow on its way."""
+    one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", seed=5)
+    work, free = one(groups=4), one()
+    long, short = (work[work["group"].isna() == is_long] for is_long in (True, False))
+    sets = short.groupby("group").agg({"src": tuple, "dst": "first"}).value_counts()
+    assert len(sets) == 4
+    assert stats.chisquare(sets).pvalue > 0.01
+    assert all(len({*src, dst}) == 4 for src, dst in sets.index)
+    assert not set(zip(short["src"], short["dst"])) & set(zip(long["src"], long["dst"]))
+    pd.testing.assert_frame_equal(work.drop(columns=["src", "dst"]), free.drop(columns=["src", "dst"]))
+    pd.testing.assert_frame_equal(long, free[free["group"].isna()])
+    with pytest.raises(ConfigError, match="groups = 0"):
+        one(groups=0)
+
+
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_same_seed_same_traffic(seed):
@@ -229,10 +249,10 @@ def test_same_seed_same_traffic(seed):
         (lambda: workload.poisson(NETWORK, 1, 0, count=1), "load = 0: must be a number above 0"),
         (lambda: workload.poisson(NETWORK, 1, True, count=1), "load = True: must be a number above 0"),
         (lambda: workload.poisson(NETWORK, 1, "0.5", count=1), "load = '0.5': must be a number above 0"),
-        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given, or duration, and not both"),
+        (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given if duration is not, and only then"),
         (
             lambda: workload.poisson(NETWORK, 1, 0.5, count=1, duration="1us"),
-            "count = 1: must be given, or dur",
+            "count = 1: must be given if dur",
         ),
         (lambda: workload.poisson(NETWORK, 1, 0.5, count=0), "count = 0: must be a whole number, at least 1"),
         (lambda: workload.poisson(NETWORK, "1GB", 0.5, duration="1ns"), "duration = '1ns': must be longer"),
@@ -255,17 +275,17 @@ def test_same_seed_same_traffic(seed):
         ),
         (
             lambda: workload.poisson(topology.star(3), 1, 0.5, of="core", count=1),
-            "links = 'core': must be links that the traffic uses; it uses none",
+            "links = 'core': must be links that the traffic crosses; it crosses none of these",
         ),
         (lambda: LoadDefinition(counting="bits"), "counting = 'bits': must be 'wire' or 'payload'"),
         (lambda: LoadDefinition(payload_bytes=0), "payload_bytes = 0: must be at least 1"),
-        (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender that is not"),
+        (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender other than the receiver"),
         (lambda: Traffic(NETWORK, ["h0", "h0"]), "senders = ['h0', 'h0']: must be different hosts"),
         (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
         (lambda: workload.incasts(NETWORK, 16, 1, rate=1, count=1), "degree = 16: must be at most 15"),
         (
             lambda: workload.incasts(NETWORK, 2, 1, count=1),
-            "rate = None: must be given, or load, and not both",
+            "rate = None: must be given if load is not, and only then",
         ),
         (
             lambda: workload.incasts(NETWORK, 2, 1, rate=-1, count=1),
@@ -278,7 +298,7 @@ def test_same_seed_same_traffic(seed):
         (lambda: workload.dart_mix(NETWORK, 0.5, 1.0, duration="1ms"), "mix = 1.0: must be one of light"),
         (
             lambda: workload.offered_load(workload.permutation(["h0", "h1"], 1), NETWORK),
-            "duration = None: must be given: all messages start at once",
+            "duration = None: must be given, because all messages start at once",
         ),
     ],
 )

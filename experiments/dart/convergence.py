@@ -61,8 +61,8 @@ def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
 def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
     """Return times in ps since the second flow arrived, and both flows' rates and throughput."""
     rtt_ps = int(result.plan.qp_base_rtt_ps.max())
-    rates = [result.trace(f"rate {flow}") for flow in range(2)]
-    held = [result.trace(f"received_packets {flow}") for flow in range(2)]
+    rates = [result.samples(f"rate {flow}") for flow in range(2)]
+    held = [result.samples(f"received_packets {flow}") for flow in range(2)]
     arrival_ps = int(held[1].index[held[1] > 0][0])
     numbers = {
         "base RTT": (rtt_ps, "ps"),

@@ -18,7 +18,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import format_size, us
+from rdmacc.units import format_size, ps, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,16 +122,16 @@ class Figure2(Experiment):
         towards = ports_towards(graph, RECEIVER)
         scenario = Scenario(
             topology=network,
-            workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, self.start_ps]),
+            workload=workload.long_flows([(sender, RECEIVER) for sender in senders], start=[0, ps(self.start_ps)]),
             scheme=PRESET["dasr"],
-            until=self.until_ps,
+            until=ps(self.until_ps),
             seed=seed,
             probes=(
                 *(probes.rate(flow) for flow in range(2)),
                 probes.field("host", RECEIVER, "Dasr.auss_n"),
                 probes.field("flow", 1, "received_packets"),
                 probes.throughput("tor0", RECEIVER, every="50us"),
-                *(probes.queue(node, peer, every=self.every_ps) for node, peer in towards),
+                *(probes.queue(node, peer, every=ps(self.every_ps)) for node, peer in towards),
             ),
         )
         return [Point(name="long", scenario=scenario)]
@@ -139,11 +139,11 @@ class Figure2(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         plan = result.plan
         rtt_ps = int(plan.host_base_rtt_ps.max())
-        rates = {"S1": result.trace("rate 0"), "S2": result.trace("rate 1")}
-        n, held = result.trace(_N), result.trace("received_packets 1")
-        throughput = result.trace("throughput tor0->h0")
+        rates = {"S1": result.samples("rate 0"), "S2": result.samples("rate 1")}
+        n, held = result.samples(_N), result.samples("received_packets 1")
+        throughput = result.samples("throughput tor0->h0")
         watched = [watch.probe.name for watch in plan.watches if watch.field.name == "queue_bytes"]
-        queue = pd.concat([result.trace(name) for name in watched], axis=1).sum(axis=1)
+        queue = pd.concat([result.samples(name) for name in watched], axis=1).sum(axis=1)
         arrival_ps = int(held.index[held > 0][0])
         half = LINE_BPS / 2
         settled_ps = max(settled(rate, arrival_ps, half, 0.03) for rate in rates.values())

@@ -20,7 +20,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import us
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +141,7 @@ class Figure3(Experiment):
         for k, size, scheme in product(self.degrees, self.sizes, self.schemes):
             senders = [others[i * len(others) // k] for i in range(k)]  # spread over the other pods
             work = workload.combine(
-                workload.incast(senders, RECEIVER, size, start=self.start_ps),
+                workload.incast(senders, RECEIVER, size, start=ps(self.start_ps)),
                 workload.long_flows([(long, RECEIVER)]),
             )
             lasts_ps = (k + 1) * int(work["size_bytes"].iloc[0]) * 8e12 / LINE_BPS
@@ -149,7 +149,7 @@ class Figure3(Experiment):
                 topology=network,
                 workload=work,
                 scheme=PRESET[scheme],
-                until=self.start_ps + round(1.5 * lasts_ps) + us(300),
+                until=ps(self.start_ps + round(1.5 * lasts_ps)) + us(300),
                 seed=seed,
                 probes=(
                     probes.rate(k),
@@ -164,14 +164,14 @@ class Figure3(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows, plan = result.flows, result.plan
         k = len(flows) - 1
-        rate, n = result.trace(f"rate {k}"), result.trace(_N)
+        rate, n = result.samples(f"rate {k}"), result.samples(_N)
         share = LINE_BPS / (k + 1)
         rtt_ps = int(plan.host_base_rtt_ps.max())
         ack_bytes = plan.scheme.ack_bytes
         ack_ps = plan.fabric.base_fct_ps(int(plan.dst[k]), int(plan.src[k]), ack_bytes, ack_bytes, 0)
         begin_ps, end_ps = _stable(n, k + 1)
         # The long flow hears of n in the ACK of its next packet, and of the next n in a later one.
-        held = result.trace(f"received_packets {k}").index
+        held = result.samples(f"received_packets {k}").index
         heard_ps, past_ps = (_next(held, time_ps) + ack_ps for time_ps in (begin_ps, end_ps))
         short = flows.iloc[:k]
         last_ps = int((short["start_ps"] + short["fct_ps"]).max())

@@ -21,7 +21,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import s, us
+from rdmacc.units import ps, s, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +147,7 @@ class Figure4(Experiment):
             workload.incast(["h1", "h2"], RECEIVER, "64kB"),
             workload.incast(["h2", "h3"], RECEIVER, "64kB", start="20us"),
         )
-        silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", self.late_ps, 0)])
+        silent = workload.messages([("h1", RECEIVER, "64kB", 0, 0), ("h2", RECEIVER, "64kB", ps(self.late_ps), 0)])
         watched = (
             probes.field("host", RECEIVER, "Dasr.auss_n"),
             probes.field("flow", 1, "Dasr.open_messages"),
@@ -171,7 +171,7 @@ class Figure4(Experiment):
         return tidy("handlers", numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        members = result.trace(_N)
+        members = result.samples(_N)
         end = result.now_ps
         if point.name == "silent":
             announced_ps = int(members.index[members == 2][0])
@@ -179,7 +179,7 @@ class Figure4(Experiment):
             removed_ps = float(expired_ps[0] - announced_ps) if len(expired_ps) else float("nan")
             numbers = {"announced sender removed after": (removed_ps, "ps")}
             return tidy(point.name, numbers, {"n": (shown(members, 0, end), "")})
-        of_s_open, flows = result.trace(_OPEN), result.flows
+        of_s_open, flows = result.samples(_OPEN), result.flows
         of_s = flows[flows["src"] == "h2"]
         last_ps = int((of_s["start_ps"] + of_s["fct_ps"]).max())
         left_ps = int(of_s_open.index[of_s_open == 0][-1])

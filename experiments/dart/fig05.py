@@ -25,7 +25,7 @@ from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIV
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import us
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -216,7 +216,7 @@ class Figure5(Experiment):
                 topology=network,
                 workload=workload.long_flows(pairs),
                 scheme=PRESET["dasr"],
-                until=self.until_ps,
+                until=ps(self.until_ps),
                 probes=watched,
                 seed=seed,
             )
@@ -236,15 +236,15 @@ class Figure5(Experiment):
         return tidy("handlers", numbers)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        states, cnp = result.trace("state"), result.trace("CNP")
+        states, cnp = result.samples("state"), result.samples("CNP")
         end = result.now_ps
         cnps = pd.Series(range(len(cnp)), index=cnp.index)  # each change is a CNP, the first sample is not
         numbers: dict[str, tuple[float, str]] = {
             "base RTT": (int(result.plan.host_base_rtt_ps.max()), "ps"),
             "CNPs": (int(result.counters["cnps"]), ""),
             "marks that arrived": (int(result.counters["marked_arrivals"]), ""),
-            "least share": (float(result.trace("share").min()), "bps"),
-            "least rate": (float(result.trace("rate").min()), "bps"),
+            "least share": (float(result.samples("share").min()), "bps"),
+            "least rate": (float(result.samples("rate").min()), "bps"),
             "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
         }
         for number in STATES:
@@ -256,7 +256,7 @@ class Figure5(Experiment):
             numbers[f"time in {_CONGESTION[number]}"] = (time_in(states, number, 0, end), "ps")
         curves = {
             "state": (shown(states, 0, end), ""),
-            "rate": (shown(result.trace("rate"), 0, end), "bps"),
+            "rate": (shown(result.samples("rate"), 0, end), "bps"),
             "CNPs of flow 0": (shown(cnps, 0, end), ""),
         }
         return tidy(point.name, numbers, curves)

@@ -25,7 +25,7 @@ from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import tidy, wide
-from rdmacc.units import ms, size_bytes, time_ps
+from rdmacc.units import ms, ps, size_bytes, time_ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +61,8 @@ def _rounds(burst_packets: int, rounds: int) -> pd.DataFrame:
     """Return rounds of two bursts to D1 and, as they end, a short message to D2."""
     rows = []
     for start in range(0, rounds * ms(1), ms(1)):
-        rows += [(one, "D1", burst_packets * PAYLOAD_BYTES, start) for one in ("S1", "S1'")]
-        rows.append(("S2", "D2", _FLOW, start + burst_packets * PACKET_PS))
+        rows += [(one, "D1", burst_packets * PAYLOAD_BYTES, ps(start)) for one in ("S1", "S1'")]
+        rows.append(("S2", "D2", _FLOW, ps(start + burst_packets * PACKET_PS)))
     return workload.messages(rows)
 
 

@@ -35,6 +35,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -303,7 +304,7 @@ def _random_messages(hosts: int, count: int, seed: int) -> pd.DataFrame:
     dst = (src + rng.integers(1, hosts, size=count)) % hosts
     start = rng.integers(window_ps, size=count)
     rows = zip(src.tolist(), dst.tolist(), size.tolist(), start.tolist(), strict=True)
-    return workload.messages([(f"h{one}", f"h{other}", length, begin) for one, other, length, begin in rows])
+    return workload.messages([(f"h{one}", f"h{other}", length, ps(begin)) for one, other, length, begin in rows])
 
 
 def _typical_mix(network: Any, load: float, duration: str, long: str, seed: int) -> pd.DataFrame:

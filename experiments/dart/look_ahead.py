@@ -28,7 +28,7 @@ from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
-from rdmacc.units import ms, s, size_bytes, us
+from rdmacc.units import ms, ps, s, size_bytes, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def _attack(is_private: bool, until_ps: int) -> pd.DataFrame:
     to = _ATTACKER if is_private else RECEIVER
     rows = []
     for group, start in enumerate(range(_ATTACK_PS, until_ps, _EVERY_PS)):
-        rows.append(("h2", to, 1000, start, group))
+        rows.append(("h2", to, 1000, ps(start), group))
         rows += [(f"h{number}", to, 1000, _NEVER_PS, group) for number in range(3, 2 + LISTED)]
     return workload.messages(rows)
 
@@ -197,7 +197,7 @@ class LookAhead(Experiment):
             return tidy(
                 point.name, {"bytes on the wire": (int(nic), "bytes"), "bytes for each sender": (each, "bytes")}
             )
-        held = result.trace("received_packets 0")
+        held = result.samples("received_packets 0")
         rate = held.diff().dropna() * plan.scheme.payload_bytes * 8e12 / _BIN_PS
         settled_ps = _ATTACK_PS + us(200)
         numbers = {"throughput of A": (mean_between(rate, settled_ps, result.now_ps), "bps")}

@@ -90,7 +90,7 @@ def _epochs(count: int, pauses: bool, seed: int) -> pd.DataFrame:
     """Return LFS's messages and SFS's bursts, one in each epoch."""
     starts = range(0, count * _EPOCH_PS, _EPOCH_PS)
     jitter = workload.stream(seed, _JITTER).integers(us(10), size=count)
-    bursts = [(start + _LEAD_PS + int(late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
+    bursts = [(int(start + _LEAD_PS + late), _SFS_MESSAGES) for start, late in zip(starts, jitter, strict=True)]
     lasting = round(count * _EPOCH_PS * LINE_BPS / 8e12 / MESSAGE)
     steady = [(start, _LFS_MESSAGES) for start in starts] if pauses else [(0, lasting)]
     return messages_to_r({LFS: steady, SFS: bursts})
@@ -123,7 +123,7 @@ def _parts(result: Result) -> pd.DataFrame:
     sent = data[(data["what"] == SENT) & (data["port"] == nic)]
     first_psn = arrived[arrived["psn"] == 0]
     first_ps = pd.Series(first_psn["time_ps"], index=first_psn["message"])
-    rate = result.trace("rate 0")
+    rate = result.samples("rate 0")
     slow_ps = rate.index[rate <= 0.51 * LINE_BPS].to_numpy()
     flows = result.flows
     bursts = flows[flows["src"] == SFS].groupby("start_ps")["flow"].first()

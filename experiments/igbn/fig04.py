@@ -9,7 +9,7 @@ import pandas as pd
 from rdmacc.experiments.base import Claim, Verdict, register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
 from rdmacc.experiments.igbn.setup import TITLES, VARIANTS
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.sweep.tidy import curve, scalar
 from rdmacc.units import format_time, ms
 
@@ -33,7 +33,7 @@ CASES = {
     "last packet": ("timeouts_last_packet", (data(LAST),), "(a) the last packet is lost"),
     "last ACK": (
         "timeouts_last_ack",
-        (Script(message=0, psn=PACKETS, kind="ack"),),
+        (ScriptedLoss(message=0, psn=PACKETS, kind="ack"),),
         "(b) the last ACK is lost",
     ),
     "NAK": ("timeouts_nak", (data(2), nak(2)), "(c) the NAK is lost"),
@@ -91,7 +91,7 @@ class Figure4(Ladders):
         ),
     )
 
-    def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
+    def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [
             (f"{case}, {variant}", variant, losses, {"case": case})
             for variant in VARIANTS

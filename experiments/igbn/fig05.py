@@ -11,7 +11,7 @@ from rdmacc import probes
 from rdmacc.experiments.base import Claim, Point, Verdict, register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
 from rdmacc.experiments.igbn.setup import VARIANTS
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow
 from rdmacc.sweep.tidy import curve, scalar
 from rdmacc.units import ms, us
@@ -88,7 +88,7 @@ class Figure5(Ladders):
         ),
     )
 
-    def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
+    def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [(name, CE, losses, {}) for name, (losses, _) in _EXAMPLES.items()]
 
     def probes(self, variant: str) -> tuple[probes.Probe, ...]:

@@ -12,7 +12,7 @@ import pandas as pd
 from rdmacc import probes, topology
 from rdmacc.experiments.base import Experiment, Point, check_scale
 from rdmacc.experiments.igbn.setup import chain_of_messages
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow, draw_arrows, find_arrows
 from rdmacc.plotting.style import style
 from rdmacc.presets.igbn_2019 import IGBN_2019
@@ -35,20 +35,20 @@ LAST = PACKETS - 1
 HOSTS = ("h0", "h1")
 
 
-def data(psn: int, nth: int = 1) -> Script:
+def data(psn: int, nth: int = 1) -> ScriptedLoss:
     """Return the loss of a data packet, the `nth` time that it is sent."""
-    return Script(message=0, psn=psn, nth=nth)
+    return ScriptedLoss(message=0, psn=psn, nth=nth)
 
 
-def nak(psn: int, nth: int = 1) -> Script:
+def nak(psn: int, nth: int = 1) -> ScriptedLoss:
     """Return the loss of the `nth` NAK for a packet."""
-    return Script(message=0, psn=psn, nth=nth, kind="nak")
+    return ScriptedLoss(message=0, psn=psn, nth=nth, kind="nak")
 
 
 class Ladders(Experiment):
     """A point for each scripted loss; its rows are numbers, and the arrows of its ladder diagram."""
 
-    def cases(self) -> list[tuple[str, str, tuple[Script, ...], dict[str, Any]]]:
+    def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         """Return (name, scheme, losses, further labels) of each point."""
         raise NotImplementedError
 
@@ -78,11 +78,11 @@ class Ladders(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flow, transfer = result.flows.iloc[0], result.transfers.iloc[0]
         numbers = {
-            "acknowledged": (int(flow["acked_ps"]), "ps"),
+            "acknowledged": (int(flow["fct_acked_ps"]), "ps"),
             "timeouts": (int(flow["timeouts"]), ""),
             "NAKs": (int(result.counters["naks"]), ""),
         } | {name: (int(transfer[name]), "") for name in TIMEOUT_REASONS}
-        curves = {name: (result.trace(f"{name} 0"), "") for name in ("timeouts", *self.watched(point))}
+        curves = {name: (result.samples(f"{name} 0"), "") for name in ("timeouts", *self.watched(point))}
         found = pd.DataFrame(map(vars, find_arrows(result, find_hops(result), HOSTS)))
         arrows = found.rename(columns={"begin_ps": "time_ps", "end_ps": "value"})
         arrows = arrows.assign(point=point.name, quantity="arrow", unit="ps")

@@ -49,7 +49,7 @@ class LoneMessage(Experiment):
             "base RTT": (int(plan.qp_base_rtt_ps[0]), "ps"),
             "packets": (int(plan.packets[0]), ""),
             "ACKs": (int(result.counters["acks"]), ""),
-            "time of a message": (int(flow["acked_ps"]), "ps"),
-            "goodput": (float(flow["size_bytes"] * 8e12 / flow["acked_ps"]), "bps"),
+            "time of a message": (int(flow["fct_acked_ps"]), "ps"),
+            "goodput": (float(flow["size_bytes"] * 8e12 / flow["fct_acked_ps"]), "bps"),
         }
         return tidy(point.name, numbers)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OtherRecoveries"]
 
-_LONG, _SHORT = ms(100), us(500)
+_LONG: int = ms(100)
+_SHORT: int = us(500)
 
 _ONE_PERCENT = 1e-2
 

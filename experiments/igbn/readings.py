@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OtherReadings"]
 
-_LONG, _SHORT = ms(100), us(500)
+_LONG: int = ms(100)
+_SHORT: int = us(500)
 
 _ONE_PERCENT = 1e-2
 

@@ -52,7 +52,7 @@ TITLES = {
 }
 ACK_TIMEOUT_PS = ms(100)
 """Table I."""
-TIMEOUTS = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
+TIMEOUTS: dict[int, str] = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
 LOSSES = (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 GOODPUT = "relative throughput"
 
@@ -121,7 +121,7 @@ class LossSweep(Experiment):
         flows, transfers = result.flows, result.transfers
         if not (flows["status"] == "finished").all():
             raise RuntimeError(f"{point.name}: {(flows['status'] != 'finished').sum()} messages did not finish")
-        spent_ps = int((flows["start_ps"] + flows["acked_ps"]).max())
+        spent_ps = int((flows["start_ps"] + flows["fct_acked_ps"]).max())
         numbers = {
             GOODPUT: (len(flows) * alone_ps(result) / spent_ps, ""),
             "messages": (len(flows), ""),

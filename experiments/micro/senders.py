@@ -30,7 +30,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy, wide
-from rdmacc.units import ms, us
+from rdmacc.units import ms, ps, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def _start_and_stop(flows: int, phase_ps: int) -> pd.DataFrame:
     for number in range(flows):
         shares = [min(phase, 2 * flows - 2 - phase) + 1 for phase in range(number, 2 * flows - 1 - number)]
         size = int(sum(0.9 * LINE_BPS / 8 * phase_ps * 1e-12 / share for share in shares))
-        rows.append((f"h{number + 1}", "h0", size, number * phase_ps))
+        rows.append((f"h{number + 1}", "h0", size, ps(number * phase_ps)))
     return workload.messages(rows)
 
 
@@ -89,7 +89,7 @@ def _incast(senders: int) -> pd.DataFrame:
 
 
 def _long(pairs: list[tuple[str, str]], gap_ps: int) -> pd.DataFrame:
-    return workload.messages([(src, dst, 10**11, i * gap_ps) for i, (src, dst) in enumerate(pairs)])
+    return workload.messages([(src, dst, 10**11, ps(i * gap_ps)) for i, (src, dst) in enumerate(pairs)])
 
 
 def _received(flows: int, every_ps: int) -> list[Probe]:
@@ -100,7 +100,7 @@ def _goodputs(result: Result, flows: int) -> list[pd.Series]:
     """Return each flow's goodput over the periods of its probe, in bit/s."""
     found = []
     for i in range(flows):
-        packets = result.trace(f"received_packets {i}")
+        packets = result.samples(f"received_packets {i}")
         bits = packets.diff().fillna(0.0) * result.plan.scheme.payload_bytes * 8
         seconds = pd.Series(packets.index, index=packets.index).diff() * 1e-12
         found.append((bits / seconds).fillna(0.0))
@@ -179,7 +179,7 @@ class SenderSchemes(Experiment):
             wire = INCAST_BYTES + int(result.plan.packets[0]) * result.plan.scheme.header_bytes
             carried = result.plan.ideal_fct_ps[0] + (flows - 1) * wire * 8e12 / LINE_BPS
             fct = result.flows["fct_ps"]
-            queue = result.trace("queue s0->h0")
+            queue = result.samples("queue s0->h0")
             numbers |= {
                 "FCT, median over the link's": (fct.median() / carried, ""),
                 "FCT, p99 over the link's": (fct.quantile(0.99) / carried, ""),
@@ -192,7 +192,7 @@ class SenderSchemes(Experiment):
         if kind == "convergence":
             halves = [((k + 0.5) * phase, (k + 1) * phase) for k in range(1, flows)]
             shares = [[_between(series, *half) for series in goodputs[: k + 2]] for k, half in enumerate(halves)]
-            queue = result.trace("queue s0->h0")
+            queue = result.samples("queue s0->h0")
             settled = pd.concat([queue[(queue.index > begin) & (queue.index <= end)] for begin, end in halves])
             numbers |= {
                 "Jain's index": (float(np.mean([jain(share) for share in shares])), ""),

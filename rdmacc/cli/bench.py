@@ -126,7 +126,7 @@ def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = No
     case = case_of(name)
     scheme = case.scheme if scheme is None else scheme
     if not 0.0 < scale <= 1.0:
-        raise ConfigError("scale", scale, "more than 0, at most 1")
+        raise ConfigError("scale", scale, "more than 0 and at most 1")
     warm_up_s = _warm_up(engine, scheme)
     begin = time.perf_counter()
     graph = case.network()

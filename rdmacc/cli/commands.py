@@ -43,25 +43,25 @@ class Scale(StrEnum):
     paper = "paper"
 
 
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all randomness.")]
-EngineOption = Annotated[Engine, typer.Option("--engine", help="Engine to simulate with.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="Simulation engine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-_NameArgument = Annotated[str, typer.Argument(help="Experiment, such as dart.fig3, or a group: dart.")]
-_ScaleOption = Annotated[Scale, typer.Option("--scale", help="Seconds, or the paper's own.")]
+_NameArgument = Annotated[str, typer.Argument(help="An experiment, such as dart.fig3, or a group, such as dart.")]
+_ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick: seconds; paper: the size that the paper uses.")]
 _JobsOption = Annotated[
-    int | None, typer.Option("--jobs", min=1, help="Processes; default: 1 at quick scale, else one a processor.")
+    int | None, typer.Option("--jobs", min=1, help="Number of processes. Default: 1 at quick scale, else one per CPU.")
 ]
 _SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a scheme's parameter; may be repeated.")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a scheme parameter; repeatable.")
 ]
 _StoreOption = Annotated[
-    Path | None, typer.Option("--store", help="Folder of computed points; default: RDMACC_STORE_DIR, or the user's.")
+    Path | None, typer.Option("--store", help="Folder of computed points. Default: $RDMACC_STORE_DIR or the user's.")
 ]
 
 
 @dataclass(frozen=True)
 class _Request:
-    """Which points a command wants, of which experiments."""
+    """The points that a command asks for."""
 
     scale: str
     seed: int
@@ -75,12 +75,12 @@ class _Request:
 
 
 def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
-    """Return parameters by name: numbers and true or false as such, the rest, such as 55us, as text."""
+    """Return parameters by name: numbers and true or false are converted; the rest, such as 55us, stays text."""
     changes: dict[str, Any] = {}
     for pair in pairs or ():
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise ConfigError("--set", pair, "a parameter and its value, such as alpha_period_ps=55us")
+            raise ConfigError("--set", pair, "of the form KEY=VALUE, such as alpha_period_ps=55us")
         try:
             changes[name] = json.loads(value)
         except json.JSONDecodeError:
@@ -89,7 +89,7 @@ def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
 
 
 def list_experiments() -> None:
-    """List the experiments: figures and tables of the papers."""
+    """List the experiments: one for each figure or table of a paper."""
     from rdmacc.experiments import EXPERIMENTS
     from rdmacc.results.tables import text_table
 
@@ -105,13 +105,13 @@ def run(
     changed: _SetOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder: keep table.parquet, figure.png and claims.csv of each.", file_okay=False),
+        typer.Option("--out", help="Save table.parquet, figure.png and claims.csv of each here.", file_okay=False),
     ] = None,
     store: _StoreOption = None,
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
 ) -> None:
-    """Run experiments: print what was measured and which claims hold. Points that are stored are not run again."""
+    """Run experiments; print what they measure and which claims hold. Stored points are not run again."""
     request = _Request(scale.value, seed, _changes(changed), store)
     contents = []
     for one, found in _swept(name, request, jobs, engine.value):
@@ -136,7 +136,7 @@ def verify(
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
 ) -> None:
-    """Judge what the papers claim: exit code 0 if every verdict is the one that is recorded, with its reason."""
+    """Check the claims of the papers. The exit code is 0 if every verdict matches the recorded one."""
     import pandas as pd
 
     from rdmacc.cli import report
@@ -155,7 +155,7 @@ def verify(
         typer.echo(json.dumps(content, indent=2))
     else:
         held = int(checks["holds"].sum())
-        verdict = "every verdict is the recorded one" if good else "NOT every verdict is the recorded one"
+        verdict = "every verdict matches the recorded one" if good else "NOT every verdict matches the recorded one"
         typer.echo(f"{name}, {scale.value} scale, seed {seed}: {held} of {len(checks)} claims hold; {verdict}")
     if not good:
         raise typer.Exit(_FAILED)
@@ -166,10 +166,10 @@ def plot(
     scale: _ScaleOption = Scale.quick,
     seed: SeedOption = 0,
     changed: _SetOption = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures.", file_okay=False)] = Path(),
+    out: Annotated[Path, typer.Option("--out", help="Folder to save the figures in.", file_okay=False)] = Path(),
     store: _StoreOption = None,
 ) -> None:
-    """Draw figures of what is stored, or of the results that rdmacc comes with; compute nothing."""
+    """Plot stored points, or the results that ship with rdmacc. Nothing is computed."""
     from rdmacc.experiments import load_summary, select
     from rdmacc.plotting.style import save
     from rdmacc.sweep.run import stored
@@ -181,13 +181,13 @@ def plot(
         if table is None and not request.changes:
             table = load_summary(one.name, scale.value, seed)
         if table is None:
-            allowed = f"stored before: `rdmacc run {one.name} --scale {scale.value}` computes what is missing"
+            allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
         typer.echo(f"Saved {save(one.plot(table), out / f'{one.name}.png')}")
 
 
 def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Iterable[tuple[Experiment, Sweep]]:
-    """Yield each experiment and its sweep; those with failures are reported at the end."""
+    """Yield each experiment and its sweep; failures are reported at the end."""
     from rdmacc.experiments import select
     from rdmacc.sweep.run import SweepError, sweep
 
@@ -196,7 +196,7 @@ def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Itera
         try:
             found = sweep(one, engine=engine, jobs=jobs, progress=True, **request.common())
         except KeyboardInterrupt:
-            typer.echo("rdmacc: interrupted; what was computed is kept, the same command goes on from there", err=True)
+            typer.echo("rdmacc: interrupted; finished points are kept; the same command resumes from them", err=True)
             raise typer.Exit(_INTERRUPTED) from None
         if found.missing:
             failed.append(SweepError(one.name, found.failures, len(found.points)))

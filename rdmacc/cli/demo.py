@@ -23,7 +23,7 @@ from rdmacc.results.summary import percentile
 from rdmacc.results.tables import text_table
 from rdmacc.schemes import scheme
 from rdmacc.simulation import simulate
-from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, time_ps, us
+from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ SCHEMES = {"dcqcn": "DCQCN", "dasr": "DASR"}
 SENDERS = 16
 MESSAGE_BYTES = size_bytes("64kB")
 LINE_BPS = rate_bps("100Gbps")
-DELAY_PS = time_ps("1us")
+DELAY = "1us"
 START_PS = us(100)
 """Start of the incast; the long flow starts at 0."""
 UNTIL_PS = us(800)
@@ -66,7 +66,7 @@ def run(engine: str = "simpy", seed: int = 0, progress: bool = True) -> Demo:
     progress : bool
         Show a progress bar for each scheme.
     """
-    network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY_PS)
+    network = topology.star(SENDERS + 2, rate=LINE_BPS, delay=DELAY)
     senders = [f"h{i}" for i in range(2, SENDERS + 2)]
     work = workload.combine(
         workload.incast(senders, _RECEIVER, MESSAGE_BYTES, start=START_PS),
@@ -149,7 +149,7 @@ def measure(demo: Demo) -> pd.DataFrame:
 
 def _goodput_bps(result: Result, from_ps: float, to_ps: float) -> float:
     """Return the long flow's goodput between two times, by samples of what the receiver holds."""
-    held = result.trace(_HELD)
+    held = result.samples(_HELD)
     held = held[(held.index >= from_ps) & (held.index <= to_ps)]
     received = (held.iloc[-1] - held.iloc[0]) * result.plan.scheme.payload_bytes
     return float(received * 8e12 / (held.index[-1] - held.index[0]))
@@ -160,8 +160,8 @@ _ROWS = (
     ("incast FCT, p99", "fct_p99_ps", format_time),
     ("incast slowdown, median", "slowdown_median", "{:.2f}".format),
     ("incast slowdown, p99", "slowdown_p99", "{:.2f}".format),
-    ("long flow's goodput, during the incast", "long_incast_bps", format_rate),
-    ("long flow's goodput, from then to the end", "long_after_bps", format_rate),
+    ("long flow's goodput during the incast", "long_incast_bps", format_rate),
+    ("long flow's goodput after the incast", "long_after_bps", format_rate),
     ("peak queue at the receiver's port", "peak_queue_bytes", format_size),
     ("PFC pauses", "pfc_pauses", "{:.0f}".format),
     ("CNPs", "cnps", "{:.0f}".format),
@@ -207,13 +207,13 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
     start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
     ax.axvspan(start, stop, color="0.93", linewidth=0, zorder=0)
     first = result.flows.iloc[0]
-    end_of_first_ps = int(first["start_ps"] + first["acked_ps"])
+    end_of_first_ps = int(first["start_ps"] + first["fct_acked_ps"])
     curves = (
         (_LONG_FLOW, UNTIL_PS, "long flow", COLOURS["blue"], 3.0),
         (0, end_of_first_ps, "one sender of the incast", COLOURS["vermilion"], 1.6),
     )
     for flow, end_ps, label, colour, width in curves:
-        trace = result.trace(f"rate {flow}")
+        trace = result.samples(f"rate {flow}")
         begin_ps = int(result.flows["start_ps"].iloc[flow])
         times = np.r_[begin_ps, trace.index[(trace.index > begin_ps) & (trace.index < end_ps)], end_ps]
         at = np.searchsorted(trace.index, times, side="right") - 1
@@ -233,7 +233,7 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
 def _draw_queue(ax: Axes, result: Result) -> None:
     from rdmacc.plotting.style import COLOURS
 
-    queue = result.trace(f"queue s0->{_RECEIVER}")
+    queue = result.samples(f"queue s0->{_RECEIVER}")
     time, held = queue.index.to_numpy() / 1e6, queue.to_numpy() / 1e3
     ax.fill_between(time, held, color=COLOURS["green"], alpha=0.25, linewidth=0)
     ax.plot(time, held, color=COLOURS["green"])

@@ -25,7 +25,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="rdmacc",
-    help="Study congestion control in RDMA datacenter networks, packet by packet.",
+    help="Simulate congestion control in RDMA datacenter networks, packet by packet.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -40,7 +40,7 @@ class BenchEngine(StrEnum):
     both = "both"
 
 
-OutOption = Annotated[Path, typer.Option("--out", help="Folder for the picture.", file_okay=False)]
+OutOption = Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)]
 app.command("list")(list_experiments)
 app.command()(run)
 app.command()(plot)
@@ -48,7 +48,7 @@ app.command()(verify)
 
 
 def main() -> NoReturn:
-    """Run the command line; a wrong input or a failed run is one line on standard error, and exit code 2."""
+    """Run the command line; an invalid input or a failed run prints one line on standard error and exits with 2."""
     try:
         app()
     except (RdmaccError, OSError) as error:
@@ -76,11 +76,11 @@ def _options(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the picture.", file_okay=False)] = Path(),
+    out: Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)] = Path(),
     seed: SeedOption = 0,
     engine: EngineOption = Engine.simpy,
 ) -> None:
-    """Run a 16-to-1 incast beside a long flow, under DCQCN and DASR: a table and a picture, in seconds."""
+    """Run a 16-to-1 incast beside a long flow under DCQCN and DASR; print a table and save a figure. Takes seconds."""
     from rdmacc.cli import demo as example
 
     found = example.run(engine=engine.value, seed=seed)
@@ -90,13 +90,13 @@ def demo(
 
 @app.command()
 def schemes(
-    name: Annotated[str | None, typer.Argument(help="Scheme: prints all its parameters.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A scheme, to print its parameters.")] = None,
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="As this paper or simulator sets them, or what it sets."),
+        typer.Option("--preset", help="A paper's or simulator's settings; alone, list what they are."),
     ] = None,
 ) -> None:
-    """List schemes and presets, what a preset sets, or all parameters of one scheme with unit, symbol and source."""
+    """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
     from rdmacc.results.tables import text_table
@@ -106,9 +106,9 @@ def schemes(
     chosen = find_preset(preset) if preset is not None else None
     if name is None and chosen is None:
         composed = [(known, _composition(scheme(known))) for known in SCHEMES]
-        typer.echo(text_table(["scheme", "composed of"], composed, "<<"))
+        typer.echo(text_table(["scheme", "components"], composed, "<<"))
         titles = [(known, one.title, format_rate(one.line_bps), ", ".join(one)) for known, one in PRESETS.items()]
-        typer.echo("\n" + text_table(["preset", "of", "link", "schemes"], titles, "<<><"))
+        typer.echo("\n" + text_table(["preset", "source", "link rate", "schemes"], titles, "<<><"))
     elif name is None and chosen is not None:
         settings = [
             (one.scheme, one.parameter, str(one.value), one.source) for each in chosen for one in chosen.settings(each)
@@ -153,17 +153,17 @@ def _parameter(value: Any, unit: str) -> str:
 @app.command()
 def bench(
     as_json: JsonOption = False,
-    engine: Annotated[BenchEngine, typer.Option("--engine", help="What to measure.")] = BenchEngine.simpy,
+    engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Case a, b, c, dart or k32; may be repeated.")
+        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart or k32; repeatable.")
     ] = None,
-    scale: Annotated[float | None, typer.Option("--scale", help="Part of each case's messages.")] = None,
+    scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
     compare: Annotated[
         Path | None,
-        typer.Option("--compare", help="A run by --json; its code and this one run in turns."),
+        typer.Option("--compare", help="File from --json: run its cases by its code and by this one, in turns."),
     ] = None,
 ) -> None:
-    """Measure packet-hops per second and memory: incast, permutation, 1,024 and 8,192 hosts; then each scheme."""
+    """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm
 
     from rdmacc.cli import bench as benchmark
@@ -173,9 +173,9 @@ def bench(
 
     engines = ["simpy", "compiled"] if engine is BenchEngine.both else [engine.value]
     cases = only or list(CASES)
-    unknown = [name for name in cases if name not in CASES]
-    if unknown:
-        raise ConfigError("--only", unknown[0], f"one of {', '.join(CASES)}")
+    strangers = [name for name in cases if name not in CASES]
+    if strangers:
+        raise ConfigError("--only", strangers[0], f"one of {', '.join(CASES)}")
     if compare is not None:
         stored = tables.Stored.load(compare)
         typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases)))

@@ -1,4 +1,4 @@
-"""What the command line says of an experiment: its numbers, its claims, how they were computed."""
+"""What the command line prints about an experiment: its numbers, its claims, how they were computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rdmacc.units import format_rate, format_size, format_time
 __all__ = ["as_expected", "checks_text", "effort_text", "format_value", "records", "scalars_text"]
 
 _MANY = 16
-"""More points than that stand in rows, not in columns."""
+"""With more points than this, each is a row instead of a column."""
 
 
 def format_value(value: float, unit: str) -> str:
@@ -76,9 +76,9 @@ def checks_text(checks: pd.DataFrame) -> str:
     held, surprises = int(checks["holds"].sum()), int((~checks["matches"].astype(bool)).sum())
     last = f"{held} of {len(checks)} claims hold"
     if surprises:
-        last += f", {surprises} against what is recorded"
+        last += f"; verdicts that differ from the recorded ones: {surprises}"
     elif held < len(checks):
-        last += ", the others are recorded with the reason"
+        last += "; the others are recorded as failing, with the reason"
     return "\n".join([*lines, last])
 
 
@@ -87,16 +87,16 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     if row["expected"] is None:
         return f"{text}, not judged at this scale"
     if row["matches"]:
-        return text if row["holds"] else f"{text}, as is known"
-    return f"{text}, AGAINST WHAT IS RECORDED"
+        return text if row["holds"] else f"{text}, as recorded"
+    return f"{text}, UNLIKE THE RECORDED VERDICT"
 
 
 def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops: int) -> str:
-    """Return in a line how many points were computed, and how fast."""
+    """Return a line that says how many points were computed, and how fast."""
     engines = " and ".join(effort["engines"]) or "no"
     rate = effort["packet_hops_per_s"] / 1e6
     work = f"{packet_hops:,} packet-hops in {effort['wall_s']:.1f} s, {rate:.2f} M/s ({engines} engine)"
-    return f"{points} points, {reused} of them from the store: {work}"
+    return f"{points} points, {reused} from the store: {work}"
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmacc.component import HOOKS, Component
-from rdmacc.records import Field, Record
+from rdmacc.records import NEVER, Field, Record
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["Call", "Slot", "calls_of", "limits_of", "records_of", "slots_of", "transfer_fields"]
+__all__ = [
+    "Call", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "moved", "records_of", "slots_of",
+    "transfer_fields",
+]  # fmt: skip
 
 _LIMITS = ("rate_bps", "window_bytes")
 
@@ -80,8 +83,14 @@ def transfer_fields(scheme: Scheme) -> list[tuple[int, Field]]:
         (number, field)
         for number, record in records_of(scheme, "Transfer")
         for field in record.fields
-        if not field.is_deadline and not field.length
+        if not field.is_deadline and not field.length and not field.is_bits
     ]
+
+
+def bits_of(scheme: Scheme) -> list[tuple[int, Field]]:
+    """Return (component number, field) for the sets of packets that a scheme keeps of each message."""
+    records = records_of(scheme, "Transfer")
+    return [(number, field) for number, record in records for field in record.fields if field.is_bits]
 
 
 def limits_of(scheme: Scheme) -> dict[str, list[int]]:
@@ -94,6 +103,24 @@ def limits_of(scheme: Scheme) -> dict[str, list[int]]:
         ]
         for limit in _LIMITS
     }
+
+
+def moved(deadline: str, armed: str, scheme: Scheme) -> str:
+    """Return the condition under which a deadline needs a new event.
+
+    That is when it is earlier than the pending one. With a tick the event's place in its instant depends on when the
+    deadline was set, so that any other time needs one.
+    """
+    return f"{armed} != {deadline} < {NEVER}" if scheme.tick_ps else f"{deadline} < {armed}"
+
+
+def has_requests(scheme: Scheme) -> bool:
+    """Tell whether a handler of the scheme asks for a `request`: engines then hand one to every hook of a sender."""
+    return any(
+        "request" in inspect.signature(function).parameters
+        for part in scheme.components
+        for function in part.handlers().values()
+    )
 
 
 def has_hook(component: Component, hook: str) -> bool:

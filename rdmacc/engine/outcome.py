@@ -23,7 +23,7 @@ PORT_COUNTERS = (
 HOST_COUNTERS = ("rx_wire_bytes", "rx_packets")
 TOTALS = (
     "events", "sent_bytes", "accepted_bytes", "discarded_bytes", "dropped_bytes", "trimmed_bytes", "live_packets",
-    "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts",
+    "marked_arrivals", "acks", "naks", "cnps", "credits", "adverts", "requests",
 )  # fmt: skip
 """Beside these `in_flight_bytes`, counted by looking."""
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import workload as workloads
-from rdmacc.chance import hash63, stream_key, uniform
+from rdmacc.chance import hash63, hash63_many, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
-from rdmacc.errors import ConfigError
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, Script
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER, Field
 from rdmacc.schemes import Scheme
@@ -27,13 +27,14 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
+from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
 __all__ = ["Plan", "Watch", "make_plan"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
-_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER = 1, 2, 3, 4, 5
+_ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ class Plan:
     qp_dst: Ints
     qp_messages: Ints
     qp_base_rtt_ps: Ints
+    qp_chance_key: Ints
+    qp_reply_chance_key: Ints
+    qp_paths: Ints
+    """Shortest paths of each queue pair, 1 unless routing is by source."""
     qp_port: Ints
     """Port by which the queue pair's data leave its host."""
     reply_port: Ints
@@ -92,10 +97,12 @@ class Plan:
     """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
     priority: Ints
     """Class of each message's data packets."""
+    paths: Paths
+    """Of the messages that have one of their own; no steps where none has."""
     distance: Ints
     """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
-    scripts: tuple[Script, ...]
+    scripts: tuple[ScriptedLoss, ...]
     link_downs: tuple[LinkDown, ...]
     """In the order of their times."""
     clock_offset_ps: Ints
@@ -160,10 +167,17 @@ def make_plan(
     payload, header = scheme.payload_bytes, scheme.header_bytes
     full, ack = np.full(len(qp_src), payload), np.full(len(qp_src), scheme.ack_bytes)
     there = fabric.base_fct_ps_many(qp_src, qp_dst, full, payload, header)
-    back = fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    base_rtt = there + fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    if scheme.base_rtt == "network":
+        base_rtt = np.full(len(qp_src), fabric.largest_rtt_ps(payload), np.int64)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
-    np.maximum.at(host_base_rtt, qp_dst, there + back)
+    np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
+    paths = paths_of(frame, fabric)
+    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
+    reply_port = _first_ports(fabric, salts, qp_dst, qp_src)
+    for ports, back in ((qp_port, 0), (reply_port, 1)):
+        _lead_by_paths(ports, paths, back, qp, frame)
     loss_data, loss_control = _losses(fabric, faults)
     priority = _priorities(frame, scheme)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
@@ -171,6 +185,7 @@ def make_plan(
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
         fabric.port(*down.link)
+    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
         src=src, dst=dst, size_bytes=size, start_ps=start_ps, group=group,
@@ -178,8 +193,9 @@ def make_plan(
         waits_for=waits_for, dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
-        qp_base_rtt_ps=there + back,
-        qp_port=_first_ports(fabric, salts, qp_src, qp_dst), reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
+        qp_base_rtt_ps=base_rtt,
+        qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
+        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst), reply_port=reply_port, paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=priority, distance=_distances(fabric, scheme),
@@ -228,8 +244,7 @@ def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, I
 
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:
-    key = stream_key(seed, purpose)
-    return np.array([hash63(key, number) for number in range(count)], dtype=np.int64)
+    return hash63_many(stream_key(seed, purpose), count)
 
 
 def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
@@ -240,6 +255,33 @@ def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
         choices = fabric.candidates(int(src[number]), int(dst[number]))
         ports[number] = choices[hash63(int(salts[src[number]]), int(number)) % len(choices)]
     return ports
+
+
+def _lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.DataFrame) -> None:
+    """Let queue pairs leave their hosts by the first links of their messages' paths."""
+    if not len(paths.ports):
+        return
+    first = paths.first[back:-1:2]
+    rows = np.flatnonzero(paths.first[back + 1 :: 2] > first)
+    ports[qp[rows]] = paths.ports[first[rows]]
+    wrong = rows[ports[qp[rows]] != paths.ports[first[rows]]]
+    if len(wrong):
+        row, name = int(wrong[0]), PATH_COLUMNS[back]
+        allowed = "must leave the host by the same link as the queue pair's other messages"
+        raise ConfigError(name, frame[name].iloc[row], allowed, where=f"row {row}")
+
+
+def _paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
+    """Return how many shortest paths there are from behind each port to a host."""
+    paths = np.ones(len(ports), np.int64)
+    if scheme.routing == "source":
+        for number, (port, host) in enumerate(zip(ports.tolist(), dst.tolist(), strict=True)):
+            node = int(fabric.port_peer[port])
+            while not fabric.is_host[node]:
+                choices = fabric.candidates(node, host)
+                paths[number] *= len(choices)
+                node = int(fabric.port_peer[choices[0]])
+    return paths
 
 
 def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
@@ -260,11 +302,11 @@ def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     return fabric.hops()
 
 
-def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[Script, ...]:
-    scripts = tuple(fault for fault in faults if isinstance(fault, Script))
+def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:
+    scripts = tuple(fault for fault in faults if isinstance(fault, ScriptedLoss))
     for script in scripts:
         if script.message >= n_messages:
-            raise ConfigError("Script.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
+            raise ConfigError("ScriptedLoss.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
     return scripts
 
 
@@ -274,8 +316,8 @@ def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, i
     for clocks in (fault for fault in faults if isinstance(fault, Clocks)):
         for node in fabric.hosts.tolist():
             side = 2.0 * uniform(stream_key(seed, _CLOCK_OFFSETS), node) - 1.0
-            offsets[node] = int(side * time_ps(clocks.offset_ps))
-        jitter = time_ps(clocks.jitter_ps)
+            offsets[node] = int(side * time_ps(clocks.offset_ps, bare_ps=True))
+        jitter = time_ps(clocks.jitter_ps, bare_ps=True)
     return offsets, jitter
 
 
@@ -283,7 +325,7 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):
-            raise ConfigError("faults", fault, "Loss(...), Script(...), LinkDown(...) or Clocks(...)")
+            raise ConfigError("faults", fault, "a Loss, a ScriptedLoss, a LinkDown or a Clocks")
         if not isinstance(fault, Loss):
             continue
         ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
@@ -297,7 +339,9 @@ def _buffers(fabric: Fabric, scheme: Scheme, priorities: set[int], group_size: i
     shared = np.asarray(fabric.buffer_bytes, dtype=np.int64).copy()
     policy = scheme.buffer
     if isinstance(policy, Pfc):
-        data_bytes = scheme.wire_bytes + sum(part.extra_bytes(group_size) for part in scheme.components)
+        data_bytes = max(scheme.wire_bytes, scheme.least_wire_bytes) + sum(
+            part.extra_bytes(group_size) for part in scheme.components
+        )
         largest = max(data_bytes, scheme.ack_bytes, scheme.cnp_bytes)
         used = priorities.union({scheme.ack_priority}, *(part.classes for part in scheme.components))
         classes = sum(cls >= DATA_CLASS for cls in used)
@@ -344,13 +388,13 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
                 record = component.record(kind)
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
-    options = [option for option in options if option[3].length == 0]
+    options = [option for option in options if not option[3].length and not option[3].is_bits]
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)
     parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
     known = sorted({field.name for *_, field in options} or parts)
-    raise ConfigError(f"field of probe {probe.name!r}", probe.field, f"one of {', '.join(known)}")
+    raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
 
 
 def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:

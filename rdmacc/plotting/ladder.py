@@ -1,4 +1,4 @@
-"""Ladder (sequence) diagrams: time runs down, each node is a line, each packet an arrow from one line to another."""
+"""Ladder (sequence) diagrams: time runs downwards, each node is a line, each packet an arrow between two lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.plotting.style import COLOURS, new_axes, style
 from rdmacc.plotting.timeline import Timeline
 from rdmacc.results.hops import find_hops
@@ -116,7 +116,9 @@ def draw_ladder(
     ]
     if not 0 < len(arrows) <= _MOST_ARROWS:
         raise ConfigError(
-            "packets in the ladder", len(arrows), f"1 to {_MOST_ARROWS}; choose by messages=, nodes=, start= and end="
+            "packets in the ladder",
+            len(arrows),
+            f"1 to {_MOST_ARROWS}; choose fewer with messages=, nodes=, start= and end=",
         )
     fabric = result.plan.fabric
     hosts = [name for name in lines if fabric.is_host[fabric.index[name]]]
@@ -257,7 +259,7 @@ def _chosen_hops(result: Result, messages: Hashable | Sequence[Hashable] | None)
     chosen = list(messages) if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
     for label in chosen:
         if label not in labels:
-            raise ConfigError("messages", label, f"messages of the workload, {labels[0]!r} to {labels[-1]!r}")
+            raise ConfigError("messages", label, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
     return hops[hops["message"].isin([labels.get_loc(label) for label in chosen])]
 
 
@@ -267,7 +269,7 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
     if nodes is not None:
         for name in nodes:
             if name not in fabric.index:
-                raise ConfigError("nodes", name, "names of nodes of the network")
+                raise unknown("nodes", name, fabric.index, "the name of a node")
         if len(set(nodes)) != len(nodes) or len(nodes) < 2:
             raise ConfigError("nodes", list(nodes), "at least two nodes, each once")
         return list(nodes)
@@ -277,7 +279,7 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
         depth.setdefault(hop.peer, []).append(hop.hop + 1)
     order = sorted(depth, key=lambda name: (float(np.mean(depth[name])), fabric.index[name]))
     if len(order) > _MOST_NODES:
-        raise ConfigError("nodes", f"{len(order)} nodes", f"at most {_MOST_NODES} if not named: pass nodes=[...]")
+        raise ConfigError("nodes", f"{len(order)} nodes", f"at most {_MOST_NODES}, unless nodes=[...] names them")
     return order
 
 

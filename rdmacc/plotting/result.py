@@ -26,19 +26,47 @@ _MANY_SIZES = 5
 
 
 class ResultPlots:
-    """Plots of one result, as ``result.plot``. Each takes `ax` and returns the Axes."""
+    """Plots of one result, as ``result.plot``. Each takes `ax` and returns the Axes.
+
+    Parameters
+    ----------
+    result : Result
+        The simulation.
+    """
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
     def rates(self, ax: Axes | None = None) -> Axes:
-        """Draw every rate that was probed: sending rates of flows, throughputs of links."""
+        """Draw every rate that was probed: sending rates of flows, throughputs of links.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         watches = [watch for watch in self._result.plan.watches if _is_rate(watch)]
         self._need(watches, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
         return self._draw(ax, watches, 1e9, f"Rates under {self._scheme}", "rate (Gb/s)")
 
     def queues(self, ax: Axes | None = None) -> Axes:
-        """Draw every queue that was probed."""
+        """Draw every queue that was probed.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         watches = [watch for watch in self._result.plan.watches if watch.field.name == "queue_bytes"]
         self._need(watches, "queues", "rdmacc.probes.queue(node, peer)")
         return self._draw(ax, watches, 1e3, f"Queues under {self._scheme}", "queue (kB)")
@@ -46,12 +74,24 @@ class ResultPlots:
     def probe(self, name: str, ax: Axes | None = None) -> Axes:
         """Draw the probe of that name.
 
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
         Raises
         ------
         ConfigError
             If there is none.
         """
-        self._result.trace(name)
+        self._result.samples(name)
         watch = next(watch for watch in self._result.plan.watches if watch.probe.name == name)
         factor, unit = value_unit("bps" if watch.probe.is_rate else watch.field.name)
         label = "throughput" if watch.probe.is_rate else watch.probe.field
@@ -59,11 +99,27 @@ class ResultPlots:
         return self._draw(ax, [watch], factor, f"{name}, under {self._scheme}", label)
 
     def fct_cdf(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few."""
+        """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If no message was delivered.
+        """
         flows = self._result.flows
         delivered = flows[flows["fct_ps"].notna()]
         if not len(delivered):
-            raise ConfigError("flows", "none delivered", "at least one delivered message, to draw FCTs of")
+            raise ConfigError("flows", "none delivered", "at least one delivered message")
         sizes = sorted(delivered["size_bytes"].unique())
         by_size: list[tuple[str, pd.DataFrame]] = [("all messages", delivered)]
         if len(sizes) <= _MANY_SIZES:
@@ -89,7 +145,18 @@ class ResultPlots:
         return ax
 
     def slowdown_by_size(self, ax: Axes | None = None) -> Axes:
-        """Draw median and p99 slowdown over message size."""
+        """Draw median and p99 slowdown over message size.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         table = slowdown_by_size(self._result.flows)
         with style():
             ax = new_axes(ax)
@@ -120,6 +187,26 @@ class ResultPlots:
         """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
 
         Parameters are those of `rdmacc.plotting.ladder.draw_ladder`.
+
+        Parameters
+        ----------
+        messages : hashable or sequence of hashable, optional
+            Which messages; all by default.
+        nodes : sequence of hashable, optional
+            Which nodes, from left to right; by default all on the messages' way.
+        start : number or str, optional
+            Beginning of the part to draw, such as ``"2us"``.
+        end : number or str, optional
+            End of the part to draw.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        squeeze : bool
+            Cut long times without a packet short.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
         """
         return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
 
@@ -138,7 +225,7 @@ class ResultPlots:
         with style():
             ax = new_axes(ax)
             for watch in watches:
-                trace = result.trace(watch.probe.name)
+                trace = result.samples(watch.probe.name)
                 time_ps, value = trace.index.to_numpy(), trace.to_numpy()
                 on_change = watch.probe.every_ps is None
                 if on_change and len(value):  # the last value holds until the end

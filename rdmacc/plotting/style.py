@@ -50,7 +50,13 @@ _VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply rdmacc's look to what is drawn inside the ``with`` block."""
+    """Apply rdmacc's look to what is drawn inside the ``with`` block.
+
+    Yields
+    ------
+    None
+        Nothing; the look holds inside the block.
+    """
     import matplotlib.style
 
     with matplotlib.style.context(_STYLE):
@@ -58,7 +64,15 @@ def style() -> Iterator[None]:
 
 
 def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Return `ax`, or the axes of a new figure. Call inside `style()`."""
+    """Return `ax`, or the axes of a new figure. Call inside `style()`.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to use, or None for new ones.
+    figsize : tuple of float, optional
+        Width and height of a new figure, inches.
+    """
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -67,7 +81,20 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axe
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure to a file, making its folder, close it, and return the path."""
+    """Write a figure to a file, making its folder, close it, and return the path.
+
+    Parameters
+    ----------
+    figure : Figure
+        The figure.
+    path : path
+        The file.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     import matplotlib.pyplot as plt
 
     target = Path(path)
@@ -79,7 +106,13 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def time_unit(span_ps: float) -> tuple[float, str]:
-    """Return (picoseconds, name) of the unit in which a time axis of that length reads best."""
+    """Return (picoseconds, name) of the unit in which a time axis of that length reads best.
+
+    Parameters
+    ----------
+    span_ps : float
+        Length of the axis.
+    """
     for factor, name in _TIME_UNITS:
         if span_ps >= 2 * factor:
             return factor, name
@@ -87,12 +120,24 @@ def time_unit(span_ps: float) -> tuple[float, str]:
 
 
 def value_unit(field: str) -> tuple[float, str]:
-    """Return (factor, name) of the unit to show a field in, by the last part of its name."""
+    """Return (factor, name) of the unit to show a field in, by the last part of its name.
+
+    Parameters
+    ----------
+    field : str
+        Name of a field, such as "queue_bytes".
+    """
     return _VALUE_UNITS.get(field.rpartition("_")[2], (1.0, ""))
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the sorted values and the fraction of values that are at most each."""
+    """Return the sorted values and the fraction of values that are at most each.
+
+    Parameters
+    ----------
+    values : array_like
+        Numbers in any order; shape (n,).
+    """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     return ordered, np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
 

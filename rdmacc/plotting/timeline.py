@@ -1,4 +1,4 @@
-"""A time axis that runs down and cuts long quiet times short."""
+"""A time axis that runs downwards and cuts out long idle times."""
 
 from __future__ import annotations
 
@@ -61,7 +61,13 @@ class Timeline:
         return self.pieces[-1][1]
 
     def place(self, time_ps: int) -> float:
-        """Return the place of a time: in a cut, the place of its near end."""
+        """Return the place of a time: in a cut, the place of its near end.
+
+        Parameters
+        ----------
+        time_ps : int
+            A time of the simulation.
+        """
         for (begin, end), (top, _) in zip(self.segments, self.pieces, strict=True):
             if time_ps <= end:
                 return top + max(time_ps - begin, 0)
@@ -71,6 +77,11 @@ class Timeline:
         """Make this the y axis of `ax`: ticks, the unit, and how long each cut is.
 
         After a cut, the first tick has the whole time, those below it the time since.
+
+        Parameters
+        ----------
+        ax : Axes
+            The ladder's axes.
         """
         from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator
 

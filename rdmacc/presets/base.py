@@ -1,4 +1,4 @@
-"""Presets: the schemes of one paper or simulator, with all parameters as it sets them, and where each value is from."""
+"""Presets: the schemes of one paper or simulator with the parameters that it sets, and the source of each value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, rate_bps
 
@@ -15,11 +15,22 @@ __all__ = ["PRESETS", "Preset", "Setting", "define", "preset"]
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter of a scheme as a preset sets it."""
+    """A parameter of a scheme as a preset sets it.
+
+    Attributes
+    ----------
+    scheme : str
+        Name of the scheme in the preset.
+    parameter : str
+        With its component: "Red.kmin_bytes".
+    value : number or str
+        In the parameter's base unit, or text with a unit.
+    source : str
+        Where the value is from.
+    """
 
     scheme: str
     parameter: str
-    """With its component: "Red.kmin_bytes"."""
     value: Any
     source: str
 
@@ -93,13 +104,24 @@ class Preset(Mapping[str, Scheme]):
         self._entries[name] = _Entry(base, values)
 
     def at(self, rate: Quantity) -> Preset:
-        """Return the preset for hosts with links of another rate."""
+        """Return the preset for hosts with links of another rate.
+
+        Parameters
+        ----------
+        rate : number or str
+            Rate of the hosts' links, such as ``"25Gbps"``; a bare number is bit/s.
+        """
         other = Preset(self.name, self.title, rate=rate, values=self._values)
         other._entries = self._entries
         return other
 
     def settings(self, name: str) -> list[Setting]:
         """Return what the preset sets of a scheme.
+
+        Parameters
+        ----------
+        name : str
+            Scheme, as the preset names it.
 
         Raises
         ------
@@ -115,12 +137,18 @@ class Preset(Mapping[str, Scheme]):
         return found
 
     def sources(self, name: str) -> dict[str, str]:
-        """Return the sources of what the preset sets, by "Component.parameter", for `scheme_table`."""
+        """Return the sources of what the preset sets, by "Component.parameter", for `scheme_table`.
+
+        Parameters
+        ----------
+        name : str
+            Scheme, as the preset names it.
+        """
         return {one.parameter: one.source for one in self.settings(name)}
 
     def _base(self, name: str) -> tuple[Scheme, _Entry]:
         if name not in self._entries:
-            raise ConfigError(f"scheme of preset {self.name!r}", name, f"one of {', '.join(self._entries)}")
+            raise unknown(f"scheme of preset {self.name!r}", name, self._entries)
         entry = self._entries[name]
         return as_scheme(entry.base() if callable(entry.base) else entry.base), entry
 
@@ -152,6 +180,11 @@ def define(one: Preset, *, replace: bool = False) -> Preset:
     replace : bool
         Take the place of a preset of that name.
 
+    Returns
+    -------
+    Preset
+        The same.
+
     Raises
     ------
     ConfigError
@@ -179,5 +212,5 @@ def preset(name: str, rate: Quantity | None = None) -> Preset:
         If there is no such preset, or the rate is not one.
     """
     if not isinstance(name, str) or name not in PRESETS:
-        raise ConfigError("preset", name, f"one of {', '.join(PRESETS)}")
+        raise unknown("preset", name, PRESETS, "the name of a preset")
     return PRESETS[name] if rate is None else PRESETS[name].at(rate)

@@ -1,6 +1,7 @@
 """The registered schemes: each as its own paper describes it. Add yours to its group.
 
-Presets (one module each) set the parameters as other papers and simulators have them.
+These are what `rdmacc.scheme(name)` makes. A preset (one module each) has the schemes of one evaluation or simulator,
+with the parameters that it used: `rdmacc.preset("dart-2020")["dart"]` need not equal `rdmacc.scheme("dart")`.
 """
 
 from __future__ import annotations

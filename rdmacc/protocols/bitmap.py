@@ -12,15 +12,39 @@ BITS = WORDS * _WORD_BITS
 
 
 def has_bit(words, psn):
-    """Tell whether a packet's bit is set."""
+    """Tell whether a packet's bit is set.
+
+    Parameters
+    ----------
+    words : ints
+        The bitmap, `WORDS` words.
+    psn : int
+        Packet sequence number.
+    """
     return (words[psn % BITS // _WORD_BITS] >> (psn % _WORD_BITS)) & 1 == 1
 
 
 def set_bit(words, psn):
-    """Set a packet's bit."""
+    """Set a packet's bit.
+
+    Parameters
+    ----------
+    words : ints
+        The bitmap, `WORDS` words.
+    psn : int
+        Packet sequence number.
+    """
     words[psn % BITS // _WORD_BITS] |= 1 << (psn % _WORD_BITS)
 
 
 def clear_bit(words, psn):
-    """Clear a packet's bit."""
+    """Clear a packet's bit.
+
+    Parameters
+    ----------
+    words : ints
+        The bitmap, `WORDS` words.
+    psn : int
+        Packet sequence number.
+    """
     words[psn % BITS // _WORD_BITS] &= ~(1 << (psn % _WORD_BITS))

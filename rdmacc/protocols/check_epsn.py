@@ -1,4 +1,4 @@
-"""Go-back-N with Check-EPSN (CE): the receiver asks again by a timer, not only when a packet comes.
+"""Go-back-N with Check-EPSN (CE): the receiver also repeats its NAK by a timer, not only when a packet arrives.
 
 Source: the Improved Go-Back-N paper (IGBN, Wang et al. 2019), section III-C and figure 5.
 """
@@ -21,9 +21,9 @@ _receive = GoBackN.on_data
 class CheckEpsn(GoBackN):
     """Go-back-N whose receiver checks, once it has seen the last packet, whether it still expects an earlier one.
 
-    When the last packet comes and another is expected, a timer runs for what is left of the NAK interval; when it is
-    over, the receiver asks for the packet that it expects then, and the timer starts again. Assumed, where the paper
-    leaves it open (M-G7): each packet that is expected when it comes restarts the timer, so that it runs out only if
+    When the last packet arrives while an earlier one is missing, a timer runs for the rest of the NAK interval; when it
+    fires, the receiver sends a NAK for the packet that it then expects and restarts the timer. Assumed, where the paper
+    leaves it open: each packet that is expected when it comes restarts the timer, so that it runs out only if
     the receiver has waited a whole interval; the timer ends with the message.
     """
 

@@ -44,15 +44,15 @@ class Dasr(Component):
 
     look_ahead: bool = param(True, "the first message of a group announces all its senders", source="III-D")
     sender_id_bytes: int = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
-    idle_ps: int = param("2s", "a sender idle for so long leaves the set", unit="ps", source="III-B", low=1)
+    idle_ps: int = param("2s", "a sender that is idle this long leaves the set", unit="ps", source="III-B", low=1)
     announced_idle_ps: int = param(
         "2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1
     )
     full_fraction: float = param(
         0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0
     )
-    full_packets: int = param(10, "the window holds so many packets at least", low=1)
-    unmarked_ps: int = param("50us", "without marks for so long, non-receiver congestion is over", unit="ps", low=1)
+    full_packets: int = param(10, "fewest packets that the window holds", low=1)
+    unmarked_ps: int = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
 
     class Sender(Record):
         """The share that the receiver granted last."""
@@ -93,7 +93,7 @@ class Dasr(Component):
     class Header(Record):
         """In ACKs, NAKs and adverts."""
 
-        auss_n = Int32(doc="n, for the eye; the sender uses share")
+        auss_n = Int32(doc="n, for probes; the sender uses share")
         share = Float(doc="fraction of the receiver's line, w / sum of w")
 
     def extra_bytes(self, group_size: int) -> int:

@@ -1,8 +1,8 @@
 """DCTCP: a window that is cut in proportion to the fraction of marked packets.
 
 Sources: Alizadeh et al., "Data center TCP (DCTCP)", SIGCOMM 2010, section 3; RFC 8257; RFC 5681 for slow start and the
-reaction to losses. It goes with the loss recovery of TCP (`rdmacc.protocols.new_reno`), but any that says NAK for a
-loss and counts timeouts will do.
+reaction to losses. It is used with the loss recovery of TCP (`rdmacc.protocols.new_reno`); any recovery that turns a
+loss into a NAK and counts timeouts will do.
 
 Assumptions: alpha is 1 at the start, as in the RFC and in Linux (0 in the paper); windows count whole packets; each ACK
 echoes the mark of one packet, so that the RFC's receiver with two states is not needed; a cut or a loss stops growth
@@ -28,7 +28,7 @@ class Dctcp(Component):
     g: float = param(1 / 16, "weight of a new sample in alpha", symbol="g", source="RFC 8257, 4.2", low=0.0, high=1.0)
     initial_window: float = param(10.0, "first window, in packets", symbol="IW", source="Dart, VI-A", low=1.0)
     min_window: float = param(
-        2.0, "least window but after a timeout, in packets", source="RFC 5681, Linux; 1 for deep incast", low=1.0
+        2.0, "smallest window except after a timeout, in packets", source="RFC 5681, Linux; 1 for deep incast", low=1.0
     )
     initial_alpha: float = param(
         1.0, "alpha at the start", symbol="alpha", source="RFC 8257, 3.3; 0 in the paper", low=0.0, high=1.0
@@ -50,7 +50,7 @@ class Dctcp(Component):
         marked_bytes = Int(doc="of them marked")
         window_end_psn = Int32(doc="an ACK above it ends the observation window")
         hold_psn = Int32(doc="no cut and no growth until an ACK above it")
-        timeouts = Int32(doc="timeouts taken note of")
+        timeouts = Int32(doc="timeouts already reacted to")
 
     class Header(Record):
         """In ACKs."""

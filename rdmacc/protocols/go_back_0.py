@@ -26,8 +26,8 @@ __all__ = ["GoBack0"]
 class GoBack0(GoBackN):
     """As go-back-N, but a gap or a timeout sends both sides back to packet 0.
 
-    The receiver keeps nothing when it asks again; packet 0 of a message that it holds in part begins the message
-    anew, so that a sender that went back by its timer is understood.
+    The receiver discards the message when it sends a NAK. Packet 0 of a message that it holds in part also starts it
+    over, which covers a sender that went back by its timer.
     """
 
     @staticmethod

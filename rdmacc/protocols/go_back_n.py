@@ -3,7 +3,7 @@
 Sources: InfiniBand architecture specification, volume 1, chapter 9; the receiver of the ns-3 RDMA simulators; the
 Improved Go-Back-N paper (IGBN, Wang et al. 2019), section II-A and Table I.
 
-Each timeout is counted under one of the paper's reasons (III-A, figure 4). An observer who knows both sides decides,
+Each timeout is counted under one of the paper's reasons (III-A, figure 4). An observer that knows both sides decides,
 in this order: the receiver has everything, so the last ACK was lost; nothing beyond the missing packet has come, so it
 and all that followed were lost, the last packet among them; fewer NAKs for it were taken than sent, so one was lost;
 it was asked for and still did not come, so it was lost twice. What has not arrived by then counts as lost: a timeout
@@ -35,6 +35,11 @@ TIMEOUT_REASONS = {
 def local_ack_timeout_ps(exponent: int) -> int:
     """Return the timeout that a queue pair's 5-bit attribute stands for: 4.096 us 2^n, in ps.
 
+    Parameters
+    ----------
+    exponent : int
+        Local ACK Timeout, 1 to 31.
+
     Raises
     ------
     ConfigError
@@ -51,21 +56,23 @@ class GoBackN(Component):
 
     ack_every_packets: int = param(
         1,
-        "the sender asks for an ACK every so many packets, and on the last",
+        "packets between requests for an ACK; the last packet always asks for one",
         source="HPCC simulator; 256 in IGBN, II-A",
         low=1,
     )
     nak_interval_ps: int = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
     nak_per_packet: bool = param(
         True,
-        "the interval is between NAKs for the same packet; False: between any two, to the letter of IGBN, II-A",
-        source="the public ns-3 receiver; to the letter, hardly anything is left at 1% loss",
+        "the interval is between NAKs for the same packet; False: between any two, as IGBN, II-A, says literally",
+        source="ReceiverCheckSeq in rdma-hw.cc; read literally, goodput collapses at 1% loss",
     )
-    timeout_ps: int = param("100ms", "without a reply for so long, go back", unit="ps", source="IGBN, Table I", low=1)
+    timeout_ps: int = param(
+        "100ms", "go back after this time without a reply", unit="ps", source="IGBN, Table I", low=1
+    )
     timer_after_last: bool = param(
         False,
         "the timer runs only while the last packet is the last one sent; False: whenever something is outstanding",
-        source="the public ns-3 sender has it so",
+        source="True in the ns-3 RDMA simulators",
     )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
@@ -120,7 +127,8 @@ class GoBackN(Component):
         elif packet.psn > expected:
             note_gap(transfer, expected)
             transfer.gap_packets += 1
-            # Per expected packet by default, as in the public ns-3 receiver (M-G2).
+            # One NAK for each expected packet, as in the HPCC simulator's ReceiverCheckSeq (rdma-hw.cc); IGBN, II-A,
+            # says "at most one NAK" in an interval, which is `nak_per_packet=False`.
             if now >= transfer.nak_until_ps or (params.nak_per_packet and expected != transfer.nak_psn):
                 ask(params, transfer, reply, expected, now)
         elif asks_ack:
@@ -161,7 +169,7 @@ def start_timer(params, message, transfer, packet, now):
 
 
 def restart_timer(params, message, transfer, now):
-    """Restart the timer at every reply, while something is outstanding (M-G5)."""
+    """Restart the timer at every reply while something is outstanding; with `timer_after_last` once all is sent."""
     is_due = message.next_psn == message.packets or not params.timer_after_last
     if is_due and message.una_psn < message.next_psn:
         transfer.retransmit_timer_ps = now + params.timeout_ps
@@ -202,7 +210,7 @@ def note_gap(transfer, psn):
 
 
 def note_reason(message, transfer):
-    """Count a timeout under what made it happen, in the order that the module's documentation gives (M-G8)."""
+    """Count a timeout under its reason, tested in the order that the module's docstring gives."""
     if message.received_packets == message.packets:
         transfer.timeouts_last_ack += 1
     elif transfer.gap_psn != message.received_packets or transfer.gap_packets == 0:

@@ -18,7 +18,7 @@ _send = SendTwice.on_send
 
 @dataclass(frozen=True, kw_only=True)
 class ImprovedGoBackN(CheckEpsn):
-    """Both changes: what they leave to the timer is the loss of both copies of the last packet, or of both its ACKs."""
+    """Both changes. A timeout remains only if both copies of the last packet are lost, or both their ACKs."""
 
     class Transfer(CheckEpsn.Transfer):
         """As both."""

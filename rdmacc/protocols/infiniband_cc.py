@@ -50,7 +50,7 @@ class InfinibandCc(Component):
         source="LLNL's OpenSM tool: 7 / 95^2 / 0.218",
         low=0.0,
     )
-    shift: int = param(0, "multipliers count in so many halvings of a packet's time", source="LLNL", low=0, high=3)
+    shift: int = param(0, "multipliers are in units of a packet's time / 2^shift", source="LLNL", low=0, high=3)
 
     class Sender(Record):
         """Source of one queue pair."""

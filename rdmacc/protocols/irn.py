@@ -3,10 +3,11 @@
 Source: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018; the modules of the authors' hardware model
 (receiveData, txFree, receiveAck, timeout).
 
-A bitmap on either side holds what is beyond the oldest packet missing: at the receiver what has come, at the sender
-what is known to have come. Packets out of order are kept; each is answered by a NAK with the next packet expected and
-its own number. The sender has no more than `bdp_cap_packets` between the oldest packet that is not acknowledged and
-the newest sent. A packet that was sent again and lost again is repaired by the timeout alone.
+Each side keeps a bitmap of the packets beyond the oldest missing one: the receiver of those that have arrived, the
+sender of those that it knows have arrived. The receiver keeps packets that come out of order and answers each with a
+NAK that carries the next packet expected and the number of the one that came. The sender has at most
+`bdp_cap_packets` packets from the oldest unacknowledged one to the newest sent. Only the timeout repairs a packet that
+was lost again after its retransmission.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["Irn"]
 
 @dataclass(frozen=True, kw_only=True)
 class Irn(Component):
-    """Selective repeat: NAKs that tell what came, a cap of packets under way, a short timeout and a long one."""
+    """Selective repeat: NAKs that name the packet that came, a cap on packets under way, a short and a long timeout."""
 
     bdp_cap_packets: int = param(
         120,
@@ -34,9 +35,11 @@ class Irn(Component):
         low=1,
         high=BITS,
     )
-    rto_low_ps: int = param("100us", "timeout with few packets under way", unit="ps", symbol="RTO_low", low=1)
+    rto_low_ps: int = param("100us", "timeout with at most N packets under way", unit="ps", symbol="RTO_low", low=1)
     rto_high_ps: int = param("320us", "timeout with more", unit="ps", symbol="RTO_high", low=1)
-    few_packets: int = param(3, "so many are few", symbol="N", source="SIGCOMM 2018", low=0)
+    few_packets: int = param(
+        3, "largest number of packets under way for the short timeout", symbol="N", source="SIGCOMM 2018", low=0
+    )
     retry_limit: int = param(
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
     )
@@ -169,7 +172,7 @@ def forget(qp, message, transfer):
 
 
 def begin_recovery(message, transfer):
-    """Begin to send again, from the oldest packet that is not acknowledged on."""
+    """Start retransmitting from the oldest unacknowledged packet."""
     transfer.in_recovery = 1
     transfer.recover_psn = transfer.new_psn
     transfer.resend_psn = message.una_psn

@@ -1,11 +1,11 @@
 """TCP's loss recovery without selective acknowledgments: New Reno, with the receiver's buffer for packets out of order.
 
 Sources: RFC 5681 (duplicate ACKs, fast retransmit), RFC 6582 (New Reno: partial ACKs, `recover`), RFC 3042 (limited
-transmit), RFC 6298 (retransmission timer, RTTs by timestamps as in RFC 7323). Congestion windows are the matter of the
-control component behind it: the third duplicate ACK reaches it as a NAK, and a timeout shows in `message.timeouts`.
+transmit), RFC 6298 (retransmission timer, RTTs by timestamps as in RFC 7323). The congestion window belongs to the
+control component that follows: the third duplicate ACK reaches it as a NAK, and a timeout shows in `message.timeouts`.
 
-Each packet is acknowledged at once. What TCP says by inflating the window is said by `qp.inflight_bytes` here: each
-duplicate ACK takes a packet off it. A single packet that is sent again does not wait for the window.
+Each packet is acknowledged at once. Where TCP inflates the window, `qp.inflight_bytes` is reduced here: each duplicate
+ACK takes a packet off it. A single packet that is sent again does not wait for the window.
 
 Assumptions: the receiver's buffer holds `BITS` packets, which is the window that it advertises; after a timeout
 everything unacknowledged is sent again unless an ACK comes first.

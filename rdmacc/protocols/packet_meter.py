@@ -1,4 +1,4 @@
-"""A meter beside a protocol: how the packets of each message arrived, marked or not, over how many links, in order.
+"""A meter to add to a scheme: how the packets of each message arrived: marked, over how many links, in order.
 
 It changes nothing. Put it first among a scheme's control components, so that it sees marks before DASR hides them; the
 counts are columns of `Result.transfers`.

@@ -1,4 +1,4 @@
-"""Pri-Q: short messages in a priority class above long ones, beside any congestion control.
+"""Pri-Q: short messages in a priority class above long ones, with any congestion control.
 
 Source: Dart (Xue et al., IEEE/ACM ToN 2020, VI-C): DCQCN with two strict priorities.
 """

@@ -5,7 +5,7 @@ and stamp the rate (`rdmacc.switch.rcp_stamp`); packets tell them the sender's l
 
 A message's first packet stands for the SYN: it goes alone, and its ACK brings the rate for the others. Every ACK
 carries a rate, so below one packet in a round trip rates are as old as the last packet; the code's probes, which keep
-them fresh, are left out. Loss recovery is another component's.
+them fresh, are left out. Loss recovery is left to another component.
 """
 
 from __future__ import annotations

@@ -15,9 +15,10 @@ __all__ = ["SendTwice"]
 
 @dataclass(frozen=True, kw_only=True)
 class SendTwice(GoBackN):
-    """Go-back-N that sends the last packet twice, back to back, whenever it comes to it (M-G6).
+    """Go-back-N that sends the last packet twice, back to back, whenever it comes to it (IGBN, III-C).
 
-    The second copy finds its ACK lost, or the first copy: either needs both copies' luck to fail to become a timeout.
+    If the first copy or its ACK is lost, the second one takes its place; a timeout needs both to be lost. Assumed,
+    where the paper leaves it open: the last packet is sent twice again in each retransmission.
     """
 
     class Transfer(GoBackN.Transfer):

@@ -61,7 +61,7 @@ class Swift(Component):
         """What a message's ACKs have told."""
 
         acked_psn = Int32()
-        timeouts = Int32(doc="timeouts taken note of")
+        timeouts = Int32(doc="timeouts already reacted to")
         resends = Int32(doc="timeouts since the last progress")
 
     class Header(Record):

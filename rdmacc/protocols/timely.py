@@ -4,8 +4,8 @@ Sources: Mittal et al., "TIMELY: RTT-based congestion control for the datacenter
 patched variant of Zhu et al., "ECN or Delay", CoNEXT 2016; the window-based one that Dart compares with (Xue et al.,
 ToN 2020, VI-A). The HPCC simulator's is in `timely_hpcc`.
 
-An RTT is taken for each segment, from its last packet: until the ACK, without the time that the NIC takes to send the
-packet. If a segment leaves as a burst this is the paper's sample (segment's start to ACK, less the segment's
+One RTT is measured for each segment: from the start of its last packet to the ACK, less the time that the NIC takes to
+send that packet. If a segment leaves as a burst this is the paper's sample (segment's start to ACK, less the segment's
 serialisation); if its packets are paced it leaves the pacing out. A new rate holds from the next packet on.
 
 Where the paper is silent: flows start at line rate; the first sample sets no rate; an RTT below T_low or above T_high
@@ -29,14 +29,22 @@ class Timely(Component):
 
     t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
     t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
-    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="section 4.3", low=1)
+    min_rtt_ps: int = param(
+        "20us", "unit of the gradient; 0: the queue pair's base RTT", unit="ps", symbol="minRTT", source="section 4.3",
+        low=0,
+    )  # fmt: skip
     ewma: float = param(
-        0.875, "weight of a new RTT difference", symbol="alpha", source="the fact sheet", low=0.0, high=1.0
+        0.875,
+        "weight of a new RTT difference",
+        symbol="alpha",
+        source="ns3-rdma, branch timely, and HPCC simulator",
+        low=0.0,
+        high=1.0,
     )
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
     additive_bps: float = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
     hyper_after: int = param(
-        5, "so many non-positive gradients in a row make the increase five times as large; 0: never", symbol="N",
+        5, "non-positive gradients in a row after which the increase is five times as large; 0: never", symbol="N",
         source="section 4.3", low=0,
     )  # fmt: skip
     segment_bytes: int = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)
@@ -108,18 +116,18 @@ class Timely(Component):
         if params.once_per_rtt:
             sender.next_update_ps = now + rtt_ps
         if sender.last_rtt_ps > 0:
-            update(params, sender, rtt_ps)
+            update(params, qp, sender, rtt_ps)
             sender.current_bps = min(max(sender.current_bps, params.min_fraction * qp.line_bps), qp.line_bps)
         sender.last_rtt_ps = rtt_ps
         if params.has_window:
             sender.window_bytes = window(sender, rtt_ps)
 
 
-def update(params, sender, rtt_ps):
+def update(params, qp, sender, rtt_ps):
     """Set the rate by a new sample (algorithm 1)."""
     difference = rtt_ps - sender.last_rtt_ps
     sender.rtt_difference_ps = (1.0 - params.ewma) * sender.rtt_difference_ps + params.ewma * difference
-    sender.gradient = sender.rtt_difference_ps / params.min_rtt_ps
+    sender.gradient = sender.rtt_difference_ps / (params.min_rtt_ps if params.min_rtt_ps > 0 else qp.base_rtt_ps)
     rate = sender.current_bps
     if rtt_ps < params.t_low_ps:
         sender.negative_count = 0

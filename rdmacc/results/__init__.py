@@ -1,4 +1,4 @@
-"""What a simulation found out: results and their summary, packets followed hop by hop, and captures for Wireshark."""
+"""What a simulation measured: results and their summary, packets followed hop by hop, and captures for Wireshark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export of a trace to a pcapng file, for Wireshark and its kin: RoCEv2 packets with their headers.
+"""Export of a trace to a pcapng file, for Wireshark and similar tools: RoCEv2 packets with their headers.
 
 Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated becomes:
 
@@ -11,7 +11,8 @@ Headers are made by scapy (``pip install "rdmacc[pcap]"``). What is simulated be
 - AETH: an ACK carries the PSN of the last packet that it acknowledges, the trace's number less one; a NAK is a "PSN
   sequence error" with the PSN expected.
 - CNP: opcode 0x81.
-- Credits, requests and adverts, which RoCE does not have: BTH opcodes 0xC0 to 0xC2, of the manufacturer's range.
+- Credits, requests, adverts and returned headers, which RoCE does not have: BTH opcodes 0xC0 to 0xC3, of the
+  manufacturer's range.
 - PFC frames: MAC control; class c is 802.1Q priority 9 - c.
 
 The original length is that of these headers and the payload, which need not be the `wire_bytes` of the simulation.
@@ -29,8 +30,8 @@ import numpy.typing as npt
 
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.errors import ConfigError
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 
 if TYPE_CHECKING:
     from rdmacc.results.result import Result
@@ -43,7 +44,7 @@ _FIRST_QP = 16
 _NAK_SEQUENCE_ERROR = 0x60
 _ACK_NO_CREDIT_LIMIT = 0x1F
 _FIRST, _MIDDLE, _LAST, _ONLY = 0x06, 0x07, 0x08, 0x0A
-_OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2}
+_OWN_OPCODES = {CREDIT: 0xC0, REQUEST: 0xC1, ADVERT: 0xC2, RETURN: 0xC3}
 _NOT_ECT, _ECT, _CE = 0, 2, 3
 _WHOLE = 2**18
 
@@ -77,7 +78,7 @@ def write_pcapng(
         See what the first of these nodes sees on its link to the other. Without `node` and `link`: every packet on
         every link, as it is sent.
     snap_bytes : int
-        Keep so much of each packet; its true length is noted beside it. Default: all of it, for Wireshark's InfiniBand
+        Keep this much of each packet; its true length is recorded too. Default: all of it, for Wireshark's InfiniBand
         dissector reads the headers of a shorter one, but calls it malformed.
 
     Returns
@@ -92,7 +93,7 @@ def write_pcapng(
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True, given to simulate(), for a trace to be kept")
+        raise ConfigError("trace", False, "True in the call of simulate() for this")
     if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
         raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
     frames = _Frames(result.plan)
@@ -120,12 +121,24 @@ def write_pcapng(
 
 
 def mac_address(node: int) -> str:
-    """Return the Ethernet address of a node number."""
+    """Return the Ethernet address of a node number.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, from 0.
+    """
     return ":".join(f"{byte:02x}" for byte in (2 << 40 | node + 1).to_bytes(6))
 
 
 def ip_address(node: int) -> str:
-    """Return the IP address of a node number."""
+    """Return the IP address of a node number.
+
+    Parameters
+    ----------
+    node : int
+        Number of the node, from 0.
+    """
     return ".".join(str(byte) for byte in (10 << 24 | node + 1).to_bytes(4))
 
 
@@ -136,15 +149,15 @@ def _seen(
     fabric = plan.fabric
     sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
     if node is not None and link is not None:
-        raise ConfigError("node and link", (node, link), "one of the two")
+        raise ConfigError("node and link", (node, link), "given one at a time")
     if node is not None:
         if node not in fabric.index:
-            raise ConfigError("node", node, "the name of a node of the network")
+            raise unknown("node", node, fabric.index, "the name of a node")
         number = fabric.index[node]
         leaves, enters = fabric.port_node[rows["port"]] == number, fabric.port_peer[rows["port"]] == number
     elif link is not None:
         if not isinstance(link, tuple) or len(link) != 2:
-            raise ConfigError("link", link, "a pair (node, node)")
+            raise ConfigError("link", link, "a pair of node names, such as ('h0', 's0')")
         leaves, enters = rows["port"] == fabric.port(*link), rows["port"] == fabric.port(*link[::-1])
     else:
         return np.asarray(sent)

@@ -1,4 +1,4 @@
-"""Results: what a simulation found out, as tidy data frames, with the scenario that made them."""
+"""Results: what a simulation measured, as tidy data frames, with the scenario that produced them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pandas as pd
 from rdmacc.engine.outcome import Outcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.summary import Summary, percentile
 from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.units import format_time
@@ -45,6 +45,14 @@ class Result:
         Counters of each port, peak of each switch's buffer.
     provenance : dict
         Scheme, seed, engine, versions, wall time.
+    plan : Plan
+        The scenario, resolved to arrays.
+    outcome : Outcome
+        What the engine recorded, as arrays.
+    engine : str
+        "simpy" or "compiled".
+    wall_s, setup_s : float
+        Wall time of the run and of its preparation, in seconds.
     """
 
     def __init__(self, plan: Plan, outcome: Outcome, engine: str, wall_s: float, setup_s: float) -> None:
@@ -63,7 +71,7 @@ class Result:
     def flows(self) -> pd.DataFrame:
         """Messages: `flow, src, dst, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown, goodput_bps, ...`.
 
-        `fct_ps` runs from the start to the last byte delivered, `acked_ps` to the last ACK at the sender;
+        `fct_ps` runs from the start to the last byte delivered, `fct_acked_ps` to the last ACK at the sender;
         both are missing (<NA>) where that has not happened. `slowdown` is `fct_ps / ideal_fct_ps`, the
         ideal being the message alone in the network. `goodput_bps` is the payload received over the time
         since the start, until the last byte is delivered or until now. `status` is finished, delivered (not
@@ -90,7 +98,7 @@ class Result:
                 "group": plan.workload["group"].to_numpy(),
                 "start_ps": start,
                 "fct_ps": fct,
-                "acked_ps": until_ack,
+                "fct_acked_ps": until_ack,
                 "ideal_fct_ps": plan.ideal_fct_ps,
                 "retransmissions": counters["retransmissions"],
                 "timeouts": counters["timeouts"],
@@ -134,7 +142,7 @@ class Result:
 
     @cached_property
     def packet_trace(self) -> pd.DataFrame:
-        """What happened to every packet (see `rdmacc.trace.trace_frame`); for runs with ``trace=True``.
+        """What happened to every packet (see `rdmacc.engine.trace.trace_frame`); for runs with ``trace=True``.
 
         Raises
         ------
@@ -142,7 +150,7 @@ class Result:
             If no trace was kept.
         """
         if self.outcome.trace is None:
-            raise ConfigError("trace", False, "True, given to simulate(), for a trace to be kept")
+            raise ConfigError("trace", False, "True in the call of simulate() for this")
         return trace_frame(self.outcome.trace, self.plan.fabric)
 
     @cached_property
@@ -242,8 +250,13 @@ class Result:
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
         return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
 
-    def trace(self, name: str) -> pd.Series:
+    def samples(self, name: str) -> pd.Series:
         """Return the samples of one probe, indexed by `time_ps`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
 
         Raises
         ------
@@ -252,10 +265,11 @@ class Result:
         """
         known = [watch.probe.name for watch in self.plan.watches]
         if name not in known:
-            allowed = f"one of {', '.join(known)}" if known else "none was recorded; pass probes=[...]"
-            raise ConfigError("probe", name, allowed)
-        samples = self.probes[self.probes["probe"] == name]
-        return samples.set_index("time_ps")["value"].rename(name)
+            if not known:
+                raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")
+            raise unknown("probe", name, known, "the name of a probe")
+        rows = self.probes[self.probes["probe"] == name]
+        return rows.set_index("time_ps")["value"].rename(name)
 
     def summary(self) -> Summary:
         """Return the numbers that say how the run went; `print` them."""

@@ -18,7 +18,15 @@ NOTHING = "-"
 
 
 def percentile(values: npt.ArrayLike, rank: float) -> float:
-    """Return a percentile, interpolated linearly between the two nearest values; NaN of no values."""
+    """Return a percentile, interpolated linearly between the two nearest values; NaN of no values.
+
+    Parameters
+    ----------
+    values : array_like
+        Numbers in any order.
+    rank : float
+        Between 0 and 100.
+    """
     array = np.asarray(values, dtype=np.float64)
     return float(np.percentile(array, rank)) if array.size else float("nan")
 
@@ -136,7 +144,7 @@ def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     flows : DataFrame
         As `Result.flows`.
     bins : int
-        Where there are more sizes than that, they are put into so many bins of equally many messages.
+        If there are more sizes than this, they are grouped into this many bins with equal numbers of messages.
 
     Returns
     -------

@@ -41,7 +41,17 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """Return rows as an HTML table: the first column to the left, the others to the right."""
+    """Return rows as an HTML table: the first column to the left, the others to the right.
+
+    Parameters
+    ----------
+    headers : sequence of str
+        Titles of the columns; all empty for a table without them.
+    rows : sequence of sequence of str
+        Cells as text, row by row.
+    caption : str
+        Text above the table.
+    """
 
     def line(cells: Sequence[str], tag: str) -> str:
         sides = ["left"] + ["right"] * (len(cells) - 1)

@@ -43,7 +43,7 @@ class PointLike(Protocol):
 
     @property
     def cost(self) -> float:
-        """How long it takes, beside others."""
+        """How long it takes, relative to the others."""
         ...
 
 
@@ -57,6 +57,11 @@ class Fingerprints:
         """Return everything that a point's rows depend on but the code, as data that JSON can hold.
 
         Networks and workloads are described by their size and by a hash of what is in them.
+
+        Parameters
+        ----------
+        point : Point
+            The point.
 
         Raises
         ------
@@ -80,7 +85,15 @@ class Fingerprints:
         return described | {"scenario": scenario}
 
     def code(self, experiment: Any, point: PointLike) -> dict[str, Any]:
-        """Return what computes the point: a hash of its code, and the versions that numbers depend on."""
+        """Return what computes the point: a hash of its code, and the versions that numbers depend on.
+
+        Parameters
+        ----------
+        experiment : object
+            The experiment that computes it.
+        point : Point
+            The point.
+        """
         parts: frozenset[type[Any]] | None = None
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
@@ -93,7 +106,7 @@ class Fingerprints:
         try:
             call = pickle.dumps(value)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            allowed = f"a call that can be sent to another process, such as a functools.partial ({error})"
+            allowed = f"picklable, such as a functools.partial ({error})"
             raise ConfigError("topology or workload", value, allowed) from None
         if call not in self._known:
             self._known[call] = describe(value())
@@ -102,6 +115,13 @@ class Fingerprints:
 
 def identify(experiment: Any, points: Iterable[PointLike]) -> dict[str, dict[str, Any]]:
     """Return, by point name, what a stored file says that it is: names, key, description and code.
+
+    Parameters
+    ----------
+    experiment : object
+        The experiment that computes them.
+    points : iterable of Point
+        Its points.
 
     Raises
     ------
@@ -131,12 +151,24 @@ def _owner(experiment: Any) -> Any:
         return kind
     for name in ("execute", "measure"):
         if getattr(kind, name) is not getattr(owner, name):
-            raise ConfigError(f"{kind.__name__}.{name}", "overridden", f"that of {owner.__name__}, whose points it has")
+            raise ConfigError(
+                f"{kind.__name__}.{name}", "overridden", f"inherited from {owner.__name__}, whose points it shares"
+            )
     return owner
 
 
 def key_of(experiment: str, described: Mapping[str, Any], code: Mapping[str, Any]) -> str:
-    """Return the key: 32 hexadecimal digits."""
+    """Return the key: 32 hexadecimal digits.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment.
+    described : mapping
+        The point, as `Fingerprints.describe` returns it.
+    code : mapping
+        Its code, as `Fingerprints.code` returns it.
+    """
     text = json.dumps({"experiment": experiment, "point": described, "code": code}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -151,7 +183,7 @@ def _network(graph: Graph) -> dict[str, Any]:
 
 def _messages(frame: pd.DataFrame) -> dict[str, Any]:
     if not isinstance(frame, pd.DataFrame):
-        raise ConfigError("workload", frame, "a DataFrame, or a call that makes one")
+        raise ConfigError("workload", frame, "a DataFrame or a callable that returns one")
     return {"messages": len(frame), "sha256": _frame_digest(frame)}
 
 

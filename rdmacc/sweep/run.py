@@ -1,6 +1,6 @@
-"""Sweeps: all points of an experiment, computed once, kept, and put together.
+"""Sweeps: compute each point of an experiment once, store it, and assemble the table.
 
-A sweep can be killed at any time: what was computed is in the store, and the same call goes on from there.
+A sweep can be killed at any time: what was computed is in the store, and the same call continues from there.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class SweepError(SimulationError):
         self.n_points = n_points
 
     def __str__(self) -> str:
-        lines = [f"{self.experiment}: {len(self.failures)} of {self.n_points} points failed, the others are kept"]
+        lines = [f"{self.experiment}: {len(self.failures)} of {self.n_points} points failed; the others are kept"]
         return "\n".join(lines + [f"  {name}: {failed.reason}" for name, failed in self.failures.items()])
 
 
 @dataclass(eq=False)
 class Sweep:
-    """What a sweep came to.
+    """The outcome of a sweep.
 
     Attributes
     ----------
@@ -182,6 +182,11 @@ def sweep(
     progress : bool
         Show a progress bar.
 
+    Returns
+    -------
+    Sweep
+        What was found and what was computed; failed points are in its `failures`.
+
     Raises
     ------
     ConfigError
@@ -217,7 +222,21 @@ def stored(
     changes: Mapping[str, Any] | None = None,
     store: Store | None = None,
 ) -> Sweep:
-    """Return what the store has of an experiment, and compute nothing. Parameters are those of `sweep`."""
+    """Return what the store has of an experiment, and compute nothing. Parameters are those of `sweep`.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to look for.
+    scale : str
+        "quick" or "paper".
+    seed : int
+        Of all randomness.
+    changes : mapping, optional
+        Changed parameters of the schemes, by name.
+    store : Store, optional
+        Where to look; by default the store that `Store` finds.
+    """
     store = Store() if store is None else store
     changes = dict(changes or {})
     points = experiment.checked_points(scale, seed, changes)
@@ -271,7 +290,13 @@ class _Keeper:
 
 
 def compile_once(points: Sequence[Point]) -> None:
-    """Compile what the points need, so that the processes find it in the cache and do not all compile."""
+    """Compile what the points need, so that the processes find it in the cache and do not all compile.
+
+    Parameters
+    ----------
+    points : sequence of Point
+        The points to compute.
+    """
     if why_not_compiled():
         return
     from rdmacc.engine.compiled.build import compiled_kernel

@@ -41,7 +41,15 @@ def default_folder() -> Path:
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` make a file, then put it in its place, on disk: whoever looks sees all of it or none."""
+    """Let `write` make a temporary file, then rename it: a reader sees the whole file or none.
+
+    Parameters
+    ----------
+    path : Path
+        The file, whose folder is made if need be.
+    write : callable
+        Writes a file at the path that it is given.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
     os.close(number)
@@ -65,6 +73,15 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
     """Write a table with its provenance as Parquet, atomically; equal ones give equal files.
 
+    Parameters
+    ----------
+    path : Path
+        The file.
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+    provenance : mapping
+        What JSON can hold.
+
     Raises
     ------
     ConfigError
@@ -77,7 +94,13 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Mapping[str, Any]) 
 
 
 def as_stored(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as it comes back from the store, so that it is the same whether it was stored or not."""
+    """Return a table as it comes back from the store, so that it is the same whether it was stored or not.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+    """
     return typed(_arrow(table).to_pandas())
 
 
@@ -85,18 +108,23 @@ def _arrow(table: pd.DataFrame) -> Any:
     try:
         return pa.Table.from_pandas(table, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise ConfigError("table", list(table.columns), f"columns of one type each ({error})") from None
+        raise ConfigError("table", list(table.columns), f"a table whose columns have one type each ({error})") from None
 
 
 def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return a table and its provenance.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
 
     Raises
     ------
     ConfigError
         If the file is not a whole table of rdmacc's.
     """
-    wanted = "a whole table of rdmacc's, in Parquet"
+    wanted = "a complete Parquet table written by rdmacc"
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             arrow = file.read()
@@ -109,7 +137,7 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
             raise
         raise ConfigError("file", path.name, f"{wanted} ({error})") from None
     if not set(TABLE_COLUMNS) <= set(table.columns):
-        raise ConfigError("file", path.name, f"a table with {', '.join(TABLE_COLUMNS)}")
+        raise ConfigError("file", path.name, f"a table with the columns {', '.join(TABLE_COLUMNS)}")
     return typed(table), content
 
 
@@ -130,7 +158,15 @@ class Store:
         self.folder = Path(folder) if folder is not None else default_folder()
 
     def path(self, experiment: str, key: str) -> Path:
-        """Return where a point's rows are, or would be."""
+        """Return where a point's rows are, or would be.
+
+        Parameters
+        ----------
+        experiment : str
+            Name of the experiment.
+        key : str
+            The point's key, see `rdmacc.sweep.fingerprint.key_of`.
+        """
         return self.folder / experiment / f"{key}.parquet"
 
     def load(self, identity: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]] | None:
@@ -149,7 +185,7 @@ class Store:
             table, provenance = read_table(path)
             for name, value in identity.items():
                 if _text(provenance.get(name)) != _text(value):
-                    raise ConfigError("file", path.name, f"of {identity['point']}: its {name} is another")
+                    raise ConfigError("file", path.name, f"the table of {identity['point']}; its {name} differs")
             return check_table(table, identity["point"]), provenance
         except FileNotFoundError:
             return None
@@ -158,11 +194,25 @@ class Store:
             return None
 
     def save(self, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:
-        """Keep a point's rows, with its identity and what is known of their making."""
+        """Keep a point's rows, with its identity and what is known of their making.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The point's rows.
+        provenance : mapping
+            Identity (`experiment`, `point`, `key`, ...) and what is known of the rows' making.
+        """
         write_table(self.path(provenance["experiment"], provenance["key"]), table, provenance)
 
     def clean(self, experiment: str) -> None:
-        """Remove what processes that were killed have left half-written."""
+        """Remove what processes that were killed have left half-written.
+
+        Parameters
+        ----------
+        experiment : str
+            Name of the experiment.
+        """
         for draft in (self.folder / experiment).glob(".*.tmp"):
             with contextlib.suppress(OSError):
                 if time.time() - draft.stat().st_mtime > _STALE_S:

@@ -26,7 +26,17 @@ def tidy(
     numbers: Mapping[str, tuple[float, str]],
     curves: Mapping[str, tuple[pd.Series, str]] | None = None,
 ) -> pd.DataFrame:
-    """Return the rows of one point: numbers as (value, unit), curves as (samples by `time_ps`, unit)."""
+    """Return the rows of one point: numbers as (value, unit), curves as (samples by `time_ps`, unit).
+
+    Parameters
+    ----------
+    point : str
+        Name of the point.
+    numbers : mapping
+        (value, unit) by name.
+    curves : mapping, optional
+        (samples indexed by `time_ps`, unit) by name.
+    """
     rows = [(point, name, pd.NA, float(value), unit) for name, (value, unit) in numbers.items()]
     frames = [pd.DataFrame(rows, columns=list(TABLE_COLUMNS)).astype(_TYPES)]
     for name, (series, unit) in (curves or {}).items():
@@ -39,26 +49,48 @@ def tidy(
 def check_table(table: pd.DataFrame, point: str) -> pd.DataFrame:
     """Return the rows of one point with the columns' own types.
 
+    Parameters
+    ----------
+    table : DataFrame
+        What the point's `execute` returned.
+    point : str
+        Name of the point.
+
     Raises
     ------
     ConfigError
         If a column is missing, or the rows are of another point.
     """
     if not isinstance(table, pd.DataFrame) or not set(TABLE_COLUMNS) <= set(table.columns):
-        raise ConfigError("table", getattr(table, "columns", table), f"a DataFrame with {', '.join(TABLE_COLUMNS)}")
+        raise ConfigError(
+            "table", getattr(table, "columns", table), f"a DataFrame with the columns {', '.join(TABLE_COLUMNS)}"
+        )
     if not (table["point"] == point).all():
-        raise ConfigError("table", table["point"].unique().tolist(), f"rows of the point {point!r} alone")
+        raise ConfigError("table", table["point"].unique().tolist(), f"rows of the point {point!r} only")
     return typed(table)
 
 
 def typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns' own types and order, numbered from 0."""
+    """Return a table with the columns' own types and order, numbered from 0.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+    """
     others = [name for name in table if name not in TABLE_COLUMNS]
     return table[[*TABLE_COLUMNS, *others]].astype(_TYPES).reset_index(drop=True)
 
 
 def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return one table of the tables of points, by point name, with a column for each label.
+
+    Parameters
+    ----------
+    tables : mapping
+        Rows of each point, by its name.
+    labels : mapping
+        Labels of each point, by its name.
 
     Raises
     ------
@@ -69,7 +101,7 @@ def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[st
     own = list(dict.fromkeys(name for table in tables.values() for name in table))
     for name in names:
         if name in own or name in TABLE_COLUMNS:
-            raise ConfigError("label", name, "a name that no column of the table has")
+            raise ConfigError("label", name, "a name that is not a column of the table")
     columns = [*TABLE_COLUMNS, *names, *(name for name in own if name not in TABLE_COLUMNS)]
     frames = [table.assign(**labels.get(point, {})) for point, table in tables.items() if len(table)]
     if not frames:
@@ -78,13 +110,26 @@ def assemble(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, Mapping[st
 
 
 def scalars(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and what comes after."""
+    """Return the numbers of a table, without the curves: `point, quantity, value, unit`, and what comes after.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+    """
     return table[table["time_ps"].isna()].drop(columns="time_ps").reset_index(drop=True)
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
     """Return the numbers of a table with one row for each point: its labels, and a column for each quantity.
 
+    Parameters
+    ----------
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+
+    Examples
+    --------
     >>> rows = assemble({"a": tidy("a", {"rate": (2, "bps"), "n": (1, "")})}, {"a": {"k": 4}})
     >>> wide(rows).to_dict("index")
     {'a': {'k': 4, 'rate': 2.0, 'n': 1.0}}
@@ -100,6 +145,15 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
 def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     """Return one number of a table.
 
+    Parameters
+    ----------
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+    point : str
+        Name of the point.
+    quantity : str
+        Name of the number.
+
     Raises
     ------
     ConfigError
@@ -107,12 +161,22 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     """
     rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].isna()]
     if len(rows) != 1:
-        raise ConfigError("quantity", (point, quantity), "a number that the table has once")
+        raise ConfigError("quantity", (point, quantity), "in the table exactly once, as a number")
     return float(rows["value"].iloc[0])
 
 
 def curve(table: pd.DataFrame, point: str, quantity: str) -> pd.Series:
-    """Return one curve of a table: values by `time_ps`."""
+    """Return one curve of a table: values by `time_ps`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Table in the columns of `TABLE_COLUMNS`.
+    point : str
+        Name of the point.
+    quantity : str
+        Name of the curve.
+    """
     rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].notna()]
     return pd.Series(
         rows["value"].to_numpy(np.float64),

@@ -38,7 +38,15 @@ __all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", 
 
 @dataclass(frozen=True)
 class Task:
-    """A point to compute, pickled, with the hash of the code that is to compute it."""
+    """A point to compute.
+
+    Attributes
+    ----------
+    payload : bytes
+        Experiment, point and engine, pickled.
+    code : mapping
+        Hash of the code that is to compute it, and versions: see `Fingerprints.code`.
+    """
 
     payload: bytes
     code: Mapping[str, Any]
@@ -69,18 +77,37 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why a point has no rows: in a line, and where it happened."""
+    """Why a point has no rows.
+
+    Attributes
+    ----------
+    reason : str
+        What went wrong, in one line.
+    details : str
+        The traceback.
+    """
 
     reason: str
     details: str = ""
 
 
 Keep = Callable[[str, Outcome | Failed], None]
-"""Takes what a point came to, by its name."""
+"""A callback for each finished point: called with the point's name and its outcome."""
 
 
 def compute(task: Task) -> Outcome | Failed:
-    """Compute a point; whatever goes wrong is returned, so that it can be sent to another process."""
+    """Compute a point; whatever goes wrong is returned, so that it can be sent to another process.
+
+    Parameters
+    ----------
+    task : Task
+        The point, pickled.
+
+    Returns
+    -------
+    Outcome or Failed
+        The point's rows, or why there are none.
+    """
     try:
         experiment, point, engine = pickle.loads(task.payload)
         if Fingerprints().code(experiment, point) != task.code:
@@ -158,7 +185,7 @@ def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int) -> None:
 
 
 def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:
-    """Compute what is in the queue, so many under way; if a process dies, stop and return what was under way."""
+    """Compute the queue, a few points at a time; if a process dies, stop and return the points that were under way."""
     running: dict[Future[Outcome | Failed], str] = {}
     dead: list[str] = []
     try:
@@ -241,7 +268,18 @@ def default_jobs() -> int:
 
 
 def check_jobs(jobs: int) -> int:
-    """Return a number of processes, if it is one; raise `ConfigError` if not."""
+    """Return a number of processes, if it is one; raise `ConfigError` if not.
+
+    Parameters
+    ----------
+    jobs : int
+        Number of processes.
+
+    Raises
+    ------
+    ConfigError
+        If it is not a whole number, at least 1.
+    """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ConfigError("jobs", jobs, "a whole number, at least 1")
     return jobs

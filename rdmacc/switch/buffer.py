@@ -62,6 +62,15 @@ def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:
     The packet that crosses the threshold, one round trip of the link, a full packet that blocks the PAUSE, the frame
     itself and a full packet that the upstream port had begun (802.1Q annex N without host delays); at least the HPCC
     simulator's three one-way delays.
+
+    Parameters
+    ----------
+    rate_bps : float
+        Rate of the link.
+    delay_ps : int
+        One-way propagation delay of the link.
+    packet_bytes : int
+        Largest packet on the wire.
     """
     per_ps = rate_bps / 8e12
     standard = 2 * delay_ps * per_ps + 3 * packet_bytes + PFC_FRAME_BYTES

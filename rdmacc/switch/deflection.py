@@ -8,7 +8,7 @@ sends the message's other packets after it; the last one frees the entry. Each d
 Assumptions where the paper is silent or ambiguous:
 
 - An entry's key is (message, tokens left): one for each visit. A deflected message that comes back to a switch would
-  otherwise be thrown out of the same port again, and its last packet's first pass would free the entry too early.
+  otherwise be thrown out of the same port again, and the first pass of its last packet would free the entry too early.
 - Neither the congested port nor the one that the packet came by is drawn, nor a port to a host (IV-A).
 - Ports to the destination host do not deflect: what collides at the receiver is DASR's (section I). `deflect_last_hop`
   lets them.
@@ -20,13 +20,13 @@ Deadlocks (IV-B). The paper uses virtual lanes that packets change one way only,
 argument is Duato's: a blocked packet can always move to the escape lane. Packets that wait in a FIFO that PFC stops
 cannot, so two lanes, the second for packets without tokens, do deadlock when buffers are small. Here a packet
 moves to the next lane wherever it goes up after it has gone down (a valley, see `Fabric.port_climbs`). Within a lane
-every path goes up and then down, so no lane waits for itself in a circle, nor for an earlier one: there is no
-deadlock. PFC counts a packet in the lane in which it came, whose pause is what keeps more from coming. In a Clos
+every path goes up and then down, so there is no cyclic wait within a lane, and no lane waits for an earlier one: there
+is no deadlock. PFC counts a packet in the lane in which it came, whose pause is what keeps more from coming. In a Clos
 every shortest path goes up and then down, from whatever switch it starts, so a deflection costs one lane at most:
-`tokens` + 1 are enough, as long as there are so many classes: seven. Where there are not, or where failed links make
-shortest paths with valleys, the last lane takes what is left over, and a deadlock is possible and reported.
-All packets of a message take the same way, so they change lanes at the same
-switch and stay in order. Use ``Queueing(lanes=tokens + 1)`` to have the lanes take turns, else the first goes first.
+`tokens` + 1 lanes are enough, up to the seven data classes that there are. With more tokens, or where failed links make
+shortest paths with valleys, the last lane takes the rest, and a deadlock is possible and reported. All packets of a
+message take the same path, so they change lanes at the same switch and stay in order. ``Queueing(lanes=tokens + 1)``
+serves the lanes in turn; otherwise they have strict priority.
 """
 
 from __future__ import annotations

@@ -14,7 +14,17 @@ __all__ = ["may_resume", "must_pause", "obey", "write_frame"]
 
 
 def must_pause(policy, buffer, account):
-    """Return whether what came in has reached the dynamic threshold (XOFF), or needs headroom."""
+    """Return whether what came in has reached the dynamic threshold (XOFF), or needs headroom.
+
+    Parameters
+    ----------
+    policy : object
+        Parameters of the buffer.
+    buffer : object
+        The switch's buffer: what is used of it.
+    account : object
+        Account of one ingress (port, class).
+    """
     taken = account.ingress_bytes - policy.reserve_bytes
     if taken < 0:
         taken = 0
@@ -22,7 +32,17 @@ def must_pause(policy, buffer, account):
 
 
 def may_resume(policy, buffer, account):
-    """Return whether the headroom is empty and the rest far enough below the dynamic threshold (XON)."""
+    """Return whether the headroom is empty and the rest far enough below the dynamic threshold (XON).
+
+    Parameters
+    ----------
+    policy : object
+        Parameters of the buffer.
+    buffer : object
+        The switch's buffer: what is used of it.
+    account : object
+        Account of one ingress (port, class).
+    """
     if account.headroom_used > 0:
         return False
     taken = account.ingress_bytes - policy.reserve_bytes
@@ -32,7 +52,15 @@ def may_resume(policy, buffer, account):
 
 
 def write_frame(frame, kind, cls):
-    """Make a fresh packet a PAUSE or RESUME frame for a class."""
+    """Make a fresh packet a PAUSE or RESUME frame for a class.
+
+    Parameters
+    ----------
+    frame : object
+        The packet that is the frame.
+    kind : object
+        PAUSE or RESUME.
+    """
     frame.kind = kind
     frame.psn = cls
     frame.wire_bytes = PFC_FRAME_BYTES
@@ -41,7 +69,17 @@ def write_frame(frame, kind, cls):
 
 
 def obey(port, frame, now):
-    """Pause or resume a class of a port as a frame says; return whether the class may send again."""
+    """Pause or resume a class of a port as a frame says; return whether the class may send again.
+
+    Parameters
+    ----------
+    port : object
+        The port.
+    frame : object
+        The packet that is the frame.
+    now : object
+        Time in ps.
+    """
     bit = 1 << frame.psn
     if frame.kind == PAUSE:
         port.pauses += 1

@@ -14,8 +14,12 @@ from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
 __all__ = ["NIC_ORDERS", "ROUTINGS", "Queueing"]
 
-ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin")
-"""Each message keeps its path, the same one back too, or each packet takes its own."""
+ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin", "source")
+"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says.
+
+A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
+switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.
+"""
 
 NIC_ORDERS = ("round-robin", "srpt")
 """A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""
@@ -37,6 +41,9 @@ class Queueing(Component):
     trimmed_bytes: int = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
     control_limit_bytes: int = param("0B", "largest queue of class CONTROL at a port; 0: no limit", unit="bytes")
+    returns_headers: bool = param(
+        False, "a trimmed packet whose queue is full goes back to its sender, once", source="NDP: return-to-sender"
+    )
     credit_fraction: float = param(
         0.0,
         "share of a link that credits may take, 0: no limit",

@@ -59,7 +59,7 @@ class RcpStamp(Component):
         rtt_sum = Float(doc="RTTs of the slot, weighted by bytes")
         rtt_bytes = Int()
         data_bytes = Int(doc="data sent since the start")
-        control_bytes = Int(doc="other bytes sent since the start, up to the slot's begin")
+        control_bytes = Int(doc="other bytes sent since the start, up to the slot's start")
 
     class Header(Record):
         """RCP's header."""

@@ -5,7 +5,7 @@ sections 3.2.2, 3.2.3 and 3.3. Packets start as UNDER (00); a port may only rais
 receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
 
 At the end of a period of one RTT a port compares its queue with the time that it was idle, both in packets. If the
-queue is longer, it marks so many of the next packets OVER; if not, so many may keep UNDER; all others become FULL.
+queue is longer, it marks that many of the next packets OVER; if not, that many may keep UNDER; all others become FULL.
 
 Readings (`reading`), since the paper does not say what becomes of marks that have had no effect yet:
 
@@ -57,7 +57,7 @@ class RenMarker(Component):
 
         period_timer_ps = Deadline("end of the period")
         full_bytes = Int(doc="largest data packet seen")
-        start_ps = Int(doc="begin of the period")
+        start_ps = Int(doc="start of the period")
         start_tx_bytes = Int(doc="sent before it")
         over = Int(doc="packets still to mark OVER")
         under = Int(_MANY, doc="packets that may still keep UNDER")

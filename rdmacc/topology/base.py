@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import networkx as nx
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.units import Quantity, rate_bps, size_bytes, time_ps
 
 __all__ = [
@@ -35,24 +35,47 @@ Graph: TypeAlias = "nx.Graph[Any]"
 
 FASTEST_BPS = 8e12
 """Fastest link: a byte takes 1 ps, the unit of time."""
-_TOO_FAST = "must be at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
+_TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 
 
 def default_buffer_bytes(rate: Quantity) -> int:
     """Return the shared buffer of a switch whose fastest port has `rate`: 16 MiB for every 50 Gb/s.
 
     This is the rule of the simulator published with HPCC (Li et al., SIGCOMM 2019): 32 MiB at 100 Gb/s.
+
+    Parameters
+    ----------
+    rate : number or str
+        Rate of the port, such as ``"100Gbps"``; a bare number is bit/s.
     """
     return round(16 * 2**20 * rate_bps(rate) / 50e9)
 
 
 def add_host(graph: Graph, name: Hashable) -> None:
-    """Add a host to `graph`."""
+    """Add a host to `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, changed in place.
+    name : hashable
+        Name of the host.
+    """
     graph.add_node(name, kind="host")
 
 
 def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
-    """Add a switch with a shared buffer of `buffer` bytes to `graph`."""
+    """Add a switch with a shared buffer of `buffer` bytes to `graph`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, changed in place.
+    name : hashable
+        Name of the switch.
+    buffer : number or str
+        Shared buffer, such as ``"32MiB"``; a bare number is bytes.
+    """
     graph.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
 
 
@@ -68,7 +91,7 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
     rate : number or str
         Rate of each direction; a number is bit/s.
     delay : number or str
-        Propagation delay; a number is picoseconds.
+        Propagation delay, with its unit: "1us".
 
     Raises
     ------
@@ -77,22 +100,39 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
     """
     for node in (one, other):
         if node not in graph:
-            raise ConfigError("node", node, "must be a node of the graph; add it first")
+            raise unknown("node", node, graph, "a node of the graph")
     graph.add_edge(one, other, rate_bps=checked_rate("rate", rate), delay_ps=checked_delay(delay))
 
 
 def hosts(graph: Graph) -> list[Any]:
-    """Return the names of the hosts, in the order of ``graph.nodes``."""
+    """Return the names of the hosts, in the order of ``graph.nodes``.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    """
     return [name for name, node in graph.nodes(data=True) if node.get("kind") == "host"]
 
 
 def switches(graph: Graph) -> list[Any]:
-    """Return the names of the switches, in the order of ``graph.nodes``."""
+    """Return the names of the switches, in the order of ``graph.nodes``.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    """
     return [name for name, node in graph.nodes(data=True) if node.get("kind") == "switch"]
 
 
 def validate(graph: Graph) -> None:
     """Check that `graph` is a network that rdmacc can simulate.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
 
     Raises
     ------
@@ -103,9 +143,9 @@ def validate(graph: Graph) -> None:
         to itself.
     """
     if not isinstance(graph, nx.Graph):
-        raise ConfigError("graph", graph, "must be a networkx.Graph")
+        raise ConfigError("graph", graph, "a networkx.Graph")
     if graph.is_directed() or graph.is_multigraph():
-        allowed = "must be an undirected networkx.Graph with one link per pair of nodes"
+        allowed = "an undirected networkx.Graph with one link per pair of nodes"
         raise ConfigError("graph", type(graph).__name__, allowed)
     if not len(graph):
         raise ConfigError("graph", str(graph), "must have at least one node")
@@ -117,16 +157,24 @@ def validate(graph: Graph) -> None:
             raise ConfigError("edge", (one, other), "must join two different nodes", where=place)
         rate, delay = link.get("rate_bps"), link.get("delay_ps")
         if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
-            raise ConfigError("rate_bps", rate, "must be a positive, finite number of bit/s", where=place)
+            raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
         if float(rate) > FASTEST_BPS:
             raise ConfigError("rate_bps", rate, _TOO_FAST, where=place)
         if not _is_int(delay) or not 1 <= int(delay or 0) < 2**63:
-            allowed = "must be a whole number of picoseconds, at least 1"
+            allowed = "a whole number of picoseconds, at least 1"
             raise ConfigError("delay_ps", delay, allowed, where=place)
 
 
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
-    """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding."""
+    """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    sources : list
+        Names of the nodes to reach.
+    """
     hops = dict.fromkeys(sources, 0)
     queue = deque(sources)
     while queue:
@@ -141,37 +189,87 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
 
 
 def checked_count(field: str, value: int) -> int:
-    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1."""
+    """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1.
+
+    Parameters
+    ----------
+    field : str
+        What is counted, as the error names it.
+    value : int
+        How many.
+
+    Raises
+    ------
+    ConfigError
+        If the number is not whole, or below 1.
+    """
     if not _is_int(value) or value < 1:
-        raise ConfigError(field, value, "must be a whole number, at least 1")
+        raise ConfigError(field, value, "a whole number, at least 1")
     return int(value)
 
 
 def checked_rate(field: str, value: Quantity) -> float:
-    """Return a link rate in bit/s; raise a ConfigError unless it is above 0 and at most 8 Tb/s."""
+    """Return a link rate in bit/s; raise a ConfigError unless it is above 0 and at most 8 Tb/s.
+
+    Parameters
+    ----------
+    field : str
+        Which rate, as the error names it.
+    value : number or str
+        Rate, such as ``"100Gbps"``; a bare number is bit/s.
+
+    Raises
+    ------
+    ConfigError
+        If the rate is not above 0, or above 8 Tb/s.
+    """
     rate = rate_bps(value, field=field)
     if rate <= 0:
-        raise ConfigError(field, value, "must be more than 0 bit/s")
+        raise ConfigError(field, value, "more than 0 bit/s")
     if rate > FASTEST_BPS:
         raise ConfigError(field, value, _TOO_FAST)
     return rate
 
 
 def checked_delay(value: Quantity) -> int:
-    """Return a link delay in ps; raise a ConfigError unless it is at least 1."""
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Delay, such as ``"1us"``; a bare number is ps.
+
+    Raises
+    ------
+    ConfigError
+        If the delay is below 1 ps.
+    """
     delay = time_ps(value, field="delay")
     if delay < 1:
-        raise ConfigError("delay", value, "must be at least 1 ps")
+        raise ConfigError("delay", value, "at least 1 ps")
     return delay
 
 
 def checked_buffer(value: Quantity | None, rate: float) -> int:
-    """Return a buffer in bytes, the default for None; raise a ConfigError if it is below 1."""
+    """Return a buffer in bytes, the default for None; raise a ConfigError if it is below 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Buffer, such as ``"32MiB"``, or None.
+    rate : float
+        Rate of the fastest port, bit/s.
+
+    Raises
+    ------
+    ConfigError
+        If the buffer is below 1 byte.
+    """
     if value is None:
         return default_buffer_bytes(rate)
     buffer = size_bytes(value, field="buffer")
     if buffer < 1:
-        raise ConfigError("buffer", value, "must be at least 1 byte")
+        raise ConfigError("buffer", value, "at least 1 byte")
     return buffer
 
 
@@ -183,20 +281,33 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
     place = f"node {name}"
     kind = node.get("kind")
     if kind not in ("host", "switch"):
-        raise ConfigError("kind", kind, "must be 'host' or 'switch'", where=place)
+        raise ConfigError("kind", kind, "'host' or 'switch'", where=place)
     if kind == "host":
         if not graph.degree[name]:
             raise ConfigError("host", name, "must have at least one link")
         return
     buffer = node.get("buffer_bytes")
     if not _is_int(buffer) or not 1 <= int(buffer or 0) < 2**63:
-        raise ConfigError("buffer_bytes", buffer, "must be a whole number of bytes, at least 1", where=place)
+        raise ConfigError("buffer_bytes", buffer, "a whole number of bytes, at least 1", where=place)
 
 
 def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:
-    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports."""
+    """Give every switch of `graph` a shared buffer of `buffer_per_port` bytes for each of its ports.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, changed in place.
+    buffer_per_port : number or str
+        Buffer of one port, such as ``"256kB"``.
+
+    Raises
+    ------
+    ConfigError
+        If the buffer is below 1 byte.
+    """
     per_port = size_bytes(buffer_per_port, field="buffer_per_port")
     if per_port < 1:
-        raise ConfigError("buffer_per_port", buffer_per_port, "must be at least 1 byte")
+        raise ConfigError("buffer_per_port", buffer_per_port, "at least 1 byte")
     for name in switches(graph):
         graph.nodes[name]["buffer_bytes"] = per_port * graph.degree[name]

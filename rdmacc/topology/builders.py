@@ -25,7 +25,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     hosts : int
         Number of hosts, at least 1.
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`default_buffer_bytes` of `rate`.
 
@@ -154,16 +154,21 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     k : int
         Ports of a switch: even, at least 2.
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of `rate`.
 
     Returns
     -------
     networkx.Graph
+
+    Raises
+    ------
+    ConfigError
+        If k is odd, or a number, rate, delay or buffer is not allowed.
     """
     if checked_count("k", k) % 2:
-        raise ConfigError("k", k, "must be even, at least 2")
+        raise ConfigError("k", k, "even, at least 2")
     half = int(k) // 2
     graph = clos(int(k), half, half, half, half * half, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"fat_tree({k})"
@@ -217,12 +222,17 @@ def clos(
     Returns
     -------
     networkx.Graph
+
+    Raises
+    ------
+    ConfigError
+        If a number, rate, delay or buffer is not allowed, or the cores do not form equal groups.
     """
     n_pods, n_tors = checked_count("pods", pods), checked_count("tors_per_pod", tors_per_pod)
     n_hosts = checked_count("hosts_per_tor", hosts_per_tor)
     n_aggs, n_cores = checked_count("aggs_per_pod", aggs_per_pod), checked_count("cores", cores)
     if n_cores % n_aggs:
-        raise ConfigError("cores", cores, f"must be a multiple of aggs_per_pod = {n_aggs}")
+        raise ConfigError("cores", cores, f"a multiple of aggs_per_pod = {n_aggs}")
     group = n_cores // n_aggs
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)

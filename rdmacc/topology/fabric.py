@@ -89,6 +89,11 @@ class Fabric:
     def from_graph(cls, graph: Graph) -> Fabric:
         """Return the arrays of `graph`.
 
+        Parameters
+        ----------
+        graph : Graph
+            The network.
+
         Raises
         ------
         ConfigError
@@ -128,7 +133,13 @@ class Fabric:
         )
 
     def without(self, ports: Sequence[int]) -> Fabric:
-        """Return the fabric with the routes that are left when ports have failed; the numbering stays."""
+        """Return the fabric with the routes that are left when ports have failed; the numbering stays.
+
+        Parameters
+        ----------
+        ports : sequence of int
+            Numbers of the ports that have failed.
+        """
         down = self.down_ports | set(ports)
         gone = np.array(sorted(down), dtype=np.int64)
         peer = self.port_peer.copy()
@@ -154,11 +165,24 @@ class Fabric:
         return len(self.port_node)
 
     def port_name(self, port: int) -> str:
-        """Return a port's name, such as "leaf0->h3"."""
+        """Return a port's name, such as "leaf0->h3".
+
+        Parameters
+        ----------
+        port : int
+            Number of the port.
+        """
         return f"{self.names[self.port_node[port]]}->{self.names[self.port_peer[port]]}"
 
     def port(self, node: Hashable, peer: Hashable) -> int:
         """Return the port that leads from one node to another, both given by name.
+
+        Parameters
+        ----------
+        node : hashable
+            Name of the port's own node.
+        peer : hashable
+            Name of the node that it leads to.
 
         Raises
         ------
@@ -172,10 +196,16 @@ class Fabric:
             found = low + int(np.searchsorted(self.port_peer[low:high], self.index[peer]))
             if found < high and self.port_peer[found] == self.index[peer]:
                 return int(found)
-        raise ConfigError("port", f"{node}->{peer}", "must be a link of the network")
+        raise ConfigError("port", f"{node}->{peer}", "a link of the network")
 
     def link_class(self, port: int) -> str:
-        """Return "host_nic", "last_hop" or "in_network"."""
+        """Return "host_nic", "last_hop" or "in_network".
+
+        Parameters
+        ----------
+        port : int
+            Number of the port.
+        """
         return LINK_CLASSES[self.port_class[port]]
 
     def candidates(self, node: int, dst: int) -> tuple[int, ...]:
@@ -203,11 +233,27 @@ class Fabric:
         return tuple(self.route_ports[first : first + self.route_count[row, column]].tolist())
 
     def reachable(self, src: int, dst: int) -> bool:
-        """Tell whether a packet gets from node `src` to host `dst`."""
+        """Tell whether a packet gets from node `src` to host `dst`.
+
+        Parameters
+        ----------
+        src : int
+            Number of a node.
+        dst : int
+            Number of a host.
+        """
         return bool(self.reachable_many(np.array([src]), np.array([dst]))[0])
 
     def reachable_many(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Bools:
-        """Tell, elementwise, whether a packet gets from node `src` to host `dst`."""
+        """Return, elementwise, whether a packet gets from node `src` to host `dst`.
+
+        Parameters
+        ----------
+        src : array_like
+            Numbers of nodes; shapes that broadcast.
+        dst : array_like
+            Numbers of hosts.
+        """
         sources, targets = np.asarray(src), np.asarray(dst)
         columns = self.attach[targets]
         hangs = self._hangs(sources)
@@ -243,16 +289,29 @@ class Fabric:
         return self.is_host[nodes] & (self.attachments[self.attach[nodes]] != nodes)
 
     def check_path(self, src: int, dst: int) -> None:
-        """Raise a ConfigError unless `src` and `dst` are two different hosts that a path joins."""
+        """Raise a ConfigError unless `src` and `dst` are two different hosts that a path joins.
+
+        Parameters
+        ----------
+        src : int
+            Number of the sender.
+        dst : int
+            Number of the receiver.
+
+        Raises
+        ------
+        ConfigError
+            If one is not a host, they are the same, or no path joins them.
+        """
         for field, node in (("src", src), ("dst", dst)):
             if not 0 <= node < self.n_nodes:
-                raise ConfigError(field, node, f"must be a node number, 0 to {self.n_nodes - 1}")
+                raise ConfigError(field, node, f"a node number, 0 to {self.n_nodes - 1}")
             if not self.is_host[node]:
-                raise ConfigError(field, self.names[node], "must be a host, and is a switch")
+                raise ConfigError(field, self.names[node], "a host, not a switch")
         if src == dst:
             raise ConfigError("dst", self.names[dst], f"must differ from src = {self.names[src]!r}")
         if not self.reachable(src, dst):
-            raise ConfigError("dst", self.names[dst], f"must be reachable from src = {self.names[src]!r}")
+            raise ConfigError("dst", self.names[dst], f"reachable from src = {self.names[src]!r}")
 
     def path(self, src: int, dst: int, choose: Choice = lambda node, cands: cands[0]) -> list[int]:
         """Return the ports from host `src` to host `dst`.
@@ -286,7 +345,21 @@ class Fabric:
         return ports
 
     def base_fct_ps(self, src: int, dst: int, size_bytes: int, payload_bytes: int, header_bytes: int) -> int:
-        """Return the completion time of one message alone in the network; see :meth:`base_fct_ps_many`."""
+        """Return the completion time of one message alone in the network; see :meth:`base_fct_ps_many`.
+
+        Parameters
+        ----------
+        src : int
+            Number of the sender.
+        dst : int
+            Number of the receiver.
+        size_bytes : int
+            Payload of the message.
+        payload_bytes : int
+            Largest payload of a packet.
+        header_bytes : int
+            Header of each packet on the wire.
+        """
         times = self.base_fct_ps_many([src], [dst], [size_bytes], payload_bytes, header_bytes)
         return int(times[0])
 
@@ -329,11 +402,11 @@ class Fabric:
         """
         sources, targets, sizes = (np.asarray(a, dtype=np.int64) for a in (src, dst, size_bytes))
         if payload_bytes < 1:
-            raise ConfigError("payload_bytes", payload_bytes, "must be at least 1 byte")
+            raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         if header_bytes < 0:
-            raise ConfigError("header_bytes", header_bytes, "must be at least 0 bytes")
+            raise ConfigError("header_bytes", header_bytes, "at least 0 bytes")
         if sizes.size and sizes.min() < 1:
-            raise ConfigError("size_bytes", int(sizes.min()), "must be at least 1 byte")
+            raise ConfigError("size_bytes", int(sizes.min()), "at least 1 byte")
         self._check_paths(sources, targets)
 
         full, rest = np.divmod(sizes, payload_bytes)
@@ -355,6 +428,35 @@ class Fabric:
             nodes[active] = self.port_peer[ports]
             active = active[nodes[active] != targets[active]]
         return np.where(has_rest, arrival, through + (full - 1) * slowest)
+
+    def largest_rtt_ps(self, payload_bytes: int) -> int:
+        """Return the largest round trip between two hosts that a path joins.
+
+        A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
+        gives all queue pairs as base RTT (third.cc, GLOBAL_T).
+        """
+        hosts = self.hosts.astype(np.int64)
+        most = 0
+        for src in hosts:
+            others = hosts[(hosts != src) & self.reachable_many(np.full(len(hosts), src), hosts)]
+            if len(others):
+                here, size = np.full(len(others), src), np.full(len(others), payload_bytes)
+                there = self.base_fct_ps_many(here, others, size, payload_bytes, 0)
+                most = max(most, int((there + self._delays_ps(here, others)).max()))
+        return most
+
+    def _delays_ps(self, src: Int64s, dst: Int64s) -> Int64s:
+        """Return the links' delays from hosts to hosts, along the first shortest path."""
+        nodes, total, columns = src.copy(), np.zeros(len(src), dtype=np.int64), self.attach[dst]
+        active = np.arange(len(src))
+        while len(active):
+            here, column = nodes[active], columns[active]
+            at_end = here == self.attachments[column]
+            ports = np.where(at_end, self.last_port[dst[active]], self.route_ports[self.route_first[here, column]])
+            total[active] += self.port_delay_ps[ports]
+            nodes[active] = self.port_peer[ports]
+            active = active[nodes[active] != dst[active]]
+        return total
 
     def _check_paths(self, src: Int64s, dst: Int64s) -> None:
         """Raise the ConfigError of :meth:`check_path` for the first pair that has one."""

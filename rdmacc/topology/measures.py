@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.tables import html_table, text_table
 from rdmacc.topology.base import Graph, hops_to, hosts, switches
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
@@ -30,6 +30,7 @@ class TopologyInfo:
     """
 
     name: str
+    """The graph's name."""
     hosts: int
     """Number of hosts."""
     switches: int
@@ -106,7 +107,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
 
     for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
         if value < 0:
-            raise ConfigError(field, value, "must be at least 0 bytes")
+            raise ConfigError(field, value, "at least 0 bytes")
     fabric = Fabric.from_graph(graph)
     src, dst, weight = _host_pairs(fabric)
     if not len(src):
@@ -159,14 +160,28 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     total = 0
     for one, other in pairwise(_first_path(graph, src, dst)):
         link = graph.edges[one, other]
-        byte_ps = 8e12 / link["rate_bps"]
-        total += transmission_ps(data_bytes, byte_ps) + transmission_ps(ack_bytes, byte_ps)
+        rate = link["rate_bps"]
+        total += transmission_ps(data_bytes, rate) + transmission_ps(ack_bytes, rate)
         total += 2 * int(link["delay_ps"])
     return total
 
 
 def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
-    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`."""
+    """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    src : hashable
+        Name of a host.
+    dst : hashable
+        Name of another host.
+    data_bytes : int
+        Data packet on the wire.
+    ack_bytes : int
+        ACK on the wire.
+    """
     path = _first_path(graph, src, dst)
     slowest = min(float(graph.edges[one, other]["rate_bps"]) for one, other in pairwise(path))
     return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)
@@ -203,7 +218,7 @@ def bisection_bps(
     for field, names in (("one", left), ("other", right)):
         wrong = [name for name in names if name not in among]
         if wrong or not names:
-            raise ConfigError(field, names, "must be hosts of the network, at least one")
+            raise ConfigError(field, names, "hosts of the network, at least one")
     if set(left) & set(right):
         raise ConfigError("other", right, "must share no host with the first half")
     side = dict.fromkeys(left, 0) | dict.fromkeys(right, 1)
@@ -291,12 +306,12 @@ def _first_path(graph: Graph, src: Hashable, dst: Hashable) -> list[Any]:
     """Return the nodes of the shortest path whose every next node comes first in ``graph.nodes``."""
     for field, name in (("src", src), ("dst", dst)):
         if name not in graph or graph.nodes[name].get("kind") != "host":
-            raise ConfigError(field, name, "must be a host of the network")
+            raise unknown(field, name, hosts(graph), "a host of the network")
     if src == dst:
         raise ConfigError("dst", dst, f"must differ from src = {src!r}")
     hops = hops_to(graph, [dst])
     if src not in hops:
-        raise ConfigError("dst", dst, f"must be reachable from src = {src!r}")
+        raise ConfigError("dst", dst, f"reachable from src = {src!r}")
     order = {name: i for i, name in enumerate(graph.nodes)}
     path = [src]
     while path[-1] != dst:

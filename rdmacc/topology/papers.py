@@ -47,7 +47,7 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
     Parameters
     ----------
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer_per_port : number or str
         Buffer that each port adds to its switch.
 
@@ -81,7 +81,7 @@ def dart_testbed(
     hosts : int
         Number of nodes, 1 to 36.
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str, optional
         Shared buffer of the switch, which the paper does not give; default
         :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
@@ -89,9 +89,14 @@ def dart_testbed(
     Returns
     -------
     networkx.Graph
+
+    Raises
+    ------
+    ConfigError
+        If there are more hosts than the switch has ports, or a number, rate, delay or buffer is not allowed.
     """
     if checked_count("hosts", hosts) > _SX6025_PORTS:
-        raise ConfigError("hosts", hosts, f"must be at most {_SX6025_PORTS}, the switch's ports")
+        raise ConfigError("hosts", hosts, f"at most {_SX6025_PORTS}, the switch's ports")
     graph = star(hosts, rate=rate, delay=delay, buffer=buffer)
     graph.graph["name"] = f"dart_testbed({hosts})"
     return graph
@@ -126,7 +131,7 @@ def ren_leaf_spine(
     hosts_per_leaf, leaves, spines : int
         At least 1 each.
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer_per_port : number or str
         Buffer that each port adds to its switch.
 
@@ -164,7 +169,7 @@ def ren_testbed(
     senders, receivers : int
         Number of hosts on the left and on the right.
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -235,7 +240,7 @@ def rcc_dumbbell(
     senders : int
         Number of senders; the receiver is the last host.
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -265,7 +270,7 @@ def rcc_multi_bottleneck(rate: Quantity = "100Gbps", delay: Quantity = "2us", bu
     Parameters
     ----------
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -297,7 +302,7 @@ def rcc_testbed(rate: Quantity = "25Gbps", delay: Quantity = "1.5us", buffer: Qu
     Parameters
     ----------
     rate, delay : number or str
-        Of every link; numbers are bit/s and picoseconds.
+        Of every link; numbers are bit/s; a delay carries its unit.
     buffer : number or str
         Shared buffer of a switch.
 
@@ -320,7 +325,7 @@ def igbn_pair(rate: Quantity = "40Gbps", delay: Quantity = "1us", buffer: Quanti
     Parameters
     ----------
     rate, delay : number or str
-        Of both links; numbers are bit/s and picoseconds.
+        Of both links; numbers are bit/s; a delay carries its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
 

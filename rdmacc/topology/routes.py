@@ -17,7 +17,15 @@ Int32s: TypeAlias = npt.NDArray[np.int32]
 
 
 def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
-    """Return the arrays of the ports, sorted by node and peer."""
+    """Return the arrays of the ports, sorted by node and peer.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    index : dict
+        Number of each node, by name.
+    """
     links = [
         (index[one], index[other], float(link["rate_bps"]), int(link["delay_ps"]))
         for one, other, link in graph.edges(data=True)
@@ -40,7 +48,19 @@ def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
 
 
 def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> tuple[Int32s, Int32s, Int32s]:
-    """Return `attachments`, `attach` and `last_port`."""
+    """Return `attachments`, `attach` and `last_port`.
+
+    Parameters
+    ----------
+    is_host : ndarray of bool
+        Which nodes are hosts; shape N.
+    first : ndarray of int
+        First port of each node; shape N + 1.
+    peer : ndarray of int
+        Node that each port leads to; shape P.
+    reverse : ndarray of int
+        Port at the other end of each port's link; shape P.
+    """
     hosts = np.flatnonzero(is_host)
     nic = first[hosts]
     hangs = (np.diff(first)[hosts] == 1) & ~is_host[peer[nic]]
@@ -131,8 +151,19 @@ def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint
 def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8s:
     """Return, for each port, 1 if its link leads up: to a node with more hops to the nearest host.
 
-    Of two nodes with as many hops the one with the higher number is above. So links up never form a circle, and
-    neither do links down: a path that goes up and then down can wait for no path like it in a circle.
+    Of two nodes with equal hops the one with the higher number is above. So links up never form a cycle, and neither
+    do links down: paths that go up and then down cannot wait on each other in a cycle.
+
+    Parameters
+    ----------
+    is_host : ndarray of bool
+        Which nodes are hosts; shape N.
+    first : ndarray of int
+        First port of each node; shape N + 1.
+    node : ndarray of int
+        Node of each port; shape P.
+    peer : ndarray of int
+        Node that each port leads to; shape P.
     """
     level = np.full(len(is_host), len(is_host), dtype=np.int64)
     level[is_host] = 0

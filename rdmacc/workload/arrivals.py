@@ -108,10 +108,10 @@ def poisson(
     src, dst = traffic.pairs(stream(seed, POISSON_PAIRS), number)
     if is_exact:
         if count is None:
-            raise ConfigError("count", None, "must be given with is_exact: the duration follows from it")
+            raise ConfigError("count", None, "given with is_exact, because the duration follows from it")
         span_ps = exact_span_ps(load, traffic, definition, src, dst, lengths)
         if not span_ps:
-            raise ConfigError("count", count, "must be higher: no message crosses the defining links")
+            raise ConfigError("count", count, "higher: no message crosses the defining links")
         offsets = np.sort(rng.random(number)) * span_ps
     return from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
 
@@ -177,15 +177,15 @@ def incasts(
     traffic = Traffic(network, senders, receivers, is_incast=True)
     least = len(traffic.senders) - int(traffic.is_loop.any())
     if width > least:
-        raise ConfigError("degree", degree, f"must be at most {least}, the senders besides the receiver")
+        raise ConfigError("degree", degree, f"at most {least}, the senders besides the receiver")
     if (rate is None) == (load is None):
-        raise ConfigError("rate", rate, f"must be given, or load, and not both; load = {load!r}")
+        raise ConfigError("rate", rate, f"given if load is not, and only then; load = {load!r}")
     if load is not None:
         definition = as_definition(of)
         per_incast = width * definition.mean_bytes(distribution)
         rate = bytes_per_second(load, traffic, definition) / per_incast
     elif isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < rate < float("inf"):
-        raise ConfigError("rate", rate, "must be a number of incasts per second, above 0")
+        raise ConfigError("rate", rate, "a number of incasts per second, above 0")
     assert rate is not None
     begin, spread = time_ps(start, field="start"), time_ps(jitter, field="jitter")
     number, offsets = _arrivals(stream(seed, INCASTS_STARTS), rate, count, duration)
@@ -241,7 +241,7 @@ def _arrivals(
 ) -> tuple[int, Floats]:
     """Return how many events a Poisson process of `rate` per second has, and when, in ps, ascending."""
     if (count is None) == (duration is None):
-        raise ConfigError("count", count, f"must be given, or duration, and not both; duration = {duration!r}")
+        raise ConfigError("count", count, f"given if duration is not, and only then; duration = {duration!r}")
     if count is not None:
         number = checked_whole("count", count, 1)
         return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
@@ -249,14 +249,14 @@ def _arrivals(
     span_ps = time_ps(duration, field="duration")
     number = int(rng.poisson(rate * span_ps / 1e12))
     if not number:
-        allowed = f"must be longer: none arrives in it, at {rate:.3g} per second"
+        allowed = f"longer: at {rate:.3g} messages per second, none arrives in it"
         raise ConfigError("duration", duration, allowed)
     return number, np.sort(rng.random(number)) * span_ps
 
 
 def _starts(begin: int, offsets: Floats) -> Int64s:
     if begin + float(offsets[-1]) > _LATEST_PS:
-        raise ConfigError("start", float(offsets[-1]), f"must be at most {_LATEST_PS:.3g} ps: the load is too low")
+        raise ConfigError("start", float(offsets[-1]), f"at most {_LATEST_PS:.3g} ps: the load is too low")
     return begin + np.rint(offsets).astype(np.int64)
 
 

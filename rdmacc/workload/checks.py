@@ -1,4 +1,4 @@
-"""The check of a workload against a network, and of what waits on what."""
+"""Checks of a workload: against a network, and for messages that wait on each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
         circle.
     """
     if not isinstance(workload, pd.DataFrame):
-        raise ConfigError("workload", type(workload).__name__, "must be a pandas DataFrame")
+        raise ConfigError("workload", type(workload).__name__, "a pandas DataFrame")
     if not len(workload):
         raise ConfigError("workload", "0 messages", "must have at least one message")
     frame = messages(workload)
@@ -56,7 +56,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
             frame = frame.sort_index()
             labels = frame.index
     elif "id" in frame:
-        raise ConfigError("id", "a column", "must have another name: the messages' own labels are kept in it")
+        raise ConfigError("id", "a column", "must have another name: the messages' labels are kept in this one")
     else:
         frame["id"] = labels
     _check_ends(frame, fabric)
@@ -64,7 +64,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     good = np.isfinite(weights) & (weights > 0)
     if not good.all():
         row = int(np.argmin(good))
-        raise row_error(frame, row, "weight", float(weights[row]), "must be a finite number above 0")
+        raise row_error(frame, row, "weight", float(weights[row]), "a finite number above 0")
     waiting, wanted, counts = positions(frame["after"], labels)
     if len(wanted):
         check_acyclic(np.repeat(waiting, counts), wanted, labels)
@@ -74,15 +74,39 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
 
 
 def unique_index(frame: pd.DataFrame) -> pd.Index[Any]:
-    """Return the labels of the messages; raise a ConfigError if one occurs twice."""
+    """Return the labels of the messages; raise a ConfigError if one occurs twice.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+
+    Raises
+    ------
+    ConfigError
+        If a label occurs twice.
+    """
     if not frame.index.is_unique:
         twice = frame.index[frame.index.duplicated()][0]
-        raise ConfigError("message", twice, "must be unique, and names several rows")
+        raise ConfigError("message", twice, "unique; it labels several rows")
     return frame.index
 
 
 def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int64s, Int64s]:
-    """Return the rows that wait, the rows that they wait for (flat), and how many each waits for."""
+    """Return the rows that wait, the rows that they wait for (flat), and how many each waits for.
+
+    Parameters
+    ----------
+    after : Series
+        Tuple of labels that each message waits for.
+    labels : Index
+        Labels of the messages.
+
+    Raises
+    ------
+    ConfigError
+        If a message waits for one that does not exist.
+    """
     lengths = np.fromiter(map(len, after.array), dtype=np.int64, count=len(after))
     waiting = np.flatnonzero(lengths)
     flat = list(chain.from_iterable(after.iloc[waiting]))
@@ -97,17 +121,41 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
     if (wanted < 0).any():
         worst = int(np.argmin(wanted))
         row = int(np.repeat(waiting, lengths[waiting])[worst])
-        raise ConfigError("after", flat[worst], "must be the id of a message", where=f"row {labels[row]}")
+        raise ConfigError("after", flat[worst], "the id of a message", where=f"row {labels[row]}")
     return waiting, wanted, lengths[waiting]
 
 
 def split_after(flat: Int64s, rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere."""
+    """Return `length` tuples: consecutive `counts` of `flat` at `rows`, empty ones elsewhere.
+
+    Parameters
+    ----------
+    flat : ndarray of int
+        Ids, one row after another.
+    rows : ndarray of int
+        Rows that have ids.
+    counts : ndarray of int
+        How many ids each of these has.
+    length : int
+        Number of tuples.
+    """
     return split_ids(flat.tolist(), rows, counts, length)
 
 
 def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.NDArray[np.object_]:
-    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere."""
+    """Return `length` tuples: consecutive `counts` of `ids` at `rows`, empty ones elsewhere.
+
+    Parameters
+    ----------
+    ids : list
+        Ids, one row after another.
+    rows : ndarray of int
+        Rows that have ids.
+    counts : ndarray of int
+        How many ids each of these has.
+    length : int
+        Number of tuples.
+    """
     values = nothing_after(length)
     low = 0
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
@@ -125,11 +173,12 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
         nodes = known[codes]
         if (nodes < 0).any():
             row = int(np.argmin(nodes))
-            raise row_error(frame, row, field, frame[field].iloc[row], "must be a node of the network")
+            name, place = frame[field].iloc[row], f"row {frame.index[row]}"
+            raise unknown(field, name, fabric.names, "a node of the network", where=place)
         hosts = fabric.is_host[nodes]
         if not hosts.all():
             row = int(np.argmin(hosts))
-            raise row_error(frame, row, field, frame[field].iloc[row], "must be a host, and is a switch")
+            raise row_error(frame, row, field, frame[field].iloc[row], "a host, not a switch")
         ends.append(nodes)
     src, dst = ends
     if (src == dst).any():
@@ -139,11 +188,26 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     if not reachable.all():
         row = int(np.argmin(reachable))
         src_name, dst_name = frame[["src", "dst"]].iloc[row]
-        raise row_error(frame, row, "dst", dst_name, f"must be reachable from src = {src_name!r}")
+        raise row_error(frame, row, "dst", dst_name, f"reachable from src = {src_name!r}")
 
 
 def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> None:
-    """Raise a ConfigError that shows a circle, if messages wait on each other in one."""
+    """Raise a ConfigError if messages wait on each other in a cycle.
+
+    Parameters
+    ----------
+    waiting : ndarray of int
+        Rows that wait; shape E.
+    wanted : ndarray of int
+        The row that each of them waits for; shape E.
+    labels : Index
+        Labels of the rows, as the error names them.
+
+    Raises
+    ------
+    ConfigError
+        If messages wait on each other in a cycle, which it shows.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

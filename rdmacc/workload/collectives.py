@@ -186,7 +186,7 @@ def _parts(size: Quantity, count: int, of: str = "hosts") -> Int64s:
     """Return `count` sizes that add up to `size` and differ by 1 byte at most, the larger ones first."""
     total = size_bytes(size, field="size")
     if total < count:
-        raise ConfigError("size", size, f"must be at least 1 byte for each of the {count} {of}")
+        raise ConfigError("size", size, f"at least 1 byte for each of the {count} {of}")
     low, more = divmod(total, count)
     return low + (np.arange(count) < more)
 

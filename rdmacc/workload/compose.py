@@ -20,13 +20,18 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     Messages are numbered 0 to M - 1 in that order and `after` follows; groups are numbered from 0 so that no
     two workloads share one.
 
+    Parameters
+    ----------
+    *workloads : DataFrame
+        Frames as :func:`messages` returns them.
+
     Raises
     ------
     ConfigError
         If there is no workload, or one has duplicate or unknown messages.
     """
     if not workloads:
-        raise ConfigError("workloads", workloads, "must be at least one")
+        raise ConfigError("workloads", workloads, "at least one workload")
     parts: list[pd.DataFrame] = []
     first = groups = 0
     for workload in workloads:
@@ -51,11 +56,15 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
     The messages of a workload that wait for none wait for the last ones of the workload before: those that
     none of its own messages waits for. A start after time 0 still holds, whichever is later.
 
+    Parameters
+    ----------
+    *workloads : DataFrame
+        Frames as :func:`messages` returns them, in their order.
+
     Raises
     ------
     ConfigError
-        As :func:`combine`, or if two workloads have so many first and last messages that more than 50 million
-        pairs wait for each other.
+        As :func:`combine`, or if more than 50 million pairs of messages would wait for each other.
 
     Examples
     --------
@@ -78,7 +87,7 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
         lasts = tuple((low + np.flatnonzero(~is_wanted[low:middle])).tolist())
         roots = [row for row in range(middle, high) if not after[row]]
         if len(lasts) * len(roots) > _MOST_PAIRS:
-            allowed = f"must have fewer: {_MOST_PAIRS} pairs at most wait for each other"
+            allowed = f"must make at most {_MOST_PAIRS} pairs of messages wait on each other"
             raise ConfigError("workloads", f"{len(lasts)} last, then {len(roots)} first messages", allowed)
         for row in roots:
             after[row] = lasts

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.checks import split_ids
-from rdmacc.workload.frame import messages
+from rdmacc.workload.frame import is_missing, messages
+from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
 __all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
 
@@ -24,15 +25,20 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
     """Return the workload in a CSV file.
 
     The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``,
-    ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``.
-    Sizes and starts may have units.
+    ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``,
+    ``path`` and ``ack_path`` (nodes, separated by spaces). Sizes and starts may have units.
+
+    Parameters
+    ----------
+    path : path
+        The file.
 
     Raises
     ------
     ConfigError
         As :func:`messages`.
     """
-    texts: Any = {"src": str, "dst": str, "after": str}
+    texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
     frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
     if "message" in frame:
         frame = frame.set_index("message")
@@ -43,9 +49,20 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a workload to a CSV file that :func:`from_csv` reads back."""
+    """Write a workload to a CSV file that :func:`from_csv` reads back.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Frame as :func:`messages` returns it.
+    path : path
+        The file.
+    """
     frame = messages(workload)
     frame["after"] = [" ".join(map(str, after)) for after in frame["after"]]
+    for name in PATH_COLUMNS:
+        if name in frame:
+            frame[name] = [path if is_missing(path) else " ".join(map(str, node_names(path))) for path in frame[name]]
     frame.to_csv(path)
 
 
@@ -53,6 +70,11 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     """Return the workload in a Parquet file.
 
     The columns are those that :func:`messages` describes; ``after`` is a list of ids, and may be missing.
+
+    Parameters
+    ----------
+    path : path
+        The file.
 
     Raises
     ------
@@ -66,7 +88,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
         after = table.column(place).combine_chunks()
         table = table.remove_column(place)
         if not (pa.types.is_list(after.type) or pa.types.is_large_list(after.type)):
-            raise ConfigError("after", str(after.type), "must be a column of lists of ids")
+            raise ConfigError("after", str(after.type), "a column of lists of ids")
     frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     if "message" in frame:
         frame = frame.set_index("message")
@@ -80,6 +102,13 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
 
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a Parquet file that :func:`from_parquet` reads back.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Frame as :func:`messages` returns it.
+    path : path
+        The file.
 
     Raises
     ------
@@ -106,7 +135,7 @@ def _arrow(name: str, values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        allowed = f"must be texts, or numbers of one kind, to be written: {error}"
+        allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -38,8 +39,8 @@ Int64s: TypeAlias = npt.NDArray[np.int64]
 Objects: TypeAlias = npt.NDArray[np.object_]
 
 _UNITS: Mapping[str, tuple[Callable[..., int], int, str]] = {
-    "size_bytes": (size_bytes, 1, "must be a whole number of bytes, at least 1"),
-    "start_ps": (time_ps, 0, "must be a whole number of picoseconds, at least 0: nothing starts in the past"),
+    "size_bytes": (size_bytes, 1, "a whole number of bytes, at least 1"),
+    "start_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
 }
 _ALIASES = {"size": "size_bytes", "start": "start_ps"}
 _INT64_MAX = 2**63 - 1
@@ -73,8 +74,9 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     Parameters
     ----------
     rows : DataFrame, or iterable of dict or tuple
-        A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes and starts
-        may have units. A DataFrame's index names the messages; other rows are numbered from 0.
+        A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes may
+        have units; a `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered
+        from 0.
 
     Returns
     -------
@@ -97,15 +99,16 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         rows = _as_frame(rows)
     frame = rows.rename(columns={old: new for old, new in _ALIASES.items() if new not in rows})
     for both in (old for old in _ALIASES if old in frame):
-        raise ConfigError(both, _ALIASES[both], "must not stand beside the column of the same meaning")
+        raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
     for column in ("src", "dst", "size_bytes"):
         if column not in frame:
-            allowed = f"must be a column of the workload; there are {list(rows.columns)}"
+            allowed = f"a column of the workload, which has {list(rows.columns)}"
             raise ConfigError(column, None, allowed)
     for column in ("src", "dst"):
         frame[column] = frame[column].astype(object)
     frame["size_bytes"] = _quantities(frame, "size_bytes")
-    frame["start_ps"] = _quantities(frame, "start_ps") if "start_ps" in frame else np.int64(0)
+    has_units = "start" in rows
+    frame["start_ps"] = _quantities(frame, "start_ps", has_units) if "start_ps" in frame else np.int64(0)
     frame["group"] = _groups(frame) if "group" in frame else pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["after"] = _tuples(frame["after"]) if "after" in frame else nothing_after(len(frame))
     frame["weight"] = _weights(frame) if "weight" in frame else 1.0
@@ -135,13 +138,18 @@ def from_columns(
         Shape M, or one for all; negative for none.
     after : iterable of tuple, optional
         The rows that each message waits for; length M.
+
+    Raises
+    ------
+    ConfigError
+        If the size is below 1 byte.
     """
     count = len(src)
     lengths: Any = size
     if not isinstance(size, np.ndarray):
         lengths = size_bytes(size, field="size")
         if lengths < 1:
-            raise ConfigError("size", size, "must be at least 1 byte")
+            raise ConfigError("size", size, "at least 1 byte")
     numbers = np.broadcast_to(np.asarray(-1 if groups is None else groups, dtype=np.int64), count)
     return pd.DataFrame(
         {
@@ -158,39 +166,97 @@ def from_columns(
 
 
 def as_objects(names: Iterable[Host]) -> Objects:
-    """Return names of any kind, tuples too, as an array of objects; shape N."""
+    """Return names of any kind, tuples too, as an array of objects; shape N.
+
+    Parameters
+    ----------
+    names : iterable of hashable
+        Names of hosts.
+    """
     values = list(names)
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def nothing_after(count: int) -> npt.NDArray[np.object_]:
-    """Return `count` empty tuples."""
+    """Return `count` empty tuples.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    """
     return np.fromiter([()] * count, dtype=object, count=count)
 
 
 def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed: str) -> ConfigError:
-    """Return the error of the row at a position, named by its label."""
+    """Return the error of the row at a position, named by its label.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    row : int
+        Position of the row, from 0.
+    field : str
+        The wrong column.
+    value : object
+        What stands there.
+    allowed : str
+        What is allowed, as in `ConfigError`.
+    """
     return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a cell is empty."""
+    """Tell whether a cell is empty.
+
+    Parameters
+    ----------
+    value : object
+        The cell.
+    """
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
 def checked_whole(field: str, value: int, least: int | None = None) -> int:
-    """Return a whole number; raise a ConfigError if it is none, or below `least`."""
-    allowed = "must be a whole number" + ("" if least is None else f", at least {least}")
+    """Return a whole number; raise a ConfigError if it is none, or below `least`.
+
+    Parameters
+    ----------
+    field : str
+        What it is, as the error names it.
+    value : int
+        The number.
+    least : int, optional
+        Lowest value that is allowed; any by default.
+
+    Raises
+    ------
+    ConfigError
+        If the number is not whole, or below `least`.
+    """
+    allowed = "a whole number" + ("" if least is None else f", at least {least}")
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         raise ConfigError(field, value, allowed)
     return int(value)
 
 
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
-    """Return hosts as a list; raise a ConfigError unless they are different and at least two."""
+    """Return hosts as a list; raise a ConfigError unless they are different and at least two.
+
+    Parameters
+    ----------
+    hosts : sequence of hashable
+        Names of hosts.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer than two, or one occurs twice.
+    """
     names = list(hosts)
     if len(names) < 2 or len(set(names)) < len(names):
-        raise ConfigError("hosts", names, "must be at least two different hosts")
+        raise ConfigError("hosts", names, "at least two different hosts")
     return names
 
 
@@ -201,7 +267,7 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
         if isinstance(row, Mapping):
             dicts.append(row)
         elif isinstance(row, (str, bytes)) or not 3 <= len(row) <= len(names):
-            raise ConfigError("rows", row, f"must be a dict or {names}", where=f"row {number}")
+            raise ConfigError("rows", row, f"a dict or a tuple ({', '.join(names)})", where=f"row {number}")
         else:
             dicts.append(dict(zip(names, row, strict=False)))
     columns = list(dict.fromkeys(chain.from_iterable(dicts))) or list(names[:3])
@@ -215,11 +281,13 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
     return pd.DataFrame(data)
 
 
-def _quantities(frame: pd.DataFrame, field: str) -> Int64s:
-    """Return a column of sizes or times as whole numbers of the base unit."""
+def _quantities(frame: pd.DataFrame, field: str, has_units: bool = False) -> Int64s:
+    """Return a column of sizes or times as whole numbers of the base unit; refuse bare ones if it has units."""
     parse, least, allowed = _UNITS[field]
     column = frame[field]
     kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
+    if has_units:
+        return _parsed(frame, field, time_ps, least, allowed)
     if kind not in "iuf":
         return _parsed(frame, field, parse, least, allowed)
     values = column.to_numpy()
@@ -262,7 +330,7 @@ def _groups(frame: pd.DataFrame) -> Any:
             continue
         whole = isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
         if not whole:
-            raise row_error(frame, row, "group", value, "must be a whole number, or missing")
+            raise row_error(frame, row, "group", value, "a whole number or missing")
         values[row] = int(value)
     return pd.array(values, dtype="Int64")
 
@@ -279,7 +347,7 @@ def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
             try:
                 float(value)
             except (TypeError, ValueError):
-                raise row_error(frame, row, "weight", value, "must be a finite number above 0") from None
+                raise row_error(frame, row, "weight", value, "a finite number above 0") from None
         raise
 
 

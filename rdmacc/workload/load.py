@@ -70,30 +70,48 @@ class LoadDefinition:
 
     def __post_init__(self) -> None:
         if isinstance(self.links, str) and self.links not in LOAD_LINKS:
-            allowed = f"must be one of {', '.join(LOAD_LINKS)}, or (from, to) pairs of nodes"
+            allowed = f"one of {', '.join(LOAD_LINKS)}, or (from, to) pairs of nodes"
             raise ConfigError("links", self.links, allowed)
         if not isinstance(self.links, str) and not len(self.links):
-            raise ConfigError("links", self.links, "must be at least one (from, to) pair of nodes")
+            raise ConfigError("links", self.links, "at least one (from, to) pair of nodes")
         if self.counting not in ("wire", "payload"):
-            raise ConfigError("counting", self.counting, "must be 'wire' or 'payload'")
+            raise ConfigError("counting", self.counting, "'wire' or 'payload'")
         for name, least in (("payload_bytes", 1), ("header_bytes", 0)):
             if getattr(self, name) < least:
-                raise ConfigError(name, getattr(self, name), f"must be at least {least}")
+                raise ConfigError(name, getattr(self, name), f"at least {least}")
 
     def mean_bytes(self, sizes: SizeDistribution) -> float:
-        """Return what a message counts on average."""
+        """Return what a message counts on average.
+
+        Parameters
+        ----------
+        sizes : SizeDistribution
+            Sizes of the messages.
+        """
         if self.counting == "payload":
             return sizes.mean
         return sizes.mean_wire_bytes(self.payload_bytes, self.header_bytes)
 
     def counted_bytes(self, size_bytes: Int64s) -> Int64s:
-        """Return what each message counts; shape M."""
+        """Return what each message counts; shape M.
+
+        Parameters
+        ----------
+        size_bytes : ndarray of int
+            Payload of each message; shape M.
+        """
         if self.counting == "payload":
             return size_bytes
         return size_bytes + self.header_bytes * -(-size_bytes // self.payload_bytes)
 
     def ports(self, fabric: Fabric) -> Int64s:
-        """Return the numbers of the defining links' ports, used or not."""
+        """Return the numbers of the defining links' ports, used or not.
+
+        Parameters
+        ----------
+        fabric : Fabric
+            The network's arrays.
+        """
         if not isinstance(self.links, str):
             return np.array([fabric.port(*link) for link in self.links], dtype=np.int64)
         if self.links == "host":
@@ -116,7 +134,23 @@ Load: TypeAlias = str | Sequence[tuple[Any, Any]] | LoadDefinition
 def exact_span_ps(
     load: float, traffic: Traffic, definition: LoadDefinition, src: Int64s, dst: Int64s, size_bytes: Int64s
 ) -> float:
-    """Return the time in ps in which these messages, by node numbers and size, make up exactly the load."""
+    """Return the time in ps in which these messages, by node numbers and size, make up exactly the load.
+
+    Parameters
+    ----------
+    load : float
+        Fraction of the defining links' rate.
+    traffic : Traffic
+        Who sends to whom.
+    definition : LoadDefinition
+        What the load is a fraction of.
+    src : ndarray of int
+        Node numbers of the senders; shape M.
+    dst : ndarray of int
+        Node numbers of the receivers; shape M.
+    size_bytes : ndarray of int
+        Payload of each message; shape M.
+    """
     ports, _ = _used(traffic, definition)
     counted = definition.counted_bytes(size_bytes)
     crossing = port_bytes(traffic.fabric, src, dst, counted)[ports].sum()
@@ -126,13 +160,22 @@ def exact_span_ps(
 def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) -> float:
     """Return how many bytes of messages, counted as defined, make up the load.
 
+    Parameters
+    ----------
+    load : float
+        Fraction of the defining links' rate.
+    traffic : Traffic
+        Who sends to whom.
+    definition : LoadDefinition
+        What the load is a fraction of.
+
     Raises
     ------
     ConfigError
         If the load is not above 0, or the traffic uses none of the defining links.
     """
     if isinstance(load, bool) or not isinstance(load, Real) or not 0 < float(load) < float("inf"):
-        raise ConfigError("load", load, "must be a number above 0")
+        raise ConfigError("load", load, "a number above 0")
     ports, shares = _used(traffic, definition)
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 
@@ -186,6 +229,17 @@ def port_loads(
 
     Parameters are those of :func:`offered_load`; of the definition only the counting matters.
 
+    Parameters
+    ----------
+    workload : DataFrame
+        The messages.
+    network : Graph or Fabric
+        What they are sent over.
+    of : LoadDefinition or str
+        Definition of the load; only its counting matters.
+    duration : number or str, optional
+        Time over which the load is averaged, as in :func:`offered_load`.
+
     Returns
     -------
     DataFrame
@@ -209,7 +263,13 @@ def port_loads(
 
 
 def as_definition(of: Load) -> LoadDefinition:
-    """Return a definition of load for its links' name, or the definition itself."""
+    """Return a definition of load for its links' name, or the definition itself.
+
+    Parameters
+    ----------
+    of : LoadDefinition or str
+        A definition, or the name of its links.
+    """
     return of if isinstance(of, LoadDefinition) else LoadDefinition(of)
 
 
@@ -219,7 +279,7 @@ def _used(traffic: Traffic, definition: LoadDefinition) -> tuple[Int64s, Floats]
     ports = definition.ports(traffic.fabric)
     used = ports[shares[ports] > 0]
     if not len(used):
-        raise ConfigError("links", definition.links, "must be links that the traffic uses; it uses none")
+        raise ConfigError("links", definition.links, "links that the traffic crosses; it crosses none of these")
     return used, shares[used]
 
 
@@ -227,11 +287,11 @@ def _span_ps(starts: pd.Series[int], duration: Quantity | None) -> int:
     if duration is None:
         span = int(starts.max() - starts.min())
         if span < 1:
-            raise ConfigError("duration", None, "must be given: all messages start at once")
+            raise ConfigError("duration", None, "given, because all messages start at once")
         return span
     span = time_ps(duration, field="duration")
     if span < 1:
-        raise ConfigError("duration", duration, "must be at least 1 ps")
+        raise ConfigError("duration", duration, "at least 1 ps")
     return span
 
 

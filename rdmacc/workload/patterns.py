@@ -75,10 +75,10 @@ def incast(
     else:
         names = list(senders)
     if not names or receiver in names or len(set(names)) < len(names):
-        raise ConfigError("senders", names, f"must be different hosts, at least one, without {receiver!r}")
+        raise ConfigError("senders", names, f"different hosts, at least one, without {receiver!r}")
     turns, spread = checked_whole("rounds", rounds, 1), time_ps(jitter, field="jitter")
     if period is None and turns > 1 and spread:
-        allowed = "must be 0 without a period: a round then starts when the one before ends"
+        allowed = "0 unless a period is given: without one, a round starts when the previous one ends"
         raise ConfigError("jitter", jitter, allowed)
     degree = len(names)
     turn = np.repeat(np.arange(turns, dtype=np.int64), degree)
@@ -119,14 +119,14 @@ def long_flows(
     """
     ends = list(pairs)
     if not ends:
-        raise ConfigError("pairs", ends, "must be at least one pair of hosts")
+        raise ConfigError("pairs", ends, "at least one pair of hosts")
     moments: list[Any]
     if isinstance(start, Iterable) and not isinstance(start, str):
         moments = list(start)
     else:
         moments = [start] * len(ends)
     if len(moments) != len(ends):
-        raise ConfigError("start", moments, f"must be one time, or one for each of the {len(ends)} pairs")
+        raise ConfigError("start", moments, f"one time, or one for each of the {len(ends)} pairs")
     starts = np.array([time_ps(moment, field="start") for moment in moments], dtype=np.int64)
     return from_columns([src for src, _ in ends], [dst for _, dst in ends], size, starts)
 
@@ -194,13 +194,13 @@ def many_to_many(
     ends = []
     for field, names in (("senders", list(senders)), ("receivers", list(receivers))):
         if not names or len(set(names)) < len(names):
-            raise ConfigError(field, names, "must be different hosts, at least one")
+            raise ConfigError(field, names, "different hosts, at least one")
         ends.append(as_objects(names))
     src, dst = np.repeat(ends[0], len(ends[1])), np.tile(ends[1], len(ends[0]))
     other = src != dst
     src, dst = src[other], dst[other]
     if not len(src):
-        raise ConfigError("receivers", list(receivers), "must have a host that is not the only sender")
+        raise ConfigError("receivers", list(receivers), "must include a host other than the only sender")
     lengths = size_distribution(size).sample(stream(seed, MANY_SIZES), len(src))
     spread = time_ps(jitter, field="jitter")
     offsets = stream(seed, MANY_JITTER).integers(0, spread, size=len(src), endpoint=True)
@@ -213,6 +213,6 @@ def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) 
     pool = [host for host in hosts or () if host != receiver]
     degree = checked_whole("senders", count, 1)
     if degree > len(pool):
-        raise ConfigError("senders", count, f"must be at most {len(pool)}, the other hosts in hosts=")
+        raise ConfigError("senders", count, f"at most {len(pool)}, the number of other hosts in hosts=")
     drawn = stream(seed, INCAST_SENDERS).choice(len(pool), size=degree, replace=False)
     return [pool[i] for i in np.sort(drawn)]

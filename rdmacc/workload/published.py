@@ -109,5 +109,5 @@ def size_distribution(sizes: Sizes) -> SizeDistribution:
         allowed = f"{error.allowed}; or a SizeDistribution, or one of {', '.join(SIZES)}"
         raise ConfigError("sizes", sizes, allowed) from None
     if length < 1:
-        raise ConfigError("sizes", sizes, "must be at least 1 byte")
+        raise ConfigError("sizes", sizes, "at least 1 byte")
     return SizeDistribution.choice([length])

@@ -1,6 +1,6 @@
 """Closed loops: rounds of requests and responses, each waiting for the one before by `after`.
 
-A message that waits starts the moment the last one that it waits for is complete: nobody thinks in between.
+A message that waits starts the moment the last one that it waits for is complete: there is no think time.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def partition_aggregate(
     """
     names, turns = list(workers), checked_whole("rounds", rounds, 1)
     if not names or aggregator in names or len(set(names)) < len(names):
-        allowed = f"must be different hosts, at least one, without {aggregator!r}"
+        allowed = f"different hosts, at least one, without {aggregator!r}"
         raise ConfigError("workers", names, allowed)
     n = len(names)
     asked, one = as_objects(names), np.repeat(as_objects([aggregator]), n)
@@ -133,10 +133,10 @@ def request_response(
     turns = checked_whole("rounds", rounds, 1)
     for field, names in (("clients", list(clients)), ("servers", list(servers))):
         if not names or len(set(names)) < len(names):
-            raise ConfigError(field, names, "must be different hosts, at least one")
+            raise ConfigError(field, names, "different hosts, at least one")
     asking, asked = as_objects(clients), as_objects(servers)
     if len(asked) == 1 and asked[0] in set(clients):
-        raise ConfigError("servers", list(servers), "must have a host that is not the client itself")
+        raise ConfigError("servers", list(servers), "must include a host other than the client")
     client = np.repeat(asking, turns)
     server = asked[_other(stream(seed, REQUEST_SERVERS), client, asked)]
     count = len(client)

@@ -53,13 +53,13 @@ class SizeDistribution:
     def __post_init__(self) -> None:
         sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
         if sizes.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
-            allowed = "must be at least two knots, and as many probabilities"
+            allowed = "at least two knots, and as many probabilities"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
         if not (np.isfinite(sizes).all() and sizes[0] >= 0 and (np.diff(sizes) >= 0).all() and sizes[-1] > 0):
-            allowed = "must be finite and ascending, from at least 0 bytes to more than 0"
+            allowed = "finite and ascending, from at least 0 bytes to more than 0"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
         if not ((np.diff(chances) >= 0).all() and chances[0] == 0 and chances[-1] == 1):
-            allowed = "must be ascending, from 0 to 1"
+            allowed = "ascending, from 0 to 1"
             raise ConfigError("probabilities", self.probabilities, allowed, where=self.name)
 
     @classmethod
@@ -81,7 +81,7 @@ class SizeDistribution:
         """
         pairs = [tuple(knot) for knot in knots]
         if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ConfigError("knots", pairs, "must be (size, probability) pairs, at least one", where=name)
+            raise ConfigError("knots", pairs, "(size, probability) pairs, at least one", where=name)
         sizes = [_knot_size(size, name) for size, _ in pairs]
         chances = [_probability(chance, name) for _, chance in pairs]
         if chances[-1] > 1:
@@ -99,6 +99,13 @@ class SizeDistribution:
         The first number of a line is the size in bytes, the last the probability (or percent); what stands
         between is skipped. Empty lines and those that begin with # do not count.
 
+        Parameters
+        ----------
+        path : path
+            Text file in UTF-8.
+        name : str, optional
+            Name of the distribution; the file's by default.
+
         Raises
         ------
         ConfigError
@@ -112,7 +119,7 @@ class SizeDistribution:
             try:
                 knots.append((float(words[0]), float(words[-1] if len(words) > 1 else "none")))
             except ValueError:
-                allowed = "must be a size and a probability"
+                allowed = "a size and a probability"
                 raise ConfigError("line", line, allowed, where=f"{path}, line {number}") from None
         return cls.from_cdf(knots, Path(path).stem if name is None else name, str(path))
 
@@ -120,13 +127,28 @@ class SizeDistribution:
     def choice(
         cls, sizes: Sequence[Quantity], weights: Sequence[float] | None = None, name: str = ""
     ) -> SizeDistribution:
-        """Return the distribution of one of `sizes`, with probabilities in proportion to `weights`."""
+        """Return the distribution of one of `sizes`, with probabilities in proportion to `weights`.
+
+        Parameters
+        ----------
+        sizes : sequence of number or str
+            Sizes such as ``"64kB"``; bare numbers are bytes.
+        weights : sequence of float, optional
+            Above 0, one for each size; equal by default.
+        name : str
+            Name of the distribution; the sizes by default.
+
+        Raises
+        ------
+        ConfigError
+            If there is no size, one is below 1 byte, or the weights do not match.
+        """
         lengths = [size_bytes(size, field="sizes") for size in sizes]
         shares = np.ones(len(lengths)) if weights is None else np.asarray(weights, dtype=np.float64)
         if not lengths or min(lengths) < 1:
-            raise ConfigError("sizes", list(sizes), "must be at least one size of at least 1 byte")
+            raise ConfigError("sizes", list(sizes), "at least one size of at least 1 byte")
         if shares.shape != (len(lengths),) or not (np.isfinite(shares).all() and (shares > 0).all()):
-            raise ConfigError("weights", weights, f"must be {len(lengths)} numbers above 0")
+            raise ConfigError("weights", weights, f"{len(lengths)} numbers above 0")
         order = np.argsort(lengths, kind="stable")
         ends = np.cumsum(shares[order] / shares.sum())
         ends[-1] = 1.0
@@ -136,10 +158,25 @@ class SizeDistribution:
 
     @classmethod
     def uniform(cls, low: Quantity, high: Quantity, name: str = "") -> SizeDistribution:
-        """Return the uniform distribution from `low` to `high`."""
+        """Return the uniform distribution from `low` to `high`.
+
+        Parameters
+        ----------
+        low : number or str
+            Smallest size, at least 1 byte.
+        high : number or str
+            Largest size, at least `low`.
+        name : str
+            Name of the distribution; the range by default.
+
+        Raises
+        ------
+        ConfigError
+            If `low` is below 1 byte or above `high`.
+        """
         ends = size_bytes(low, field="low"), size_bytes(high, field="high")
         if ends[0] > ends[1] or ends[0] < 1:
-            raise ConfigError("low", low, f"must be at least 1 byte and at most high = {high!r}")
+            raise ConfigError("low", low, f"at least 1 byte and at most high = {high!r}")
         label = name or f"{format_size(ends[0])} to {format_size(ends[1])}"
         return cls(label, (float(ends[0]), float(ends[1])), (0.0, 1.0))
 
@@ -155,7 +192,13 @@ class SizeDistribution:
         return pd.DataFrame({"size_bytes": self.sizes, "probability": self.probabilities})
 
     def cdf(self, size: npt.ArrayLike) -> Floats:
-        """Return the probability of at most `size` bytes, elementwise."""
+        """Return the probability of at most `size` bytes, elementwise.
+
+        Parameters
+        ----------
+        size : array_like
+            Sizes in bytes, of any shape.
+        """
         x = np.asarray(size, dtype=np.float64)
         sizes, chances = np.asarray(self.sizes), np.asarray(self.probabilities)
         right = np.searchsorted(sizes, x, side="right")
@@ -166,12 +209,24 @@ class SizeDistribution:
         return np.asarray(np.where(right == 0, 0.0, np.where(right == len(sizes), 1.0, inside)))
 
     def quantile(self, probability: npt.ArrayLike) -> Any:
-        """Return the size that a fraction `probability` of the messages does not exceed, elementwise."""
+        """Return the size that a fraction `probability` of the messages does not exceed, elementwise.
+
+        Parameters
+        ----------
+        probability : array_like
+            Between 0 and 1, of any shape.
+        """
         found = np.interp(np.asarray(probability, dtype=np.float64), self.probabilities, self.sizes)
         return found if np.ndim(found) else float(found)
 
     def byte_share(self, size: npt.ArrayLike) -> Floats:
-        """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise."""
+        """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise.
+
+        Parameters
+        ----------
+        size : array_like
+            Sizes in bytes, of any shape.
+        """
         low, high, chance = self._segments()
         x = np.clip(np.asarray(size, dtype=np.float64)[..., None], low, high)
         width = high - low
@@ -180,15 +235,34 @@ class SizeDistribution:
         return np.asarray((chance * part * (low + x) / 2).sum(axis=-1) / self.mean)
 
     def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
-        """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,)."""
+        """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,).
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+        count : int
+            How many sizes.
+        """
         sizes = np.interp(rng.random(count), self.probabilities, self.sizes)
         return np.maximum(np.rint(sizes), 1.0).astype(np.int64)
 
     def capped(self, limit: Quantity) -> SizeDistribution:
-        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`."""
+        """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`.
+
+        Parameters
+        ----------
+        limit : number or str
+            Largest size that is left, such as ``"3MB"``.
+
+        Raises
+        ------
+        ConfigError
+            If the limit is below 1 byte.
+        """
         most = size_bytes(limit, field="limit")
         if most < 1:
-            raise ConfigError("limit", limit, "must be at least 1 byte")
+            raise ConfigError("limit", limit, "at least 1 byte")
         if most >= self.sizes[-1]:
             return self
         kept = [(size, chance) for size, chance in zip(self.sizes, self.probabilities) if size <= most]
@@ -199,9 +273,20 @@ class SizeDistribution:
         )
 
     def mean_packets(self, payload_bytes: int) -> float:
-        """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral."""
+        """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral.
+
+        Parameters
+        ----------
+        payload_bytes : int
+            Largest payload of a packet.
+
+        Raises
+        ------
+        ConfigError
+            If the payload is below 1 byte.
+        """
         if payload_bytes < 1:
-            raise ConfigError("payload_bytes", payload_bytes, "must be at least 1 byte")
+            raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
         low, high, chance = self._segments()
         area = _packet_area(payload_bytes)
         width = high - low
@@ -210,11 +295,30 @@ class SizeDistribution:
         return float((chance * np.where(width > 0, spread, point)).sum())
 
     def mean_wire_bytes(self, payload_bytes: int, header_bytes: int) -> float:
-        """Return the mean size on the wire, with a header of `header_bytes` on each packet."""
+        """Return the mean size on the wire, with a header of `header_bytes` on each packet.
+
+        Parameters
+        ----------
+        payload_bytes : int
+            Largest payload of a packet.
+        header_bytes : int
+            Header of each packet on the wire.
+        """
         return self.mean + header_bytes * self.mean_packets(payload_bytes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages, and of bytes, in messages of at most a size."""
+        """Draw the fraction of messages, and of bytes, in messages of at most a size.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
         from rdmacc.plotting.style import COLOURS, new_axes, style
 
         positive = [size for size in self.sizes if size > 0]
@@ -251,7 +355,7 @@ def _knot_size(size: Any, name: str) -> float:
     try:
         return float(size)
     except (TypeError, ValueError):
-        raise ConfigError("size", size, "must be a number of bytes or have a unit", where=name) from None
+        raise ConfigError("size", size, "a number of bytes or a size with a unit", where=name) from None
 
 
 def _probability(chance: Any, name: str) -> float:
@@ -260,7 +364,7 @@ def _probability(chance: Any, name: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not 0 <= value <= 100:
-        raise ConfigError("probability", chance, "must be from 0 to 1, or to 100 in percent", where=name)
+        raise ConfigError("probability", chance, "from 0 to 1, or from 0 to 100 in percent", where=name)
     return value
 
 

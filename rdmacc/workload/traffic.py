@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.frame import Host, Int64s, Objects, as_objects
@@ -45,7 +45,7 @@ class Traffic:
         both = np.isin(self.receivers, self.senders)
         others = len(self.senders) - both
         if not others.any():
-            raise ConfigError("receivers", receivers, "must leave a sender that is not the receiver itself")
+            raise ConfigError("receivers", receivers, "must leave a sender other than the receiver")
         weight = 1 / np.maximum(others, 1) if is_incast else np.ones(len(others))
         self.is_loop = both
         self._weight = np.where(others > 0, weight, 0.0)
@@ -69,7 +69,15 @@ class Traffic:
         return _spread(fabric, mass / total, leaving / total, arriving / total)
 
     def pairs(self, rng: np.random.Generator, count: int) -> tuple[Int64s, Int64s]:
-        """Return node numbers of `count` random senders and receivers, uniform over all pairs."""
+        """Return node numbers of `count` random senders and receivers, uniform over all pairs.
+
+        Parameters
+        ----------
+        rng : Generator
+            Source of randomness.
+        count : int
+            How many pairs.
+        """
         src = rng.integers(len(self.senders), size=count)
         dst = rng.integers(len(self.receivers), size=count)
         again = np.flatnonzero(self.senders[src] == self.receivers[dst])
@@ -80,12 +88,24 @@ class Traffic:
         return self.senders[src], self.receivers[dst]
 
     def names(self, nodes: Int64s) -> Objects:
-        """Return the names of nodes."""
+        """Return the names of nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of int
+            Numbers of nodes.
+        """
         return as_objects(self.fabric.names)[nodes]
 
 
 def as_fabric(network: Network) -> Fabric:
-    """Return the arrays of a network."""
+    """Return the arrays of a network.
+
+    Parameters
+    ----------
+    network : Graph or Fabric
+        A graph, or its arrays.
+    """
     return network if isinstance(network, Fabric) else Fabric.from_graph(network)
 
 
@@ -95,15 +115,27 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
         return fabric.hosts.astype(np.int64)
     nodes = [fabric.index.get(name, -1) for name in names]
     if not nodes or len(set(nodes)) < len(nodes):
-        raise ConfigError(field, list(names), "must be different hosts, at least one")
+        raise ConfigError(field, list(names), "different hosts, at least one")
     for name, node in zip(names, nodes, strict=True):
         if node < 0 or not fabric.is_host[node]:
-            raise ConfigError(field, name, "must be a host of the network")
+            raise unknown(field, name, [fabric.names[host] for host in fabric.hosts], "a host of the network")
     return np.array(nodes, dtype=np.int64)
 
 
 def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Floats:
-    """Return the bytes that cross each port, of messages by node numbers and bytes; shape P."""
+    """Return the bytes that cross each port, of messages by node numbers and bytes; shape P.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network's arrays.
+    src : ndarray of int
+        Node numbers of the senders; shape M.
+    dst : ndarray of int
+        Node numbers of the receivers; shape M.
+    counted : ndarray of int
+        Bytes of each message; shape M.
+    """
     shape = (len(fabric.route_count), len(fabric.attachments))
     place = fabric.route_row[src].astype(np.int64) * shape[1] + fabric.attach[dst]
     mass = _sums(place, counted, shape[0] * shape[1]).reshape(shape)
@@ -131,6 +163,11 @@ def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> 
     -------
     ndarray of float
         Shape P.
+
+    Raises
+    ------
+    ConfigError
+        If a node must send on what no path takes further.
     """
     columns = mass.shape[1]
     crossing = np.zeros(fabric.n_ports)
@@ -149,7 +186,7 @@ def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> 
             raise ConfigError(
                 "receivers",
                 fabric.names[attached[column[lost]]],
-                f"must be reachable from {fabric.names[sender]!r}",
+                f"reachable from {fabric.names[sender]!r}",
             )
         origin = np.repeat(np.arange(len(row)), counts)
         nth = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)

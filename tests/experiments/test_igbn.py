@@ -176,7 +176,7 @@ def test_relative_throughput_is_1_without_loss(engine, count):
     result = rdmacc.simulate(
         rdmacc.topology.igbn_pair(), chain_of_messages(count), IGBN_2019["go-back-n"], engine=engine, progress=False
     )
-    ends = result.flows["start_ps"] + result.flows["acked_ps"]
+    ends = result.flows["start_ps"] + result.flows["fct_acked_ps"]
     assert ends.tolist() == [alone_ps(result) * (number + 1) for number in range(count)]
 
 

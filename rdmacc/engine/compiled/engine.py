@@ -15,8 +15,7 @@ from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.hooks import transfer_fields
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
-from rdmacc.records import NEVER, record_dtype
+from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["CompiledEngine"]
@@ -72,7 +71,7 @@ class CompiledEngine(Tables):
         """Time of the next event that is not a probe's; NEVER if none is pending."""
         near = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
         later = self._nodes[: int(self.globals["node_used"])]  # those that are free have the time NEVER
-        times = (events[events[:, 1] < RANKS["probe"], 0].min(initial=NEVER) for events in (near, later))
+        times = (events[events[:, 1] < self._ranks["probe"], 0].min(initial=NEVER) for events in (near, later))
         return int(min(times))
 
     def peek(self) -> tuple[int, int] | None:
@@ -124,16 +123,10 @@ class CompiledEngine(Tables):
 
     def transfers(self) -> dict[tuple[int, str], npt.NDArray[Any]]:
         """Return the numbers that the scheme's components keep of each message."""
-        rows, stride, count = self._memory["message"], self.layout.row_bytes["message"], self.plan.n_messages
-        columns = {}
-        for component, field in transfer_fields(self.plan.scheme):
-            record = self.plan.scheme.components[component].record("Transfer")
-            assert record is not None
-            fields = record_dtype(record).fields
-            assert fields is not None
-            offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
-            columns[component, field.name] = np.ndarray(count, field.code, rows, offset, (stride,)).copy()
-        return columns
+        return {
+            (component, field.name): self._transfer_column(component, field).copy()
+            for component, field in transfer_fields(self.plan.scheme)
+        }
 
     def packets(self) -> Any:
         """Return the packets' rows, headers included."""

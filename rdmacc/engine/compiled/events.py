@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, store_i4, store_i8
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
-from rdmacc.engine.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.compiled.rows import RANK_MASK, SENDER_TIMER, SHAPE, rank_without_order
 from rdmacc.records import NEVER
 
 __all__ = ["FAR_BITS", "NODE_BYTES", "pop_event", "push_event", "replace_event"]
@@ -32,9 +32,6 @@ NODE_BYTES = 32
 """Rows of time, rank, the next row of the bucket; two in a cache line."""
 
 _FAR_MASK = (1 << FAR_BITS) - 1
-_NUMBER_MASK = (1 << NUMBER_BITS) - 1
-_SHAPE = (RANK_CLASSES.index("shape") + 1) << RANK_SHIFT
-_SENDER_TIMER = (RANK_CLASSES.index("sender_timer") + 1) << RANK_SHIFT
 
 
 @intrinsic
@@ -191,10 +188,12 @@ def pour(g, number):
 @jit
 def fetch_rows(g, rank):
     """Ask for the row that an event of this step will need."""
-    number = rank & _NUMBER_MASK
-    if rank < _SHAPE:
+    if g.tick_ps:
+        rank = rank_without_order(rank)
+    number = rank & RANK_MASK
+    if rank < SHAPE:
         row = g.ports + number * g.port_bytes
         prefetch(row)
         prefetch(row + 64)
-    elif rank < _SENDER_TIMER:
+    elif rank < SENDER_TIMER:
         prefetch(g.qps + number * g.qp_bytes)

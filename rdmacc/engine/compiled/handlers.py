@@ -21,12 +21,13 @@ import numpy as np
 
 from rdmacc import chance
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.compiled import chance as compiled_chance  # registers hash63 and uniform
+from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
+from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, slots_of, timer_call
+from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.records import record_dtype
 
@@ -40,9 +41,9 @@ _ARGUMENTS = "params, place, qp, message, packet, reply, notice, now"
 _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place",
            "Chip": "qp"}  # fmt: skip
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
-_PACKETS = ("packet", "reply", "notice")
+_PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
-_NATIVE = (chance.hash63, chance.uniform)
+_NATIVE = (chance.hash63, chance.uniform, *compiled_bits.FUNCTIONS)
 
 _INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """How handlers are compiled: division by zero as in C; without the wrappers that calls from Python and C would need and
@@ -148,7 +149,8 @@ class CompiledHooks:
                 if (kind, slot.component) in touched_components:
                     record = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
-                    lines.append(f"if {record}.{slot.field.name} < {record}.{slot.field.armed_name}:")
+                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self._scheme)
+                    lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
         lines.append("return due")
         setup = [f"{local} = {expression}" for local, expression in touched.items()]
@@ -168,7 +170,7 @@ class CompiledHooks:
             touched[local] = f"{name}{component}_at({_OWNERS[kind]} + {offset})"
         elif name in _PACKETS:
             local = f"{name}_r"
-            touched[local] = f"packet_at({name})"
+            touched[local] = f"packet_at({_PACKETS[name]})"
         else:
             local = f"{name}_r"
             touched[local] = f"{name}_at({_ENGINE_RECORDS[name]})"

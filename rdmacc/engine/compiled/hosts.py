@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
 from rdmacc.engine.compiled.messages import after_sender, count_down
-from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule
+from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.rows import (
     EGRESS_TIMER,
     ENDPOINT_TIMER,
@@ -24,9 +24,11 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     recycle,
 )
+from rdmacc.engine.compiled.scanning_nic import advance
+from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
 from rdmacc.records import NEVER
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 
 __all__ = [
     "announce_group",
@@ -62,11 +64,16 @@ def host_receive(g, number, node, in_port_number, now):
             hook = g.on_credit
         elif kind == ADVERT:
             hook = g.on_advert
+        elif kind == RETURN:
+            hook = g.on_return
         if hook and not qp_at(g, packet.qp).closed:  # a closed queue pair has no use for late replies
             qp, message = packet.qp, packet.message
-            due = call(hook, g.params, 0, qp_row(g, qp), message_row(g, message), packet_row(g, number), 0, 0, now)
-            if due:
-                arm(g, due, qp, message, node, 0)
+            rate_bps = qp_at(g, qp).rate_bps
+            request = call_sender(g, hook, qp, message, packet_row(g, number), now)
+            if g.tick_ps and qp_at(g, qp).rate_bps != rate_bps:
+                advance(g, qp_at(g, qp), now)
+            if request >= 0:
+                send_request(g, request, qp, message, now)
             after_sender(g, qp, message, now)
     recycle(g, number)
 
@@ -142,24 +149,23 @@ def forget_incoming(g, host, number):
 
 @jit
 def pick_messages(g, host, now):
-    """Serve the incoming message with the lowest key, as long as handlers ask for it."""
+    """Serve the incoming messages with the lowest keys, as many as handlers ask for."""
     host_row = g.hosts + host.node * g.host_bytes
-    while host.pick:
-        host.pick = 0
-        best, best_key = -1, NEVER
-        number = host.first_incoming
-        while number >= 0:
-            message = message_at(g, number)
-            message.key = NEVER
-            qp = message.qp
-            due = call(g.on_candidate, g.params, host_row, qp_row(g, qp), message_row(g, number), 0, 0, 0, now)
-            if due:
-                arm(g, due, qp, number, host.node, 0)
-            if message.key < NEVER and (message.key < best_key or (message.key == best_key and number < best)):
-                best, best_key = number, message.key
-            number = message.next_incoming
+    number = host.first_incoming
+    while number >= 0:
+        message = message_at(g, number)
+        message.key = NEVER
+        qp = message.qp
+        due = call(g.on_candidate, g.params, host_row, qp_row(g, qp), message_row(g, number), 0, 0, 0, now)
+        if due:
+            arm(g, due, qp, number, host.node, 0)
+        number = message.next_incoming
+    while host.pick > 0:
+        best = first_by_key(g, host)
         if best < 0:
-            return
+            break
+        message_at(g, best).key = NEVER
+        host.pick -= 1
         reply = new_packet(g)
         qp = message_at(g, best).qp
         if g.on_pick:
@@ -169,6 +175,21 @@ def pick_messages(g, host, now):
             if due:
                 arm(g, due, qp, best, host.node, 0)
         send(g, reply, qp, best, now)
+    host.pick = 0
+
+
+@jit
+def first_by_key(g, host):
+    """Return the incoming message with the lowest key, of two the one with the lower number; -1 if none has one."""
+    best, best_key = -1, NEVER
+    number = host.first_incoming
+    while number >= 0:
+        message = message_at(g, number)
+        key = message.key
+        if key < best_key or (key == best_key and key < NEVER and number < best):
+            best, best_key = number, key
+        number = message.next_incoming
+    return best
 
 
 @jit
@@ -223,7 +244,8 @@ def send(g, number, qp_number, message_number, now):
         g.credits += 1
     elif kind == ADVERT:
         g.adverts += 1
-    enqueue(g, port_at(g, qp.reply_nic), number, now)
+    cls = reply.priority
+    enqueue(g, port_at(g, qp.reply_nic), number, g.nic_ack_priority if cls == g.ack_priority else cls, now)
 
 
 @jit
@@ -242,16 +264,28 @@ def expire(g, kind, owner, slot, now):
     store_i8(at, NEVER)
     handler = load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16 + 8)
     if kind == 0:
-        due = call(handler, g.params, 0, row, 0, 0, 0, 0, now)
+        qp = qp_at(g, owner)
+        rate_bps, window_bytes, credits = qp.rate_bps, qp.window_bytes, qp.credits
+        request = new_request(g)
+        request_row = packet_row(g, request) if request >= 0 else 0
+        due = call(handler, g.params, 0, row, 0, 0, 0, request_row, now)
         if due:
             arm(g, due, owner, 0, 0, 0)
-        schedule(g, owner, now)
+        if request >= 0:
+            send_request(g, request, owner, qp_at(g, owner).first_message, now)
+        if not g.tick_ps:
+            schedule(g, owner, now)
+            return
+        if qp.rate_bps != rate_bps:
+            advance(g, qp, now)
+        if qp.window_bytes != window_bytes or qp.credits != credits:
+            schedule(g, owner, now)
     elif kind == 4:
         due = call(handler, g.params, row, 0, 0, 0, 0, 0, now)
         if due:
             arm(g, due, 0, 0, 0, owner)
     else:
-        reply = new_packet(g)
+        reply, request = new_packet(g), -1
         qp, message, node = owner, 0, owner
         if kind == 1:
             message = qp_at(g, owner).first_message
@@ -260,7 +294,9 @@ def expire(g, kind, owner, slot, now):
         elif kind == 2:
             qp, message = message_at(g, owner).qp, owner
             node = message_at(g, owner).dst
-            due = call(handler, g.params, 0, qp_row(g, qp), row, 0, packet_row(g, reply), 0, now)
+            request = new_request(g)
+            request_row = packet_row(g, request) if request >= 0 else 0
+            due = call(handler, g.params, 0, qp_row(g, qp), row, 0, packet_row(g, reply), request_row, now)
         else:
             due = call(handler, g.params, row, 0, 0, 0, packet_row(g, reply), 0, now)
             message = packet_at(g, reply).message
@@ -268,6 +304,8 @@ def expire(g, kind, owner, slot, now):
         if due:
             arm(g, due, qp, message, node, 0)
         send(g, reply, qp, message, now)
+        if request >= 0:
+            send_request(g, request, qp, message, now)
         if host_at(g, node).pick:
             pick_messages(g, host_at(g, node), now)
         if kind == 2:

@@ -1,7 +1,9 @@
-"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches.
+"""The kernel's memory: rows of packets, messages, queue pairs, hosts, ports and switches, and the engine's own tables
+(queues, ingress accounts, watches, samples).
 
-Each row begins with the engine's own fields and those of `rdmacc.state`; the records of the scheme's components follow.
-So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is compiled once.
+Rows of the first six kinds begin with the engine's own fields and those of `rdmacc.state`; the records of the scheme's
+components follow. So the kernel knows every field that it touches at a fixed offset whatever the scheme, and is
+compiled once.
 """
 
 from __future__ import annotations
@@ -13,7 +15,16 @@ import numpy as np
 
 from rdmacc import state
 from rdmacc.engine.hooks import records_of
-from rdmacc.engine.records import Clock, LinkLoss, MessageProgress, QueuePairUse, Routing, Transit, Transmitter
+from rdmacc.engine.records import (
+    Clock,
+    LinkLoss,
+    MessageProgress,
+    QueuePairUse,
+    Routing,
+    Transit,
+    Transmitter,
+    Turns,
+)
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
@@ -47,7 +58,7 @@ class _QueuePair(Record):
     reply_nic = Int32()
     first_pending = Int32(-1)
     last_pending = Int32(-1)
-    next_ready = Int32(-1)
+    place = Int32(doc="among the queue pairs of its NIC")
     first_message = Int32()
 
 
@@ -63,6 +74,15 @@ class _Port(Record):
     has_loss = Byte()
 
 
+class _Line(Record):
+    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.turns`)."""
+
+    line = Int(doc="address of the lower levels of its lines, -1 without any")
+    line_words = Int32(doc="words of their lowest level")
+    line_depth = Int32(1, "levels, the top included")
+    first_place = Int32(doc="where its queue pairs begin in g.places")
+
+
 class _Host(Record):
     first_incoming = Int32(-1)
     last_incoming = Int32(-1)
@@ -75,8 +95,7 @@ class _Switch(Record):
 class _Queue(Record):
     head = Int32(-1, "first packet; -1 for none")
     tail = Int32(-1)
-    ready_head = Int32(-1, "first queue pair in line (NICs)")
-    ready_tail = Int32(-1)
+    ready = Int(0, "top level of the line of queue pairs (NICs); 0 if none waits")
     waiting_bytes = Int(0, "of classes that are limited")
 
 
@@ -180,10 +199,11 @@ class KernelGlobals(Record):
     ack_bytes = Int()
     cnp_bytes = Int()
     wire_bytes = Int()
+    least_wire_bytes = Int()
     data_priority = Int()
     ack_priority = Int()
     marks_at_nic = Int()
-    routing = Int(doc="place in rdmacc.scheme.ROUTINGS")
+    routing = Int(doc="place in rdmacc.switch.queueing.ROUTINGS")
     symmetric_salt = Int()
     distance = Int()
     spray_counts = Int()
@@ -201,20 +221,30 @@ class KernelGlobals(Record):
     credit_limit_bytes = Int()
     credit_fraction = Float()
     tick_ps = Int()
-    order = Int(doc="with a tick: transmissions so far")
+    order = Int(doc="with a tick: what has been scheduled so far")
+    order_now = Int(doc="with a tick: order of the event under way")
+    places = Int(doc="numbers of queue pairs, NIC by NIC")
+    path_first = Int(doc="first step of each message's own path, there and back")
+    path_nodes = Int()
+    path_ports = Int()
+    has_paths = Int()
+    nic_ack_priority = Int()
     credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()
     reserve_bytes = Int()
     xon_offset_bytes = Int()
     limit_bytes = Int()
+    returns_headers = Int()
     params = Int()
+    has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
     on_start = Int()
     on_send = Int()
     on_ack = Int()
     on_cnp = Int()
     on_credit = Int()
     on_advert = Int()
+    on_return = Int()
     on_data = Int()
     on_request = Int()
     on_announce = Int()
@@ -243,6 +273,7 @@ class KernelGlobals(Record):
     cnps = Int()
     credits = Int()
     adverts = Int()
+    requests = Int()
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {
@@ -250,7 +281,7 @@ RECORDS: dict[str, tuple[type[Record], ...]] = {
     "message": (state.Message, _Message, MessageProgress),
     "qp": (state.QueuePair, _QueuePair, QueuePairUse),
     "host": (state.Host, _Host, Clock),
-    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, LinkLoss),
+    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
     "switch": (Routing, SharedBuffer, _Switch),
 }
 """The engine's records in each kind of row. Those that an event touches come together."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import call, jit
+from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.events import push_event
-from rdmacc.engine.compiled.ports import schedule
-from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row
-from rdmacc.engine.compiled.timers import arm, cancel
+from rdmacc.engine.compiled.ports import schedule, send_request
+from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row, rank_last
+from rdmacc.engine.compiled.senders import call_sender
+from rdmacc.engine.compiled.timers import cancel
 from rdmacc.records import NEVER
 
 __all__ = ["after_sender", "count_down", "fail_dependents", "finish", "start"]
@@ -20,7 +21,7 @@ def start(g, number, now):
     if g.start_delay_ps and not message.is_delayed:
         message.is_delayed = 1
         message.start_ps = now
-        push_event(g, now + g.start_delay_ps, START + number)
+        push_event(g, now + g.start_delay_ps, rank_last(g, START + number))
         return
     if not message.is_delayed:
         message.start_ps = now
@@ -34,9 +35,9 @@ def start(g, number, now):
         message_at(g, qp.last_pending).next_pending = number
     qp.last_pending = number
     if g.on_start:
-        due = call(g.on_start, g.params, 0, qp_row(g, qp.number), message_row(g, number), 0, 0, 0, now)
-        if due:
-            arm(g, due, qp.number, number, 0, 0)
+        request = call_sender(g, g.on_start, qp.number, number, 0, now)
+        if request >= 0:
+            send_request(g, request, qp.number, number, now)
     schedule(g, message.qp, now)
 
 
@@ -94,7 +95,7 @@ def count_down(g, number, now, is_acked):
         if (waiting.src == message.src) == is_acked:
             waiting.waits_for -= 1
             if waiting.waits_for == 0:
-                push_event(g, max(now, waiting.start_ps), START + waiting_number)
+                push_event(g, max(now, waiting.start_ps), rank_last(g, START + waiting_number))
 
 
 @jit

@@ -12,6 +12,7 @@ from rdmacc.engine.compiled.rows import (
     discard,
     ingress_at,
     load_entry,
+    message_at,
     message_row,
     note,
     packet_at,
@@ -20,7 +21,7 @@ from rdmacc.engine.compiled.rows import (
     queue_of,
     switch_at,
 )
-from rdmacc.engine.compiled.rules import admit_lossless, admit_lossy, must_pause
+from rdmacc.engine.compiled.rules import admit_lossless, admit_lossy, fits_queue, must_pause, queue_limit_bytes
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.state import (
     ACCEPT,
@@ -32,14 +33,18 @@ from rdmacc.state import (
     NUM_CLASSES,
     PAUSE,
     REQUEST,
+    RETURN,
     TRIM,
     TRIM_TAIL,
 )
 from rdmacc.switch.queueing import ROUTINGS
 
-__all__ = ["admit", "call_route", "may_deflect", "modulo", "next_hop", "reroute", "switch_receive", "trim", "trim_tail"]
+__all__ = [
+    "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "switch_receive", "trim",
+    "trim_tail", "turn_back",
+]  # fmt: skip
 
-ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN = range(len(ROUTINGS))
+ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE = range(len(ROUTINGS))
 
 
 @jit
@@ -53,7 +58,7 @@ def switch_receive(g, number, node, in_port_number, now):
     key = packet.message * 2
     if kind != DATA and kind != REQUEST:
         key += 1
-    hop = next_hop(g, node, packet.dst, key)
+    hop = next_hop(g, node, packet, key)
     if hop < 0:  # a link has failed and no path is left
         before = port_at(g, in_port_number).reverse
         port_at(g, before).lost_packets += 1
@@ -76,17 +81,39 @@ def switch_receive(g, number, node, in_port_number, now):
                 trim(g, number, port, now)
             elif packet.verdict == TRIM_TAIL:
                 trim_tail(g, number, node, port, now)
+    if g.returns_headers and packet.is_trimmed:
+        port = turn_back(g, number, node, port)
     if packet.priority >= DATA_CLASS:
         packet.ingress = ingress
         if not admit(g, packet, node, port, now):
-            discard(g, number, hop, now)
+            discard(g, number, port.number, now)
             return
-    enqueue(g, port, number, now)
+    enqueue(g, port, number, packet.priority, now)
 
 
 @jit
-def next_hop(g, node, dst, key):
-    """Return the port towards a host: the only one, or one chosen for the message or for this packet; -1 for none."""
+def turn_back(g, number, node, port):
+    """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
+    packet = packet_at(g, number)
+    limit = queue_limit_bytes(g, packet.priority)
+    if packet.kind == DATA and limit:
+        if not fits_queue(queue_of(g, port.number, packet.priority).waiting_bytes, packet.wire_bytes, limit):
+            packet.kind = RETURN
+            packet.dst = message_at(g, packet.message).src
+            hop = next_hop(g, node, packet, packet.message * 2 + 1)
+            if hop >= 0:
+                return port_at(g, hop)
+    return port
+
+
+@jit
+def next_hop(g, node, packet, key):
+    """Return the port towards a host: of the message's own path, the only one, or one chosen; -1 for none."""
+    if g.has_paths:
+        hop = own_hop(g, node, key)
+        if hop >= 0 and not port_at(g, hop).is_down:
+            return hop
+    dst = packet.dst
     column = load_entry(g.attach, dst)
     if load_entry(g.attachments, column) == node:
         return load_entry(g.last_port, dst)
@@ -102,11 +129,23 @@ def next_hop(g, node, dst, key):
     elif g.routing == SPRAY_RANDOM:
         chosen = modulo(hash63(switch.salt, switch.spray_count), count)
         switch.spray_count += 1
+    elif g.routing == SOURCE:
+        chosen = modulo(packet.path, count)
+        packet.path //= count
     else:
         turn = load_entry(g.spray_counts, cell)
         chosen = modulo(hash63(switch.salt, column) + turn, count)
         store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
     return load_entry(g.route_ports, first + chosen)
+
+
+@jit
+def own_hop(g, node, key):
+    """Return the port by which a message's own path leaves a node; -1 if there is none."""
+    for step in range(load_entry(g.path_first, key), load_entry(g.path_first, key + 1)):
+        if load_entry(g.path_nodes, step) == node:
+            return load_entry(g.path_ports, step)
+    return -1
 
 
 @jit
@@ -203,7 +242,9 @@ def trim_tail(g, number, node, port, now):
     port.queue_bytes -= packet_at(g, tail).wire_bytes
     release(g, node, tail, now)
     trim(g, tail, port, now)
-    enqueue(g, port, tail, now)
+    if g.returns_headers:
+        port = turn_back(g, tail, node, port)
+    enqueue(g, port, tail, packet_at(g, tail).priority, now)
 
 
 @jit

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
@@ -28,12 +29,13 @@ from rdmacc.engine.compiled.layout import (
     Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.hooks import calls_of, records_of
+from rdmacc.engine.compiled.turns import line_bytes, line_depth
+from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
-from rdmacc.records import NEVER, record_dtype
-from rdmacc.state import NUM_CLASSES
+from rdmacc.records import NEVER, Field, record_dtype
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
@@ -69,6 +71,7 @@ class Tables:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.layout = Layout.of(plan.scheme)
+        self._ranks = TICK_RANKS if plan.scheme.tick_ps else RANKS
         self._hooks = CompiledHooks(plan.scheme, self.layout)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
@@ -105,19 +108,21 @@ class Tables:
         is_lossless = isinstance(policy, Pfc)
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
-            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, data_priority=scheme.data_priority,
-            ack_priority=scheme.ack_priority, is_lossless=is_lossless, alpha=policy.alpha,
+            cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
+            has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority,
+            is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
-            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps,
+            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
+            nic_ack_priority=scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority,
         )  # fmt: skip
         queueing = scheme.queueing
         self._set(
             wrr_ratio=queueing.wrr_ratio, wrr_first=queueing.wrr_first, wrr_second=queueing.wrr_second,
-            lanes=queueing.lanes,
+            lanes=queueing.lanes, returns_headers=queueing.returns_headers,
             trimmed_wire_bytes=queueing.trimmed_bytes, trimmed_priority=queueing.trimmed_priority,
             has_limits=bool(queueing.credit_fraction or queueing.control_limit_bytes),
             control_limit_bytes=queueing.control_limit_bytes,
@@ -170,7 +175,7 @@ class Tables:
         self.switches["route_row"] = fabric.route_row
         self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
-            self.queues[name] = 0 if name == "waiting_bytes" else -1
+            self.queues[name] = -1 if name in ("head", "tail") else 0
         self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
@@ -191,6 +196,8 @@ class Tables:
         qps["peer_line_bps"] = fabric.port_rate_bps[plan.reply_port]
         qps["base_rtt_ps"] = plan.qp_base_rtt_ps
         qps["remaining"] = plan.qp_messages
+        qps["paths"] = plan.qp_paths
+        qps["chance_key"], qps["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key
         numbers, first = np.unique(plan.qp, return_index=True)
         qps["first_message"][numbers] = first
         messages = self._rows("message", plan.n_messages, MESSAGE)
@@ -202,6 +209,8 @@ class Tables:
         messages["granted_psn"] = plan.packets
         messages["waits_for"] = plan.waits_for
         self.qps, self.messages = qps, messages
+        self._fill_lines()
+        self._fill_bits()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
         self._set(
@@ -218,10 +227,47 @@ class Tables:
             )
         self._fill_groups()
 
+    def _fill_lines(self) -> None:
+        """Give each NIC's queue pairs their places, and the lines memory."""
+        nic = self.plan.qp_port
+        places = np.argsort(nic, kind="stable")
+        count = np.bincount(nic, minlength=len(self.ports))
+        first = np.concatenate(([0], np.cumsum(count)))
+        self.qps["place"][places] = np.arange(len(nic)) - first[nic[places]]
+        self.ports["first_place"] = first[:-1]
+        self.ports["line_words"] = -(-count // 64)
+        large = np.flatnonzero(count > 64)
+        sizes = [(NUM_CLASSES - DATA_CLASS) * line_bytes(int(count[port])) for port in large]
+        lines = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        base = self._table("lines", np.zeros(int(lines[-1]) // 8), "i8")
+        self.ports["line_depth"][large] = [line_depth(int(count[port])) for port in large]
+        self.ports["line"][large] = base + lines[:-1]
+        self._set(places=self._table("places", places))
+
+    def _fill_bits(self) -> None:
+        """Allocate the sets of packets that components keep of each message, and write their addresses."""
+        words = words_of(self.plan.packets)
+        begins = np.concatenate(([0], np.cumsum(words)[:-1]))
+        for component, field in bits_of(self.plan.scheme):
+            memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
+            self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
+
+    def _transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
+        """Return a field of a component's Transfer record over all messages."""
+        record = self.plan.scheme.components[component].record("Transfer")
+        assert record is not None
+        fields = record_dtype(record).fields
+        assert fields is not None
+        rows, stride = self._memory["message"], self.layout.row_bytes["message"]
+        offset = self.layout.offsets["Transfer", component] + fields[field.name][1]
+        return np.ndarray(self.plan.n_messages, field.code, rows, offset, (stride,))
+
     def _fill_groups(self) -> None:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, scheme = self.plan, self.plan.scheme
         self._fan_in = 1
+        if calls_of(scheme, "on_candidate"):  # one event may pick every message to a host
+            self._fan_in = int(np.bincount(plan.dst).max())
         if not calls_of(scheme, "on_announce") and not calls_of(scheme, "on_advertise"):
             return
         first = np.zeros(plan.n_messages, np.int64)
@@ -235,7 +281,7 @@ class Tables:
             first[members], count[members] = np.repeat(begins, lengths), np.repeat(lengths, lengths)
         by_host = np.argsort(plan.qp_dst, kind="stable")
         per_host = np.bincount(plan.qp_dst, minlength=plan.fabric.n_nodes)
-        self._fan_in = int(max(per_host.max(initial=1), count.max(initial=1)))
+        self._fan_in = int(max(self._fan_in, per_host.max(initial=1), count.max(initial=1)))
         self._set(
             member_first=self._table("member_first", first), member_count=self._table("member_count", count),
             members=self._table("members", members), qps_to=self._table("qps_to", by_host),
@@ -252,10 +298,13 @@ class Tables:
 
     def _fill_faults(self) -> None:
         plan = self.plan
-        scripts = [(s.message, s.kind_number, s.psn, s.nth, 0) for s in plan.scripts]
+        scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
         cells = plan.fabric.route_count.size
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
+            path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
+            path_nodes=self._table("path_nodes", plan.paths.nodes),
+            path_ports=self._table("path_ports", plan.paths.ports),
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
             spray_counts=self._table("spray_counts", np.zeros(sprays)),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
@@ -308,10 +357,10 @@ class Tables:
     def _first_events(self) -> npt.NDArray[np.int64]:
         """Return time and rank of the first events: probes, and the first message; the kernel goes on from there."""
         watches = enumerate(self.plan.watches)
-        events = [(0, RANKS["probe"] + i) for i, watch in watches if watch.probe.every_ps is not None]
+        events = [(0, self._ranks["probe"] + i) for i, watch in watches if watch.probe.every_ps is not None]
         if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
-            events.append((int(self.plan.start_ps[first]), RANKS["start"] + first))
+            events.append((int(self.plan.start_ps[first]), self._ranks["start"] + first))
         return np.array(events, np.int64).reshape(-1, 2)
 
     def _set_wheels(self) -> None:

@@ -2,7 +2,7 @@
 
 A hook such as `on_ack` of a scheme with go-back-N and DCQCN becomes ::
 
-    def on_ack(qp, message, packet, now):
+    def on_ack(qp, message, packet, request, now):
         f0(params0, qp, message, message.transfer0, packet, now)
         rate = qp.sender1.rate_bps
         qp.rate_bps = rate
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdmacc.component import HOOKS
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, records_of, slots_of, timer_call
+from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
 from rdmacc.schemes import Scheme
 
 __all__ = ["OWNERS", "SIGNATURES", "Binding"]
@@ -27,8 +27,10 @@ __all__ = ["OWNERS", "SIGNATURES", "Binding"]
 SIGNATURES = {
     "on_open": ("qp",),
     "on_port": ("port",),
-    "on_start": ("qp", "message", "now"),
-    **dict.fromkeys(("on_send", "on_ack", "on_cnp", "on_credit", "on_advert"), ("qp", "message", "packet", "now")),
+    **dict.fromkeys(
+        ("on_start", "on_send", "on_ack", "on_cnp", "on_credit", "on_advert", "on_return"),
+        ("qp", "message", "packet", "request", "now"),
+    ),
     **dict.fromkeys(("on_data", "on_request"), ("host", "qp", "message", "packet", "reply", "notice", "now")),
     "on_announce": ("host", "qp", "message", "now"),
     "on_advertise": ("host", "qp", "message", "reply", "now"),
@@ -40,9 +42,9 @@ SIGNATURES = {
 """What the engine passes to each hook."""
 
 TIMER_SIGNATURES = {
-    "Sender": ("qp", "now"),
+    "Sender": ("qp", "request", "now"),
     "Receiver": ("host", "qp", "reply", "now"),
-    "Transfer": ("qp", "message", "reply", "now"),
+    "Transfer": ("qp", "message", "reply", "request", "now"),
     "Endpoint": ("host", "reply", "now"),
     "Egress": ("port", "now"),
 }
@@ -107,10 +109,8 @@ class Binding:
             for slot in self._slots[kind]:
                 if owner in signature and (kind, slot.component) in touched:
                     record = f"{owner}.{kind.lower()}{slot.component}"
-                    lines.append(
-                        f"if {record}.{slot.field.name} < {record}.{slot.field.armed_name}: "
-                        f"arm({owner}, {kind.lower()}_slot{slot.number})"
-                    )
+                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self.scheme)
+                    lines.append(f"if {condition}: arm({owner}, {kind.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
         exec(compile(source, f"<{self.scheme.name}: {name}>", "exec"), self._namespace)

@@ -10,6 +10,7 @@ from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.messages import Message, after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import Port
+from rdmacc.engine.reference.senders import call_sender, send_request
 from rdmacc.records import NEVER
 from rdmacc.state import CNP, DATA, NONE, PAUSE, REQUEST
 
@@ -45,7 +46,11 @@ class Host(state.Host, Clock):
             qp = net.qps[packet.qp]
             handler = net.reply_handlers[kind]
             if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
-                handler(qp, message, packet, now)
+                rate_bps = qp.rate_bps
+                request = call_sender(net, handler, qp, message, packet, now)
+                if qp.rate_bps != rate_bps:
+                    qp.nic.advance(qp, now)
+                send_request(net, request, qp, message, now)
                 after_sender(net, qp, message, now)
         net.recycle(packet)
 
@@ -89,23 +94,21 @@ class Host(state.Host, Clock):
             self.pick_messages(now)
 
     def pick_messages(self, now: int) -> None:
-        """Serve the incoming message with the lowest key, as long as handlers ask for it."""
+        """Serve the incoming messages with the lowest keys, as many as handlers ask for."""
         net = self._net
-        while self.pick:
-            self.pick = 0
-            best: Message | None = None
-            for message in self.incoming.values():
-                message.key = NEVER
-                net.on_candidate(self, message.queue_pair, message, now)
-                if message.key < NEVER:
-                    if best is None or (message.key, message.number) < (best.key, best.number):
-                        best = message
-            if best is None:
-                return
+        for message in self.incoming.values():
+            message.key = NEVER
+            net.on_candidate(self, message.queue_pair, message, now)
+        candidates = [message for message in self.incoming.values() if message.key < NEVER]
+        for message in sorted(candidates, key=lambda message: (message.key, message.number)):
+            if self.pick <= 0:
+                break
+            self.pick -= 1
             reply = net.new_packet()
             if net.on_pick is not None:
-                net.on_pick(self, best.queue_pair, best, reply, now)
-            self.send(reply, best.queue_pair, best, now)
+                net.on_pick(self, message.queue_pair, message, reply, now)
+            self.send(reply, message.queue_pair, message, now)
+        self.pick = 0
 
     def announce_group(self, message: Message, now: int) -> None:
         """Tell the handlers of every message of the group to this host, then let them tell the senders."""
@@ -136,4 +139,5 @@ class Host(state.Host, Clock):
             reply.wire_bytes = net.cnp_bytes if reply.kind == CNP else net.ack_bytes
         reply.sent_ps = now if not net.has_clocks else self.clock(now)
         net.reply_counts[reply.kind] += 1
-        qp.reply_nic.enqueue(reply, now)
+        cls = reply.priority
+        qp.reply_nic.enqueue(reply, net.nic_ack_priority if cls == net.ack_priority else cls, now)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import simpy
 
+from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
+from rdmacc.engine.hooks import bits_of, has_requests
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
 from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.hosts import Host
@@ -21,6 +23,7 @@ from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import SwitchPort
 from rdmacc.engine.reference.probes import watch
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
+from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
@@ -32,8 +35,10 @@ from rdmacc.state import (
     CREDIT,
     DATA_CLASS,
     IN_NETWORK,
+    KIND_NAMES,
     NAK,
     NONE,
+    RETURN,
     Packet,
 )  # fmt: skip
 from rdmacc.switch.admission import queue_limit_bytes
@@ -86,27 +91,34 @@ class Network:
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
         self.start_delay_ps, self.tick_ps = scheme.start_delay_ps, scheme.tick_ps
-        self.order = 0  # with a tick: transmissions so far
+        self.ranks = TICK_RANKS if self.tick_ps else RANKS
+        self.order = 0  # with a tick: what has been scheduled so far
+        self.order_now = LAST_ORDER  # with a tick: order of the event under way
         self.has_clocks = plan.has_clocks
         self.trace = Trace() if plan.has_trace else None
-        self.scripts = {(s.message, s.kind_number, s.psn): 0 for s in plan.scripts}
-        self._lost = {(s.message, s.kind_number, s.psn, s.nth) for s in plan.scripts}
+        self.scripts = {script.key: 0 for script in plan.scripts}
+        self._lost = {(*script.key, script.nth) for script in plan.scripts}
         self.trimmed_bytes = 0
         self.binding = Binding(scheme, partial(arm, self))
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
-        self.reply_handlers = [None] * 10
+        self.has_requests = has_requests(scheme)
+        self.reply_handlers = [None] * len(KIND_NAMES)
         for kind, name in ((ACK, "on_ack"), (NAK, "on_ack"), (CNP, "on_cnp"), (CREDIT, "on_credit")):
             self.reply_handlers[kind] = self.binding.hooks[name]
         self.reply_handlers[ADVERT] = self.binding.hooks["on_advert"]
+        self.reply_handlers[RETURN] = self.binding.hooks["on_return"]
         self.timers = self.binding.timers
         self.wire_bytes, self.payload_bytes = scheme.wire_bytes, scheme.payload_bytes
         self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
+        self.least_wire_bytes = scheme.least_wire_bytes
         self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
+        self.nic_ack_priority = scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority
+        self.path_ports = _path_ports(plan)
         self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
-        self.reply_counts = [0] * 10
+        self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
         self.unfinished = plan.n_messages
         self.failed = 0
@@ -152,11 +164,13 @@ class Network:
 
     def is_scripted_loss(self, packet: Any) -> bool:
         """Count a transmission that a script names; return whether it is one to lose."""
-        key = packet.message, packet.kind, packet.psn
-        if key not in self.scripts:
-            return False
-        self.scripts[key] += 1
-        return (*key, self.scripts[key]) in self._lost
+        is_lost = False
+        for psn in (packet.psn, -1):
+            key = packet.message, packet.kind, psn
+            if key in self.scripts:
+                self.scripts[key] += 1
+                is_lost |= (*key, self.scripts[key]) in self._lost
+        return is_lost
 
     def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
         """Take a link down, both directions; `fabric` has the routes without it."""
@@ -169,7 +183,8 @@ class Network:
 
     def _make_nodes(self) -> None:
         fabric, plan = self.plan.fabric, self.plan
-        switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(NicPort, "port")
+        nic = ScanningNicPort if self.tick_ps else NicPort
+        switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(nic, "port")
         host_class, switch_class = self._with_records(Host, "host"), self._with_records(Switch, "switch")
         self.nodes: list[Any] = [
             self._attach(host_class(self, node), "host")
@@ -208,18 +223,23 @@ class Network:
             qp.peer_line_bps = qp.reply_nic.rate_bps
             qp.base_rtt_ps = int(plan.qp_base_rtt_ps[number])
             qp.remaining = int(plan.qp_messages[number])
+            qp.paths = int(plan.qp_paths[number])
+            qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])
             if self.binding.hooks["on_open"] is not None:
                 self.binding.hooks["on_open"](qp)
             self.qps.append(qp)
         self.messages: list[Any] = []
         columns = ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps")
         values = [getattr(plan, name).tolist() for name in columns]
+        bits = bits_of(plan.scheme)
         for number, row in enumerate(zip(*values, strict=True)):
             message = self._attach(message_class(), "message")
             message.number = number
             for name, value in zip(columns, row, strict=True):
                 setattr(message, name, value)
             message.payload_bytes = self.payload_bytes
+            for component, field in bits:
+                setattr(getattr(message, f"transfer{component}"), field.name, make_bits(message.packets))
             message.granted_psn = message.packets
             message.weight = float(plan.weight[number])
             message.queue_pair = self.qps[message.qp]
@@ -245,7 +265,7 @@ class Network:
         if self._pool:
             packet = self._pool.pop()
             packet.ce = packet.accepted = packet.verdict = packet.kind = packet.is_trimmed = NONE
-            packet.wire_bytes = packet.psn = 0
+            packet.wire_bytes = packet.psn = packet.path = 0
         else:
             packet = self._packet_class()
         packet.priority = self.ack_priority
@@ -267,10 +287,14 @@ class Network:
         return packet
 
     def next_order(self) -> int:
-        """Count transmissions, if simultaneous ones go by their order."""
+        """Count what is scheduled, if simultaneous events go by it."""
         if self.tick_ps:
-            self.order = (self.order + 1) & 0x7FFFFFFF
+            self.order = (self.order + 1) & ORDER_MASK
         return self.order
+
+    def rank(self, name: str, number: int) -> int:
+        """Return the rank of an event that is scheduled now."""
+        return self.ranks[name] + (self.next_order() << ORDER_SHIFT) + number
 
     def recycle(self, packet: Any) -> None:
         """Take back a packet that nothing refers to any more."""
@@ -301,7 +325,7 @@ class Network:
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
-        return min((event[0] for event in self.env._queue if event[1] < RANKS["probe"]), default=NEVER)
+        return min((event[0] for event in self.env._queue if event[1] < self.ranks["probe"]), default=NEVER)
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
@@ -310,6 +334,7 @@ class Network:
     def step(self) -> None:
         """Process one event."""
         self.events += 1
+        self.order_now = self.env._queue[0][1] >> ORDER_SHIFT
         self.env.step()
 
     def run(self, until_ps: int) -> None:
@@ -317,11 +342,14 @@ class Network:
         env = self.env
         queue = env._queue
         step = env.step
+        has_ticks = bool(self.tick_ps)
         before = self.events
         watched = self._on_change
         count = 0
         try:
             while queue and queue[0][0] < until_ps and self.unfinished:
+                if has_ticks:
+                    self.order_now = queue[0][1] >> ORDER_SHIFT
                 step()
                 count += 1
                 for record, name, samples in watched:
@@ -344,3 +372,13 @@ class Network:
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
         return pfc_state_of(self)
+
+
+def _path_ports(plan: Plan) -> dict[tuple[int, int], int]:
+    """Return the port by which a message's packets leave a node, where the workload says so.
+
+    Keys are (key of the message and its direction, node); see `Switch.receive`.
+    """
+    first, nodes, ports = (column.tolist() for column in plan.paths)
+    steps = ((key, step) for key in range(len(first) - 1) for step in range(first[key], first[key + 1]))
+    return {(key, nodes[step]): ports[step] for key, step in steps}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.hooks import transfer_fields
 from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState
-from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES
+from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 
 __all__ = ["outcome_of", "pfc_state_of"]
 
@@ -45,6 +45,7 @@ def outcome_of(net: Any) -> Outcome:
             "cnps": net.reply_counts[CNP],
             "credits": net.reply_counts[CREDIT],
             "adverts": net.reply_counts[ADVERT],
+            "requests": net.reply_counts[REQUEST],
         },
         samples=[
             (np.array([t for t, _ in pairs], dtype=np.int64), np.array([v for _, v in pairs], dtype=np.float64))

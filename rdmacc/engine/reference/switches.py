@@ -8,8 +8,15 @@ from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, TRIM, TRIM_TAIL
-from rdmacc.switch.admission import SharedBuffer, admit_lossless, admit_lossy, release_lossless, release_lossy
+from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, RETURN, TRIM, TRIM_TAIL
+from rdmacc.switch.admission import (
+    SharedBuffer,
+    admit_lossless,
+    admit_lossy,
+    fits_queue,
+    release_lossless,
+    release_lossy,
+)
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.pfc import may_resume, must_pause, write_frame
 
@@ -42,7 +49,7 @@ class Switch(Routing, SharedBuffer):
         key = packet.message * 2 + (packet.kind != DATA and packet.kind != REQUEST)
         port = self._next_hops.get(key)
         if port is None:
-            port = self.next_hop(packet.dst, key)
+            port = self.next_hop(packet, key)
             if port is None:  # a link has failed and no path is left
                 in_port.reverse.lost_packets += 1
                 net.discard(packet, in_port.reverse, now)
@@ -66,16 +73,21 @@ class Switch(Routing, SharedBuffer):
                     self.trim(packet, port, now)
                 elif packet.verdict == TRIM_TAIL:
                     self.trim_tail(packet, port, now)
+        if net.queueing.returns_headers and packet.is_trimmed:
+            port = self.turn_back(packet, port)
         if packet.priority >= DATA_CLASS:
             packet.ingress = in_port.ingress[in_class]
             if not self.admit(packet, port, now):
                 net.discard(packet, port, now)
                 return
-        port.enqueue(packet, now)
+        port.enqueue(packet, packet.priority, now)
 
-    def next_hop(self, dst: int, key: int) -> Port | None:
-        """Return the port towards a host: the only one, or one chosen for the message or for this packet."""
-        net, plan = self._net, self._net.plan
+    def next_hop(self, packet: Any, key: int) -> Port | None:
+        """Return the port towards a host: of the message's own path, the only one, or one chosen for it."""
+        net, plan, dst = self._net, self._net.plan, packet.dst
+        given = net.path_ports.get((key, self.number), -1) if net.path_ports else -1
+        if given >= 0 and not net.ports[given].is_down:
+            return net.ports[given]
         choices = net.fabric.candidates(self.number, dst)
         count = len(choices)
         if count <= 1:
@@ -89,6 +101,8 @@ class Switch(Routing, SharedBuffer):
         elif routing == "spray-random":
             chosen = hash63(self.salt, self.spray_count) % count
             self.spray_count += 1
+        elif routing == "source":
+            packet.path, chosen = divmod(packet.path, count)
         else:
             column = int(net.fabric.attach[dst])
             turn = self._spray_counts.get(column, 0)
@@ -146,7 +160,19 @@ class Switch(Routing, SharedBuffer):
         port.queue_bytes -= tail.wire_bytes
         self.release(tail, now)
         self.trim(tail, port, now)
-        port.enqueue(tail, now)
+        if self._net.queueing.returns_headers:
+            port = self.turn_back(tail, port)
+        port.enqueue(tail, tail.priority, now)
+
+    def turn_back(self, packet: Any, port: Port) -> Port:
+        """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
+        limit = self._net.limits[packet.priority] if packet.priority < DATA_CLASS else 0
+        if packet.kind == DATA and limit:
+            if not fits_queue(port.waiting_bytes[packet.priority], packet.wire_bytes, limit):
+                packet.kind = RETURN
+                packet.dst = self._net.messages[packet.message].src
+                return self.next_hop(packet, packet.message * 2 + 1) or port
+        return port
 
     def admit(self, packet: Any, port: Port, now: int) -> bool:
         """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
@@ -179,4 +205,4 @@ class Switch(Routing, SharedBuffer):
         """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
         frame = self._net.new_packet()
         write_frame(frame, kind, account.cls)
-        account.in_port.enqueue(frame, now)
+        account.in_port.enqueue(frame, frame.priority, now)

@@ -1,0 +1,107 @@
+"""Sets of a message's packets, for handlers: which have come, which are known to be lost.
+
+A `Bits` field of a `Transfer` record is such a set, empty at first, with room for every packet of its message. Handlers
+see it only through these functions. In the reference engine it is a byte for each packet, in the compiled one the
+address of 64-bit words (`rdmacc.engine.compiled.bits`).
+"""
+
+from __future__ import annotations
+
+__all__ = ["clear_bit", "find_clear", "find_set", "has_bit", "make_bits", "set_bit"]
+
+
+def make_bits(packets: int) -> bytearray:
+    """Return an empty set for a message.
+
+    Parameters
+    ----------
+    packets : int
+        Number of packets in the message.
+
+    Returns
+    -------
+    bytearray
+        One byte for each packet, and one behind the last.
+    """
+    return bytearray(packets + 1)
+
+
+def has_bit(bits: bytearray, psn: int) -> bool:
+    """Tell whether a packet is in the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    psn : int
+        Number of the packet in its message; one past the last is never in the set.
+
+    Returns
+    -------
+    bool
+    """
+    return bits[psn] != 0
+
+
+def set_bit(bits: bytearray, psn: int) -> None:
+    """Put a packet into the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    psn : int
+        Number of the packet in its message.
+    """
+    bits[psn] = 1
+
+
+def clear_bit(bits: bytearray, psn: int) -> None:
+    """Take a packet out of the set, if it is in it.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    psn : int
+        Number of the packet in its message.
+    """
+    bits[psn] = 0
+
+
+def find_set(bits: bytearray, start: int, end: int) -> int:
+    """Return the first packet in a range that is in the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    start, end : int
+        First packet to look at, and one past the last.
+
+    Returns
+    -------
+    int
+        `end` if there is none.
+    """
+    psn = bits.find(1, start, end)
+    return end if psn < 0 else psn
+
+
+def find_clear(bits: bytearray, start: int, end: int) -> int:
+    """Return the first packet in a range that is not in the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    start, end : int
+        First packet to look at, and one past the last.
+
+    Returns
+    -------
+    int
+        `end` if there is none.
+    """
+    psn = bits.find(0, start, end)
+    return end if psn < 0 else psn

@@ -1,0 +1,55 @@
+"""The hooks of a sender in the kernel, and the request that they may fill in. See `rdmacc.engine.reference.network`."""
+
+from __future__ import annotations
+
+from rdmacc.engine.compiled.address import call, jit
+from rdmacc.engine.compiled.rows import (
+    clock,
+    host_at,
+    message_row,
+    new_packet,
+    packet_at,
+    packet_row,
+    qp_at,
+    qp_row,
+    recycle,
+)
+from rdmacc.engine.compiled.timers import arm
+
+__all__ = ["address_request", "call_sender", "new_request"]
+
+
+@jit
+def new_request(g):
+    """Return a packet for a sender's handlers to fill in, -1 if none of the scheme asks for one."""
+    return new_packet(g) if g.has_requests else -1
+
+
+@jit
+def call_sender(g, hook, qp, message, packet, now):
+    """Call a hook of a sender; return the request that it may have filled in, -1 for none."""
+    request = new_request(g)
+    row = packet_row(g, request) if request >= 0 else 0
+    due = call(hook, g.params, 0, qp_row(g, qp), message_row(g, message), packet, 0, row, now)
+    if due:
+        arm(g, due, qp, message, 0, 0)
+    return request
+
+
+@jit
+def address_request(g, number, qp_number, message_number, now):
+    """Address a request to the receiver; return False, and take it back, if no handler filled it in."""
+    request = packet_at(g, number)
+    if request.kind == 0:
+        recycle(g, number)
+        return False
+    qp = qp_at(g, qp_number)
+    request.message = message_number
+    request.qp = qp_number
+    request.dst = qp.dst
+    request.payload_bytes = 0
+    if request.wire_bytes == 0:
+        request.wire_bytes = g.ack_bytes
+    request.sent_ps = clock(g, host_at(g, qp.src), now) if g.has_clocks else now
+    g.requests += 1
+    return True

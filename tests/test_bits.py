@@ -1,0 +1,77 @@
+"""Sets of packets: plain and compiled, against Python's own sets."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rdmacc import Component
+from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
+from rdmacc.engine.compiled.bits import words_of
+from rdmacc.errors import ConfigError
+from rdmacc.records import Bits, Record
+
+PLAIN = (set_bit, clear_bit, has_bit, find_set, find_clear)
+COMPILED = (
+    numba.njit(lambda bits, psn: set_bit(bits, psn)),
+    numba.njit(lambda bits, psn: clear_bit(bits, psn)),
+    numba.njit(lambda bits, psn: has_bit(bits, psn)),
+    numba.njit(lambda bits, start, end: find_set(bits, start, end)),
+    numba.njit(lambda bits, start, end: find_clear(bits, start, end)),
+)
+
+
+def empty(packets, is_compiled):
+    """Return an empty set for a message, its address if it is for compiled code, and what must be kept for it."""
+    if not is_compiled:
+        return make_bits(packets), None
+    words = np.zeros(int(words_of(np.array([packets]))[0]), np.int64)
+    return words.ctypes.data, words
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@settings(max_examples=150, deadline=None)
+@given(
+    packets=st.integers(1, 200),
+    steps=st.lists(st.tuples(st.booleans(), st.integers(0, 2**30), st.integers(0, 2**30)), max_size=120),
+)
+def test_they_behave_as_sets(is_compiled, packets, steps):
+    add, remove, has, first_in, first_out = COMPILED if is_compiled else PLAIN
+    bits, keep = empty(packets, is_compiled)
+    model = set()
+    for is_add, number, start in steps:
+        psn, start = number % packets, start % (packets + 1)
+        (add if is_add else remove)(bits, psn)
+        (model.add if is_add else model.discard)(psn)
+        assert has(bits, psn) == is_add
+        assert not has(bits, packets)
+        assert first_in(bits, start, packets) == min((i for i in model if i >= start), default=packets)
+        assert first_out(bits, start, packets) == min(set(range(start, packets + 1)) - model)
+        assert first_in(bits, start, start) == first_out(bits, start, start) == start
+    del keep
+
+
+@pytest.mark.parametrize("psn", [0, 31, 32, 62, 63, 64, 127])
+def test_every_bit_of_a_word(psn):
+    for is_compiled in (False, True):
+        add, _, has, first_in, first_out = COMPILED if is_compiled else PLAIN
+        bits, keep = empty(128, is_compiled)
+        add(bits, psn)
+        assert [i for i in range(128) if has(bits, i)] == [psn]
+        assert first_in(bits, 0, 128) == psn
+        assert first_out(bits, psn, 128) == psn + 1
+        del keep
+
+
+def test_only_messages_have_them():
+    class Wrong(Component):
+        class Sender(Record):
+            """A queue pair has no number of packets."""
+
+            seen = Bits()
+
+    with pytest.raises(ConfigError, match="a Transfer record"):
+        Wrong.check_interface()
