@@ -434,6 +434,16 @@ class Fabric:
 
         A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
         gives all queue pairs as base RTT (third.cc, GLOBAL_T).
+
+        Parameters
+        ----------
+        payload_bytes : int
+            Payload of the packet.
+
+        Returns
+        -------
+        int
+            Picoseconds; 0 if no path joins any two hosts.
         """
         hosts = self.hosts.astype(np.int64)
         most = 0
