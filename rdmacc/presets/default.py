@@ -14,6 +14,7 @@ from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
+from rdmacc.protocols.homa import Homa
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
@@ -128,6 +129,13 @@ register_scheme(
 # RCC
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
+
+register_scheme(
+    "homa",
+    lambda: Scheme(
+        name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"
+    ),
+)
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
