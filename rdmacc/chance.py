@@ -7,8 +7,9 @@ The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSL
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-__all__ = ["hash63", "stream_key", "uniform"]
+__all__ = ["hash63", "hash63_many", "stream_key", "uniform"]
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
@@ -34,6 +35,27 @@ def hash63(key: int, count: int) -> int:
         What to hash with it, such as a flow's number.
     """
     return _mix(key, count) >> 1
+
+
+def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
+    """Return `hash63` of a key and each number below `count`.
+
+    Parameters
+    ----------
+    key : int
+        First argument of `hash63`, below 2**63.
+    count : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int64
+        Shape `count`.
+    """
+    z = np.uint64(key) + (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX2)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
 def uniform(key: int, count: int) -> float:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc import workload as workloads
-from rdmacc.chance import hash63, stream_key, uniform
+from rdmacc.chance import hash63, hash63_many, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
@@ -226,8 +226,7 @@ def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, I
 
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:
-    key = stream_key(seed, purpose)
-    return np.array([hash63(key, number) for number in range(count)], dtype=np.int64)
+    return hash63_many(stream_key(seed, purpose), count)
 
 
 def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
