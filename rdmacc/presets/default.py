@@ -132,9 +132,7 @@ register_scheme(
 
 register_scheme(
     "homa",
-    lambda: Scheme(
-        name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"
-    ),
+    lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
 )
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN

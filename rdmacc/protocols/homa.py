@@ -12,11 +12,11 @@ fewest packets left (`nic_order`), and packets take all paths (`routing`).
 
 A receiver that misses packets for `resend_interval_ps` asks for the first missing ones by a RESEND; the sender
 transmits them again, or says BUSY if it would not have sent them yet (3.7). Messages are the unit here, not RPCs:
-a whole message is acknowledged in place of the RPC's response, and the sender asks after a message of which it has heard
-nothing for `ping_interval_ps`, as a client asks for the response.
+a whole message is acknowledged in place of the RPC's response, and a sender that has heard nothing for
+`ping_interval_ps` asks after its message, as a client asks for the response.
 
-Level 0 is the highest. Sizes are counted in packets where messages are ranked; ties go in the order of the last packets,
-as in a list that is sorted by insertion. Grants have a class of their own above all data (`ack_priority`).
+Level 0 is the highest. Messages are ranked by packets left; ties go in the order of the last packets, as in a list that
+is sorted by insertion. Grants have a class of their own above all data (`ack_priority`).
 Not modelled: the control of incasts by counting RPCs (3.6).
 """
 
