@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.protocols.aeolus import HomaAeolus
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
@@ -33,6 +34,7 @@ from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.red import EcnStep, Red
+from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.units import ms, us
 
 __all__: list[str] = []
@@ -134,6 +136,14 @@ register_scheme(
     "homa",
     lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
 )
+
+register_scheme(
+    "homa-aeolus",
+    lambda: Scheme(
+        name="homa-aeolus", recovery=HomaAeolus(), switch=(SelectiveDrop(),), buffer=DropTail(),
+        routing="spray-random", nic_order="srpt",
+    ),
+)  # fmt: skip
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
