@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdmacc.presets import dart_2020, default, hpcc_ns3, igbn_2019, rcc_2021
+from rdmacc.presets import dart_2020, default, homa_2018, homa_ns3, hpcc_ns3, igbn_2019, rcc_2021
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
 __all__ = [
@@ -12,6 +12,8 @@ __all__ = [
     "dart_2020",
     "default",
     "define",
+    "homa_2018",
+    "homa_ns3",
     "hpcc_ns3",
     "igbn_2019",
     "preset",

@@ -101,9 +101,9 @@ class HomaAeolus(Homa):
     @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         hear(transfer, now)
-        if is_responsive(params, qp) and packet.end_psn > transfer.counted_packets:
-            qp.credits += packet.end_psn - transfer.counted_packets
-            transfer.counted_packets = packet.end_psn
+        if is_responsive(params, qp) and packet.psn > transfer.counted_packets:
+            qp.credits += packet.psn - transfer.counted_packets
+            transfer.counted_packets = packet.psn
             transfer.scheduled_level = packet.level
         choose_scheduled(message, transfer)
 

@@ -139,9 +139,9 @@ class Homa(Component):
         served = Ints(_MOST_GRANTED, doc="these senders")
 
     class Header(Record):
-        """In grants, RESENDs and requests."""
+        """In grants, whose psn is one past the last packet that may be sent, in RESENDs and requests."""
 
-        end_psn = Int32(doc="grant: packets below this may be sent; RESEND: packets below this are asked for")
+        end_psn = Int32(doc="RESEND: the packets from its psn on and below this are asked for")
         level = Byte(doc="grant, RESEND: priority level of the packets")
         is_busy = Byte(doc="request: BUSY, else a question")
 
@@ -209,8 +209,8 @@ class Homa(Component):
     @staticmethod
     def on_credit(params, qp, message, transfer, packet, now):
         hear(transfer, now)
-        if is_responsive(params, qp) and packet.end_psn > message.granted_psn:
-            message.granted_psn = packet.end_psn
+        if is_responsive(params, qp) and packet.psn > message.granted_psn:
+            message.granted_psn = packet.psn
             transfer.scheduled_level = packet.level
 
     @staticmethod
@@ -432,7 +432,7 @@ def answer(message, transfer, packet, reply):
 def grant(transfer, reply):
     """Write a GRANT."""
     reply.kind = CREDIT
-    reply.end_psn = transfer.granted_packets
+    reply.psn = transfer.granted_packets
     reply.level = transfer.granted_level
 
 
