@@ -3,8 +3,11 @@
 What departs from the paper: two levels for unscheduled packets, parted at 13 packets; granted messages have the levels
 from the third on; a grant's level holds for unscheduled packets too; control packets are in the highest level
 with data; the sender has no timer. A port's buffer counts packets, here their bytes; switches need buffers that no port
-exhausts. Left as in the paper: a RESEND asks for the first missing packets, the port sends one for each
-that is missing, at a fixed period; and a sender's order counts what it has sent, the port's what was granted.
+exhausts.
+
+Not as in the port: it asks again at fixed times, and only for the message that it has granted last, so never for one
+whose packets wait in the network behind those of higher levels. Here the interval is so long that none is asked for in
+vain. A sender's order counts what it has sent, the port's what was granted.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ HOMA_NS3.add(
         "overcommit": (6, f"{_CODE}: overcommit level, 8 bands less 2 unscheduled ones"),
         "lowest_levels": (False, f"{_CODE}, SendAppropriateGrants: from the unscheduled bands on"),
         "grant_sets_level": (True, f"{_CODE}, GetPrio: m_prioSetByReceiver"),
-        "resend_interval_ps": ("1ms", f"{_SCRIPT}: inboundRtxTimeout"),
+        "resend_interval_ps": ("100ms", f"{_CODE}, ExpireRtxTimeout: none for packets that wait in the network"),
         "ping_interval_ps": ("1000s", f"{_CODE}: no timeout on the sender's side"),
         "retry_limit": (5, f"{_CODE}: MaxRtxCnt"),
         "routing": ("spray-random", f"{_SCRIPT}: ECMP_RANDOM"),

@@ -9,8 +9,8 @@ credit sends one packet: first one that is known to be lost, then one that was n
 which nothing is known. Retransmissions are scheduled, so each loss takes one.
 
 On Homa (`HomaAeolus`): the burst is RTTbytes, and credits are what grants add up to. The receiver of a probe grants
-again what is lost. Unscheduled packets keep their priority by size, above scheduled ones. The burst is sent in full, also
-if a grant comes before its end. RESEND stays, for what the probe cannot repair.
+again what is lost. Unscheduled packets keep their priority by size, above scheduled ones. The burst is sent in full,
+also if a grant comes before its end. RESEND stays, for what the probe cannot repair.
 
 Assumption: a probe that arrives before packets sent earlier, by another path, has them sent once more.
 """
@@ -153,9 +153,9 @@ class HomaAeolus(Homa):
             reply.probe_psn = packet.probe_psn
             transfer.probed_psn = packet.probe_psn
             transfer.regranted_packets = missing_before(transfer, packet.probe_psn)
+            watch(params, message, transfer, now)
         else:
-            answer(message, transfer, packet, reply)
-        watch(params, message, transfer, now)
+            answer(params, message, transfer, packet, reply, now)
         begin_round(params, host, endpoint)
 
 

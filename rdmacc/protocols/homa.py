@@ -79,14 +79,14 @@ class Homa(Component):
         False, "a grant's level holds for unscheduled packets too that are still to be sent", source="HomaTransport.cc"
     )
     resend_interval_ps: int = param(
-        "1ms",
+        "5ms",
         "receiver: RESEND after so long without a packet that is due",
         unit="ps",
-        source="section 3.7: a few ms; assumed: the least",
+        source="section 3.7: a few ms; HomaModule: 5 ticks of 1 ms",
         low=1,
     )
     ping_interval_ps: int = param(
-        "1ms",
+        "5ms",
         "sender: asks after a message of which it heard nothing for so long",
         unit="ps",
         source="assumed: as RESEND, which a client sends for a response",
@@ -184,7 +184,7 @@ class Homa(Component):
         (1, 7)
         """
         count = unscheduled_levels(sizes, rtt_bytes, levels)
-        cutoffs = " ".join(map(str, unscheduled_cutoffs(sizes, rtt_bytes, count)))
+        cutoffs = " ".join(f"{cutoff}B" for cutoff in unscheduled_cutoffs(sizes, rtt_bytes, count))
         parameters = {"cutoffs": cutoffs, "overcommit": levels - count} | others
         return cls(rtt_bytes=size_bytes(rtt_bytes, field="rtt_bytes"), levels=levels, **parameters)
 
@@ -243,8 +243,7 @@ class Homa(Component):
     @staticmethod
     def on_request(params, host, endpoint, qp, message, transfer, packet, reply, now):
         meet(params, endpoint, qp, message, transfer)
-        answer(message, transfer, packet, reply)
-        watch(params, message, transfer, now)
+        answer(params, message, transfer, packet, reply, now)
         begin_round(params, host, endpoint)
 
     @staticmethod
@@ -416,8 +415,10 @@ def watch(params, message, transfer, now):
         transfer.resend_timer_ps = NEVER
 
 
-def answer(message, transfer, packet, reply):
+def answer(params, message, transfer, packet, reply, now):
     """Tell a sender that asks what the receiver knows: all is there, nothing has come, or what is granted."""
+    if packet.is_busy or transfer.resend_timer_ps == NEVER:
+        watch(params, message, transfer, now)
     if message.received_packets == message.packets:
         reply.kind = ACK
         reply.psn = message.packets
