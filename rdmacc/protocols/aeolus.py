@@ -163,8 +163,8 @@ class HomaAeolus(Homa):
 
 
 def choose_scheduled(message, transfer):
-    """Choose what the next credit sends: a lost packet, a new one, an unscheduled one of which nothing is known."""
-    if transfer.lost_packets > 0:
+    """Choose what goes next: the burst, then a lost packet, a new one, an unscheduled one of which nothing is known."""
+    if transfer.lost_packets > 0 and transfer.new_psn >= transfer.unscheduled_psn:
         message.next_psn = find_set(transfer.lost, 0, transfer.new_psn)
     elif transfer.new_psn < message.packets:
         message.next_psn = transfer.new_psn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.heap import heap_push
-from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
+from rdmacc.engine.compiled.queues import join_class, join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     PACE,
     clock,
@@ -199,4 +199,7 @@ def send_data(g, port, qp, message_number, now):
     qp.last_wire_bytes = packet.wire_bytes
     transmit(g, port, number, now)
     if request >= 0 and address_request(g, request, qp.number, message_number, now):
-        join_queue(g, port, request, now)  # the caller sees to its turn
+        if packet_at(g, request).priority < DATA_CLASS:  # the caller sees to its turn
+            join_queue(g, port, request, now)
+        else:
+            join_class(g, port, request, message.priority)  # here it stays with its message, whatever its class

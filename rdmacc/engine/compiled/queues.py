@@ -40,6 +40,7 @@ from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
 __all__ = [
     "append",
+    "join_class",
     "join_queue",
     "next_class",
     "release",
@@ -77,13 +78,19 @@ def join_queue(g, port, number, now):
                 discard(g, number, port.number, now)
                 return False
             queue.waiting_bytes += packet.wire_bytes
+    join_class(g, port, number, cls)
+    return True
+
+
+@jit
+def join_class(g, port, number, cls):
+    """Append a packet to the queue of a class."""
     append(g, port.number, cls, number)
     port.waiting |= 1 << cls
     if cls >= DATA_CLASS:
-        port.queue_bytes += packet.wire_bytes
+        port.queue_bytes += packet_at(g, number).wire_bytes
         if port.queue_bytes > port.peak_queue_bytes:
             port.peak_queue_bytes = port.queue_bytes
-    return True
 
 
 @jit

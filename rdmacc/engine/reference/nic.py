@@ -150,7 +150,10 @@ class NicPort(Port):
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
         if address_request(net, request, qp, message, now):
-            self.join_queue(request, now)  # the caller sees to its turn
+            if request.priority < DATA_CLASS:  # the caller sees to its turn
+                self.join_queue(request, now)
+            else:
+                self.join_class(request, message.priority)  # here it stays with its message, whatever its class
 
     def schedule(self, qp: Any, now: int) -> None:
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""

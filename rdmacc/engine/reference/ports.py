@@ -100,13 +100,17 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
                 self._net.discard(packet, self, now)
                 return False
             self.waiting_bytes[cls] += packet.wire_bytes
+        self.join_class(packet, cls)
+        return True
+
+    def join_class(self, packet: Any, cls: int) -> None:
+        """Append a packet to the queue of a class."""
         self.queues[cls].append(packet)
         self.waiting |= 1 << cls
         if cls >= DATA_CLASS:
             self.queue_bytes += packet.wire_bytes
             if self.queue_bytes > self.peak_queue_bytes:
                 self.peak_queue_bytes = self.queue_bytes
-        return True
 
     def next_class(self, now: int) -> int:
         """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
