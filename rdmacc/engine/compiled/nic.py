@@ -135,7 +135,8 @@ def send_next_nic(g, port, now):
         send_data(g, port, qp, number, now)
         join_line(g, qp, now)
         break
-    if port.waiting & ~port.paused and not port.is_wake_pending:
+    # A credit that must wait for tokens has an event of its own.
+    if port.waiting & ~port.paused and not port.is_wake_pending and port.busy_until_ps > now:
         wake_at_end(g, port)
 
 
