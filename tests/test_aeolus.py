@@ -1,4 +1,4 @@
-"""Aeolus on Homa: what a burst delivers, what is sent again, and that scheduled packets are never dropped.
+"""Aeolus on Homa and on ExpressPass: what a burst delivers, what is sent again, that scheduled packets are not dropped.
 
 Theory (Hu et al., SIGCOMM 2020): unscheduled packets make no queue longer than K; each that is lost takes one
 scheduled packet more; a message that is alone needs no round trip for credit, one whose burst is lost needs one.
@@ -152,3 +152,48 @@ def test_the_whole_burst_and_what_repairs_it_may_be_lost(engine, kind):
     result = run([("h1", "h0", "30kB")], engine, faults=faults)
     check_finished(result)
     assert result.flows["fct_ps"].iloc[0] < ms(8)
+
+
+# On ExpressPass
+
+
+FULL = 1538
+
+
+def credited(**changes):
+    return rdmacc.scheme("expresspass-aeolus", **({"rtt_bytes": 1460 * RTT} | changes))
+
+
+@pytest.mark.parametrize("packets", [1, RTT])
+def test_expresspass_a_short_message_alone_waits_for_no_credit(engine, packets):
+    """Behind the request for credits, serialization and delay. Credits that come before the ACKs repeat some packets."""
+    result = run([("h1", "h0", 1460 * packets)], engine, credited())
+    check_finished(result)
+    assert result.flows["fct_ps"].tolist() == [(84 + FULL * (packets + 1)) * 800 + 2 * DELAY_PS]
+    assert (result.counters.timeouts, result.counters.dropped_packets) == (0, 0)
+    assert result.counters.retransmissions <= 2
+
+
+@pytest.mark.parametrize("packets", [1, RTT, 40])
+def test_expresspass_a_burst_that_is_lost_is_sent_again_with_credits(engine, packets):
+    """With K = 0 all is dropped: as many scheduled packets more, one for each credit, and no timeout."""
+    result = run([("h1", "h0", 1460 * packets)], engine, credited(threshold_bytes=0, scaled_packets=0))
+    check_finished(result)
+    assert result.counters.retransmissions == min(packets, RTT)
+    assert result.counters.timeouts == 0
+    assert result.flows["fct_ps"].iloc[0] < (packets + RTT + 8) * 2 * FULL * 800
+
+
+def test_expresspass_an_incast_drops_unscheduled_packets_only(engine):
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", 40 * 1460)
+    result = run(work, engine, credited())
+    check_finished(result)
+    trace = result.packet_trace
+    dropped = trace[(trace["kind"] == "data") & (trace["what"] == "dropped")]
+    assert len(dropped) > 40
+    assert (dropped["psn"] < RTT).all()
+    assert not dropped.duplicated(["message", "psn"]).any()
+    assert result.counters.retransmissions == len(dropped)
+    assert result.counters.timeouts == 0
+    early = rdmacc.simulate(STAR, work, credited(), engine=engine, until=f"{RTT * FULL * 800} ps")
+    assert early.counters.peak_queue_bytes <= 4 * FULL + 84 * 20  # requests and probes beside K

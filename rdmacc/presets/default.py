@@ -16,6 +16,7 @@ from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
+from rdmacc.protocols.expresspass_aeolus import ExpressPassAeolus
 from rdmacc.protocols.homa import Homa
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
@@ -27,7 +28,7 @@ from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
-from rdmacc.schemes import Scheme, register_scheme
+from rdmacc.schemes import Scheme, register_scheme, scheme
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.deflection import FlowDeflection
@@ -161,6 +162,13 @@ register_scheme(
         routing="spray-random", nic_order="srpt",
     ),
 )  # fmt: skip
+
+register_scheme(
+    "expresspass-aeolus",
+    lambda: scheme("expresspass").replace(
+        name="expresspass-aeolus", recovery=ExpressPassAeolus(), switch=(SelectiveDrop(threshold_bytes=4 * 1538),)
+    ),
+)
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 

@@ -185,7 +185,7 @@ class Homa(Component):
         """
         count = unscheduled_levels(sizes, rtt_bytes, levels)
         cutoffs = " ".join(f"{cutoff}B" for cutoff in unscheduled_cutoffs(sizes, rtt_bytes, count))
-        parameters = {"cutoffs": cutoffs, "overcommit": levels - count} | others
+        parameters: dict[str, Any] = {"cutoffs": cutoffs, "overcommit": levels - count} | others
         return cls(rtt_bytes=size_bytes(rtt_bytes, field="rtt_bytes"), levels=levels, **parameters)
 
     @property
