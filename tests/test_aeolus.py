@@ -166,7 +166,7 @@ def credited(**changes):
 
 @pytest.mark.parametrize("packets", [1, RTT])
 def test_expresspass_a_short_message_alone_waits_for_no_credit(engine, packets):
-    """Behind the request for credits, serialization and delay. Credits that come before the ACKs repeat some packets."""
+    """Behind the request, serialization and delay. Credits that come before the ACKs repeat some packets."""
     result = run([("h1", "h0", 1460 * packets)], engine, credited())
     check_finished(result)
     assert result.flows["fct_ps"].tolist() == [(84 + FULL * (packets + 1)) * 800 + 2 * DELAY_PS]
