@@ -64,7 +64,7 @@ class Homa(Component):
         low=1,
         high=_MOST_GRANTED,
     )
-    levels: int = param(8, "priority levels", source="section 4: 8 in switches", low=2, high=MAX_LEVELS)
+    levels: int = param(8, "priority levels", source="section 3.4: 8 in switches", low=2, high=MAX_LEVELS)
     cutoffs: str = param(
         "",
         "largest message of each unscheduled level but the last, such as '200B 2800B'",
@@ -73,10 +73,12 @@ class Homa(Component):
     lowest_levels: bool = param(
         True,
         "granted messages have the lowest levels; else those from the first scheduled one on",
-        source="section 3.4, figure 5",
+        source="section 3.4",
     )
     grant_sets_level: bool = param(
-        False, "a grant's level holds for unscheduled packets too that are still to be sent", source="HomaTransport.cc"
+        False,
+        "a grant's level holds for unscheduled packets too that are still to be sent",
+        source="homa-l4-protocol.cc of the ns-3 port",
     )
     resend_interval_ps: int = param(
         "5ms",
