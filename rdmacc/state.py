@@ -53,7 +53,7 @@ KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert"
 # Priority classes, lower first. MAC holds PFC frames only, CREDITS what a switch rate-limits (ExpressPass). CONTROL,
 # the highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
 MAC, CREDITS, CONTROL, DATA_CLASS = range(4)
-NUM_CLASSES = 10
+NUM_CLASSES = 11
 
 # Where a link is: from a host, from a switch to a host, from switch to switch.
 HOST_NIC, LAST_HOP, IN_NETWORK = range(3)

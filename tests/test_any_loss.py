@@ -42,6 +42,13 @@ CASES = {
     "expresspass, paper": Case(
         lambda: rdmacc.preset("expresspass-2017", "100Gbps")["expresspass-paper"], ("data", "credit", "request", "ack")
     ),
+    "expresspass-aeolus": Case(
+        lambda: scheme("expresspass-aeolus", rtt_bytes="15kB"), ("data", "credit", "request", "ack")
+    ),
+    "homa": Case(lambda: scheme("homa", rtt_bytes="10kB"), ("data", "credit", "ack")),
+    "homa, unscheduled": Case(lambda: scheme("homa"), ("data", "ack"), sizes=("5kB", "60kB")),
+    "homa-aeolus": Case(lambda: scheme("homa-aeolus", rtt_bytes="10kB"), ("data", "credit", "request", "ack")),
+    "homa-aeolus, unscheduled": Case(lambda: scheme("homa-aeolus"), ("data", "request", "ack"), sizes=("5kB", "60kB")),
 }
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 from functools import partial
 
 from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.protocols.aeolus import HomaAeolus
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
+from rdmacc.protocols.expresspass_aeolus import ExpressPassAeolus
+from rdmacc.protocols.homa import Homa
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
@@ -25,7 +28,7 @@ from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
-from rdmacc.schemes import Scheme, register_scheme
+from rdmacc.schemes import Scheme, register_scheme, scheme
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.deflection import FlowDeflection
@@ -33,6 +36,7 @@ from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.red import EcnStep, Red
+from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.units import ms, us
 
 __all__: list[str] = []
@@ -143,6 +147,26 @@ register_scheme(
         least_wire_bytes=84,
         ack_bytes=84,
         ack_priority=DATA_CLASS,
+    ),
+)
+
+register_scheme(
+    "homa",
+    lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
+)
+
+register_scheme(
+    "homa-aeolus",
+    lambda: Scheme(
+        name="homa-aeolus", recovery=HomaAeolus(), switch=(SelectiveDrop(),), buffer=DropTail(),
+        routing="spray-random", nic_order="srpt",
+    ),
+)  # fmt: skip
+
+register_scheme(
+    "expresspass-aeolus",
+    lambda: scheme("expresspass").replace(
+        name="expresspass-aeolus", recovery=ExpressPassAeolus(), switch=(SelectiveDrop(threshold_bytes=4 * 1538),)
     ),
 )
 
