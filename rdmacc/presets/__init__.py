@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdmacc.presets import dart_2020, default, hpcc_ns3, igbn_2019, rcc_2021
+from rdmacc.presets import dart_2020, default, hpcc_ns3, igbn_2019, ndp_2017, ndp_htsim, phost_2015, rcc_2021
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
 __all__ = [
@@ -14,6 +14,9 @@ __all__ = [
     "define",
     "hpcc_ns3",
     "igbn_2019",
+    "ndp_2017",
+    "ndp_htsim",
+    "phost_2015",
     "preset",
     "rcc_2021",
 ]
