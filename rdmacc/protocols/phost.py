@@ -9,6 +9,8 @@ each packet time, to the message with the fewest packets left, that has used eno
 a packet and is lost if the sender is busy with others. There are no ACKs but the one for the whole message: when
 all packets have had a token and some have not come, the receiver gives tokens for these after a while.
 
+Where a parameter is 0, it follows the round trip as in the authors' experiments, where that was 8 packet times.
+
 Free tokens (`free_rule`): for the first packets of each message (paper), or for messages that need no others
 (simulator).
 
@@ -19,6 +21,7 @@ behind the one that its next token names; a sender keeps 16 tokens of a message 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from rdmacc.bits import find_clear, has_bit, set_bit
@@ -39,8 +42,8 @@ class PHost(Component):
 
     free_rule: str = param("paper", "which messages have free tokens: paper or simulator", choices=FREE_RULES)
     free_packets: int = param(
-        8, "free tokens of a message; by the simulator's rule, most packets of one that has any",
-        source="YAPS, capability_initial: a bandwidth-delay product", low=0,
+        0, "free tokens of a message, by the simulator's rule the most packets of one that has any; 0: those of a round trip",
+        source="paper, section 3.2: a bandwidth-delay product", low=0,
     )  # fmt: skip
     packet_bytes: int = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
     token_bytes: int = param("1500B", "what the time from token to token sends", unit="bytes", source="paper", low=1)
@@ -48,15 +51,15 @@ class PHost(Component):
         1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0
     )
     window_packets: int = param(
-        8, "most tokens of a message that are not used", source="YAPS, capability_window", low=1
+        0, "most tokens of a message that are not used; 0: those of a round trip", source="YAPS: 8 of 8", low=0
     )
     window_timeout_packets: float = param(
-        25.0, "packet times after the last token when unused ones are taken as lost",
-        source="YAPS, capability_window_timeout", low=0.0,
+        0.0, "packet times after the last token when unused ones are taken as lost; 0: three round trips",
+        source="YAPS: 25, of 8 in a round trip", low=0.0,
     )  # fmt: skip
     resend_packets: float = param(
-        9.0, "packet times after the last token until missing packets get others",
-        source="YAPS, capability_resend_timeout", low=0.0,
+        0.0, "packet times after the last token until missing packets get others; 0: one more than in a round trip",
+        source="YAPS: 9, of 8 in a round trip", low=0.0,
     )  # fmt: skip
     free_resend_ps: int = param(
         "0s", "the same after free tokens alone, for each of them; 0: as after others", unit="ps",
@@ -131,7 +134,7 @@ class PHost(Component):
 
     @staticmethod
     def on_start(params, qp, message, transfer, request, now):
-        transfer.free_left = free_tokens(params, message)
+        transfer.free_left = free_tokens(params, qp, message)
         packets = transfer.free_left + params.expiry_packets
         transfer.free_until_ps = now + packet_times_ps(params, packets, qp.line_bps)
         announce(params, message, transfer, request, now)
@@ -193,7 +196,7 @@ class PHost(Component):
     # Receiver
 
     @staticmethod
-    def on_request(params, host, endpoint, message, transfer, reply, now):
+    def on_request(params, host, endpoint, qp, message, transfer, reply, now):
         if message.received_packets == message.packets:
             reply.kind = ACK
             reply.psn = message.packets
@@ -201,11 +204,11 @@ class PHost(Component):
             reply.kind = NAK
             reply.psn = message.received_packets
         else:
-            learn(params, host, endpoint, message, transfer, now)
+            learn(params, host, endpoint, qp, message, transfer, now)
 
     @staticmethod
-    def on_data(params, host, endpoint, message, transfer, packet, reply, now):
-        learn(params, host, endpoint, message, transfer, now)
+    def on_data(params, host, endpoint, qp, message, transfer, packet, reply, now):
+        learn(params, host, endpoint, qp, message, transfer, now)
         if not packet.is_trimmed:
             transfer.used_token = max(transfer.used_token, packet.token_number)
             if not has_bit(transfer.held, packet.psn):
@@ -235,10 +238,13 @@ class PHost(Component):
             if transfer.is_resuming:
                 transfer.is_resuming = 0
                 transfer.goal += message.packets - message.received_packets
-            if window_is_open(params, transfer):
+            if transfer.tokens - transfer.used_token - 1 < window(params, qp):
                 message.key = message.packets - message.received_packets
                 return
-            lost_ps = transfer.last_token_ps + packet_times_ps(params, params.window_timeout_packets, host.line_bps)
+            wait_packets = params.window_timeout_packets
+            if wait_packets == 0.0:
+                wait_packets = 3.0 * rtt_packets(params, qp)
+            lost_ps = transfer.last_token_ps + packet_times_ps(params, wait_packets, host.line_bps)
             if now < lost_ps:
                 wait_until(endpoint, lost_ps)
             elif params.downgrade_rtts > 0.0:
@@ -246,13 +252,13 @@ class PHost(Component):
                 transfer.used_token = transfer.tokens - 1
                 transfer.resume_ps = now + int(params.downgrade_rtts * qp.base_rtt_ps)
             else:
-                transfer.used_token = transfer.tokens - params.window_packets
+                transfer.used_token = transfer.tokens - window(params, qp)
                 message.key = message.packets - message.received_packets
         if now < transfer.resume_ps:
             wait_until(endpoint, transfer.resume_ps)
 
     @staticmethod
-    def on_pick(params, host, endpoint, message, transfer, reply, now):
+    def on_pick(params, host, endpoint, qp, message, transfer, reply, now):
         reply.kind = CREDIT
         reply.psn = next_psn(message, transfer)
         reply.token_number = transfer.tokens
@@ -261,7 +267,7 @@ class PHost(Component):
         transfer.last_token_ps = now
         if transfer.tokens == transfer.goal:
             transfer.is_resuming = 1
-            transfer.resume_ps = now + packet_times_ps(params, params.resend_packets, host.line_bps)
+            transfer.resume_ps = now + packet_times_ps(params, resend_wait(params, qp), host.line_bps)
         pace(params, host, endpoint, now)
 
 
@@ -273,11 +279,19 @@ def packet_times_ps(params, packets, rate_bps):
     return int(packets * params.packet_bytes * 8e12 / rate_bps)
 
 
-def free_tokens(params, message):
+def rtt_packets(params, qp):
+    """Return how many packet times of the sender's link a round trip takes, rounded up."""
+    return int(math.ceil(qp.base_rtt_ps * qp.line_bps / (params.packet_bytes * 8e12)))
+
+
+def free_tokens(params, qp, message):
     """Return how many packets of a message need no token of the receiver."""
+    most = params.free_packets
+    if most == 0:
+        most = rtt_packets(params, qp)
     if params.is_paper:
-        return min(params.free_packets, message.packets)
-    return message.packets if message.packets <= params.free_packets else 0
+        return min(most, message.packets)
+    return message.packets if message.packets <= most else 0
 
 
 def announce(params, message, transfer, request, now):
@@ -303,12 +317,12 @@ def choose(qp, message, transfer):
 # Receiver
 
 
-def learn(params, host, endpoint, message, transfer, now):
+def learn(params, host, endpoint, qp, message, transfer, now):
     """Note a new message; its free tokens count as given, and take packet times of the receiver's link."""
     if transfer.is_known:
         return
     transfer.is_known = 1
-    free = free_tokens(params, message)
+    free = free_tokens(params, qp, message)
     transfer.tokens = free
     transfer.goal = message.packets
     transfer.last_psn = free - 1
@@ -316,12 +330,22 @@ def learn(params, host, endpoint, message, transfer, now):
     endpoint.held_slots += free
     if transfer.tokens == transfer.goal:
         transfer.is_resuming = 1
-        wait_ps = packet_times_ps(params, free + params.resend_packets, host.line_bps)
+        wait_ps = packet_times_ps(params, free + resend_wait(params, qp), host.line_bps)
         if params.free_resend_ps > 0:
             wait_ps = free * params.free_resend_ps
         transfer.resume_ps = now + wait_ps
     if endpoint.is_waiting or endpoint.token_timer_ps == NEVER:
         wake(endpoint, now)
+
+
+def window(params, qp):
+    """Return how many tokens of a message may be unused."""
+    return params.window_packets if params.window_packets > 0 else rtt_packets(params, qp)
+
+
+def resend_wait(params, qp):
+    """Return the packet times to wait for missing packets."""
+    return params.resend_packets if params.resend_packets > 0.0 else 1.0 + rtt_packets(params, qp)
 
 
 def wake(endpoint, now):
@@ -341,11 +365,6 @@ def wait_until(endpoint, at_ps):
     """Look again at a time if no message gets a token now."""
     endpoint.is_waiting = 1
     endpoint.token_timer_ps = min(endpoint.token_timer_ps, at_ps)
-
-
-def window_is_open(params, transfer):
-    """Tell whether a message may get another token."""
-    return transfer.tokens - transfer.used_token - 1 < params.window_packets
 
 
 def next_psn(message, transfer):
