@@ -7,10 +7,11 @@ The receiver answers each packet at once, with an ACK, or a NACK if only its hea
 host sends its pulls at the rate at which full packets fit into its link, to its messages in turn; an ACK or NACK
 carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets
 a packet go that was trimmed, else a new one; with neither it is kept until the next pull comes (csg-htsim,
-`pull_packets`). The switch's half is `PayloadTrimming`, the choice of paths `ScoredPaths`.
+`pull_packets`). The first window goes before anything else. The switch's half is `PayloadTrimming`, the choice of paths `ScoredPaths`.
 
 Assumptions: trimmed packets go again lowest number first, as in csg-htsim, but the last one returned before them.
-The timeout of a packet runs from the first time when nothing sent before it is unanswered. If only pulls can be missing,
+One timer serves several packets: the first one sent and those sent within an eighth of the timeout, which starts anew
+with each; the next ones once all of these are answered. If only pulls can be missing,
 one packet goes after a longer timeout.
 """
 
@@ -27,6 +28,7 @@ from rdmacc.state import ACK, CREDIT, NAK
 __all__ = ["Ndp"]
 
 _HISTORY = 12
+_JOINING = 8
 _TURN = 2**31
 
 
@@ -60,8 +62,9 @@ class Ndp(Component):
         acked = Bits("sender: packets that have come")
         lost = Bits("sender: packets that wait to go again")
         lost_packets = Int32(doc="sender: how many")
-        awaited = Bits("sender: packets that had no answer when the timer was set, and have none yet")
+        awaited = Bits("sender: packets that the timer is for")
         awaited_packets = Int32(doc="sender: how many")
+        awaited_since_ps = Int(doc="sender: when the first of them was sent, or the others were answered")
         returned_psn = Int32(-1, doc="sender: packet whose header came back last: it goes first")
         highest_pull = Int32(doc="sender: highest number of a pull")
         used_pulls = Int32(doc="sender: pulls that let a packet go")
@@ -102,6 +105,10 @@ class Ndp(Component):
         else:
             clear_bit(transfer.lost, packet.psn)
             transfer.lost_packets -= 1
+        if transfer.awaited_packets > 0 and now < transfer.awaited_since_ps + params.timeout_ps // _JOINING:
+            set_bit(transfer.awaited, packet.psn)
+            transfer.awaited_packets += 1
+            transfer.retransmit_timer_ps = now + params.timeout_ps
         proceed(params, qp, message, transfer, now)
 
     @staticmethod
@@ -212,7 +219,7 @@ def proceed(params, qp, message, transfer, now):
     """Choose the packet to go next; set the timer anew once what it waited for has been answered."""
     qp.credits = min(qp.credits, transfer.lost_packets + message.packets - transfer.new_psn)
     message.next_psn = transfer.new_psn
-    if transfer.lost_packets > 0:
+    if transfer.lost_packets > 0 and transfer.new_psn >= min(params.initial_window, message.packets):
         if transfer.returned_psn >= 0 and has_bit(transfer.lost, transfer.returned_psn):
             message.next_psn = transfer.returned_psn
         else:
@@ -224,6 +231,7 @@ def proceed(params, qp, message, transfer, now):
                 set_bit(transfer.awaited, psn)
                 transfer.awaited_packets += 1
             psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
+        transfer.awaited_since_ps = now
         wait_ps = params.timeout_ps if transfer.awaited_packets > 0 else params.pull_timeout_ps
         transfer.retransmit_timer_ps = now + wait_ps
 
@@ -274,7 +282,7 @@ def note_answer(transfer, is_ack):
 
 
 def is_bad_path(transfer):
-    """Tell whether a quarter of the last answers were ACKs: then not the network is full, but the path is bad."""
+    """Tell whether more than a quarter of the last answers were ACKs: then not the network is full, but the path is bad."""
     acks = 0
     for place in range(_HISTORY):
         acks += transfer.recent_acks >> place & 1

@@ -87,12 +87,10 @@ class ScoredPaths(PermutedPaths):
         if qp.paths > 1:
             path = next_path(qp, sender)
             for _ in range(min(qp.paths, _MOST)):
-                if path == sender.returned_path:
-                    sender.returned_path = -1
-                elif sender.path_skips[path] > 0:
-                    sender.path_skips[path] -= 1
-                else:
+                if path != sender.returned_path and sender.path_skips[path] == 0:
                     break
+                if path != sender.returned_path:
+                    sender.path_skips[path] -= 1
                 path = next_path(qp, sender)
             sender.returned_path = -1
             packet.path = path
