@@ -54,6 +54,7 @@ PHOST_YAPS.add(
     {
         "least_wire_bytes": ("1500B", "ext/capabilityflow.cpp, send: all packets are full"),
         "free_rule": ("simulator", "ext/capabilityflow.cpp, init_capa_size"),
+        "holds_slots": (True, "run/params.h, CAPABILITY_HOLD"),
         "token_bytes": ("1540B", "ext/capabilityhost.cpp, send_capability: 1500 + 40"),
         "free_resend_ps": ("2.4us", "ext/capabilityflow.cpp, set_capability_count"),
         "downgrade_rtts": (0.0, "it has none"),

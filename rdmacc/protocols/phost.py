@@ -12,7 +12,8 @@ all packets have had a token and some have not come, the receiver gives tokens f
 Where a parameter is 0, it follows the round trip as in the authors' experiments, where that was 8 packet times.
 
 Free tokens (`free_rule`): for the first packets of each message (paper), or for messages that need no others
-(simulator).
+(simulator). The receiver gives no tokens for the packet times in which free packets come. A token is for the time a
+round trip later, two packet times less than that of a full packet and its ACK; the simulator takes it as none.
 
 Assumptions: a sender that hears nothing for `ask_timeout_ps` announces the message again, which a receiver that has all
 of it answers by the ACK, else by a NAK; in the simulator neither RTS nor ACK is ever lost. The NIC serves the message with the fewest packets left
@@ -68,6 +69,10 @@ class PHost(Component):
     downgrade_rtts: float = param(
         3.0, "round trips for which a sender that left a window unused is passed over; 0: none is",
         source="paper, section 3.3", low=0.0,
+    )  # fmt: skip
+    holds_slots: bool = param(
+        False, "the receiver gives no token for so many packet times as a message has free packets, not a round trip less",
+        source="YAPS, CAPABILITY_HOLD",
     )  # fmt: skip
     wakes_on_data: bool = param(
         True, "a packet that opens a window ends the receiver's wait; in YAPS a timeout must", source="paper"
@@ -318,7 +323,7 @@ def choose(qp, message, transfer):
 
 
 def learn(params, host, endpoint, qp, message, transfer, now):
-    """Note a new message; its free tokens count as given, and take packet times of the receiver's link."""
+    """Note a new message; its free tokens count as given."""
     if transfer.is_known:
         return
     transfer.is_known = 1
@@ -328,6 +333,8 @@ def learn(params, host, endpoint, qp, message, transfer, now):
     transfer.last_psn = free - 1
     transfer.last_token_ps = now
     endpoint.held_slots += free
+    if not params.holds_slots:
+        endpoint.held_slots -= min(free, max(0, rtt_packets(params, qp) - 3))
     if transfer.tokens == transfer.goal:
         transfer.is_resuming = 1
         wait_ps = packet_times_ps(params, free + resend_wait(params, qp), host.line_bps)
