@@ -402,7 +402,9 @@ def test_a_lost_packet_goes_again_after_one_millisecond(engine):
 @pytest.mark.parametrize("nth", [*range(1, 11), 17, 25, 33, 50])
 def test_no_lost_packet_stops_a_message(engine, kind, nth):
     work = rdmacc.incast(HOSTS[:4], "h0", packets(40))
-    result = run(engine, rdmacc.star(5, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=1, psn=None, nth=nth, kind=kind)])
+    result = run(
+        engine, rdmacc.star(5, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=1, psn=None, nth=nth, kind=kind)]
+    )
     assert (result.flows["status"] == "finished").all()
     assert result.counters.accepted_bytes == work["size_bytes"].sum()
     check_conservation(result)
@@ -422,7 +424,9 @@ def test_return_to_sender_replaces_the_timeout(engine):
 # csg-htsim's queue
 
 
-@pytest.mark.parametrize(("waiting", "now", "fits"), [(5, 0, True), (6, 0, False), (6, 725_120, True), (7, 725_120, False)])
+@pytest.mark.parametrize(
+    ("waiting", "now", "fits"), [(5, 0, True), (6, 0, False), (6, 725_120, True), (7, 725_120, False)]
+)
 def test_htsim_queues_seven_packets_with_the_one_on_the_link(waiting, now, fits):
     """8 x 9,000 B hold 7 packets of 9,064 B."""
     part, port, egress = HTSIM["ndp-9000"].switch[0], Port(), PayloadTrimming.Egress()
@@ -454,7 +458,11 @@ def test_presets_of_htsim():
 def test_each_path_is_used_once_in_a_round(engine):
     work = rdmacc.messages([("h0", "h15", packets(40))])
     result = run(engine, rdmacc.fat_tree(4, "100Gbps", "1us"), work)
-    cores = [f"{row.node} {row.peer}" for row in result.packet_trace.itertuples() if row.what == "sent" and row.kind == "data"]
+    cores = [
+        f"{row.node} {row.peer}"
+        for row in result.packet_trace.itertuples()
+        if row.what == "sent" and row.kind == "data"
+    ]
     hops = {}
     trace = result.packet_trace
     for row in trace[(trace["what"] == "sent") & (trace["kind"] == "data")].itertuples():

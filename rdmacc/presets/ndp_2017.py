@@ -40,10 +40,10 @@ NDP_2017 = define(
             "ack_bytes": (_HEADER_BYTES, "as a header"),
             "Queueing.trimmed_bytes": (_HEADER_BYTES, "section 3.1"),
             "Queueing.wrr_ratio": (10, "section 3.1: 10 headers for each data packet"),
-            "Queueing.returns_headers": (True, "section 3.2: return-to-sender"),
-            "limit_packets": (8, "section 6: 8 packets"),
-            "initial_window": (30, "section 6: 30 packets in a FatTree"),
-            "timeout_ps": ("1ms", "section 3.2"),
+            "Queueing.returns_headers": (True, "section 3: return-to-sender"),
+            "limit_packets": (8, "evaluation: 8 packets"),
+            "initial_window": (30, "evaluation: 30 packets in a FatTree"),
+            "timeout_ps": ("1ms", "section 3"),
         },
     )
 )
@@ -54,7 +54,7 @@ for _name, _mtu in (("ndp", 9000), ("ndp-1500", 1500)):
         make_ndp,
         {
             "payload_bytes": (_mtu - _HEADER_BYTES, f"packets of {_mtu} B"),
-            "pull_bytes": (_mtu, "section 3.2: a full packet"),
+            "pull_bytes": (_mtu, "section 3: a full packet"),
             "Queueing.control_limit_bytes": (8 * _mtu, "section 3.1: as many bytes as the data queue"),
         },
     )

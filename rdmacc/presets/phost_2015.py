@@ -34,7 +34,7 @@ _SHARED = {
     "window_timeout_packets": (25.0, "py/run_experiments.py: capability_window_timeout"),
     "expiry_packets": (1.5, "py/run_experiments.py: capability_timeout"),
     "resend_packets": (9.0, "py/run_experiments.py: capability_resend_timeout"),
-    "routing": ("spray-random", "section 2: packets are sprayed"),
+    "routing": ("spray-random", "packets are sprayed"),
 }
 
 PHOST_2015 = define(Preset("phost-2015", "pHost, CoNEXT 2015", rate="10Gbps", values=_SHARED))
@@ -42,8 +42,8 @@ PHOST_2015.add(
     "phost",
     make_phost,
     {
-        "free_rule": ("paper", "section 3.2: each message has free tokens"),
-        "downgrade_rtts": (3.0, "section 3.3"),
+        "free_rule": ("paper", "section 3: each message has free tokens"),
+        "downgrade_rtts": (3.0, "section 3"),
     },
 )
 

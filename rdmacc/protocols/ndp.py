@@ -37,14 +37,19 @@ class Ndp(Component):
     """ACKs, NACKs and paced pulls."""
 
     initial_window: int = param(
-        30, "packets sent before the first pull", symbol="IW", source="NDP, section 6: 30 packets in a FatTree", low=1
+        30, "packets sent before the first pull", symbol="IW", source="NDP, evaluation: 30 packets in a FatTree", low=1
     )
     pull_bytes: int = param(
         "9000B", "what a pull calls for: a full packet on the wire", unit="bytes", source="NDP: jumbo frames", low=1
     )
     pull_rate: float = param(1.0, "share of the receiver's link that pulls call for", low=0.01, high=1.0)
     timeout_ps: int = param(
-        "1ms", "a packet without an answer for so long goes again; 0: none", unit="ps", symbol="RTO", source="NDP", low=0
+        "1ms",
+        "a packet without an answer for so long goes again; 0: none",
+        unit="ps",
+        symbol="RTO",
+        source="NDP",
+        low=0,
     )
     pull_timeout_ps: int = param(
         "10ms", "without a pull for so long, all else being answered, a packet goes", unit="ps", source="assumed", low=1

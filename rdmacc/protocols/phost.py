@@ -44,7 +44,7 @@ class PHost(Component):
     free_rule: str = param("paper", "which messages have free tokens: paper or simulator", choices=FREE_RULES)
     free_packets: int = param(
         0, "free tokens of a message, by the simulator's rule the most packets of one that has any; 0: those of a round trip",
-        source="paper, section 3.2: a bandwidth-delay product", low=0,
+        source="paper, section 3: a bandwidth-delay product", low=0,
     )  # fmt: skip
     packet_bytes: int = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
     token_bytes: int = param("1500B", "what the time from token to token sends", unit="bytes", source="paper", low=1)
@@ -68,7 +68,7 @@ class PHost(Component):
     )  # fmt: skip
     downgrade_rtts: float = param(
         3.0, "round trips for which a sender that left a window unused is passed over; 0: none is",
-        source="paper, section 3.3", low=0.0,
+        source="paper, section 3", low=0.0,
     )  # fmt: skip
     holds_slots: bool = param(
         False, "the receiver gives no token for so many packet times as a message has free packets, not a round trip less",
@@ -83,9 +83,7 @@ class PHost(Component):
     ask_timeout_ps: int = param(
         "1ms", "a sender that hears nothing for so long announces again", unit="ps", source="assumed", low=1
     )
-    retry_limit: int = param(
-        100, "announcements in a row after which the message fails", source="assumed", low=0
-    )
+    retry_limit: int = param(100, "announcements in a row after which the message fails", source="assumed", low=0)
     is_paper: bool = field(default=False, init=False, repr=False)
 
     class Transfer(Record):

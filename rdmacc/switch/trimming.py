@@ -39,7 +39,10 @@ class PayloadTrimming(Component):
         high=1.0,
     )
     limit_bytes: int = param(
-        "0B", "bytes that the data queue holds; 0: limit_packets", unit="bytes", source="csg-htsim, sim/compositequeue.cpp"
+        "0B",
+        "bytes that the data queue holds; 0: limit_packets",
+        unit="bytes",
+        source="csg-htsim, sim/compositequeue.cpp",
     )
     counts_sending: bool = param(
         False, "the data packet on the link counts as queued", source="csg-htsim, sim/compositequeue.cpp"
