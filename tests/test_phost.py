@@ -84,8 +84,10 @@ class Sender:
         self._call("on_expiry_timer", now)
 
 
-@pytest.mark.parametrize(("count", "rule", "free"), [(5, "paper", 5), (5, "simulator", 5), (8, "simulator", 8),
-                                                     (9, "paper", 8), (9, "simulator", 0), (90, "paper", 8)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "rule", "free"),
+    [(5, "paper", 5), (9, "paper", 8), (90, "paper", 8), (5, "simulator", 5), (8, "simulator", 8), (9, "simulator", 0)],
+)
 def test_free_tokens(count, rule, free):
     sender = Sender(count, free_rule=rule)
     assert (sender.request.kind, sender.request.psn) == (REQUEST, count)

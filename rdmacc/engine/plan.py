@@ -27,6 +27,7 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
+from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
 __all__ = ["Plan", "Watch", "make_plan"]
 
@@ -96,8 +97,10 @@ class Plan:
     """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
     priority: Ints
     """Class of each message's data packets."""
+    paths: Paths
+    """Of the messages that have one of their own; no steps where none has."""
     distance: Ints
-    """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
+    """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
     scripts: tuple[ScriptedLoss, ...]
     link_downs: tuple[LinkDown, ...]
@@ -150,9 +153,7 @@ def make_plan(
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     frame = workloads.validate(workload, fabric)
-    node_of = pd.Series(fabric.index)
-    src = frame["src"].map(node_of).to_numpy(np.int64)
-    dst = frame["dst"].map(node_of).to_numpy(np.int64)
+    src, dst = (np.fromiter(map(fabric.index.__getitem__, frame[end]), np.int64, len(frame)) for end in ("src", "dst"))
     size = frame["size_bytes"].to_numpy(np.int64)
     packets = -(-size // scheme.payload_bytes)
     if packets.max() >= 2**31:
@@ -160,18 +161,23 @@ def make_plan(
     start_ps = frame["start_ps"].to_numpy(np.int64)
     if start_ps.max() >= NEVER:
         raise ConfigError("start_ps", int(start_ps.max()), f"less than 2**62 ps, {NEVER // 86_400 // 10**12} days")
-    group = pd.factorize(frame["group"], sort=True)[0].astype(np.int64)  # 0, 1, ...; -1 for none
-    announced = pd.Series(1, index=range(len(group))).groupby([group, dst]).transform("size").to_numpy(np.int64)
-    group_size = np.where(group >= 0, announced, 1)
+    group, group_size = _groups(frame, dst, fabric.n_nodes)
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes
     full, ack = np.full(len(qp_src), payload), np.full(len(qp_src), scheme.ack_bytes)
     there = fabric.base_fct_ps_many(qp_src, qp_dst, full, payload, header)
-    back = fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    base_rtt = there + fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    if scheme.base_rtt == "network":
+        base_rtt = np.full(len(qp_src), fabric.largest_rtt_ps(payload), np.int64)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
-    np.maximum.at(host_base_rtt, qp_dst, there + back)
+    np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
+    paths = paths_of(frame, fabric)
+    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
+    reply_port = _first_ports(fabric, salts, qp_dst, qp_src)
+    for ports, back in ((qp_port, 0), (reply_port, 1)):
+        _lead_by_paths(ports, paths, back, qp, frame)
     loss_data, loss_control = _losses(fabric, faults)
     priority = _priorities(frame, scheme)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
@@ -187,10 +193,9 @@ def make_plan(
         waits_for=waits_for, dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
-        qp_base_rtt_ps=there + back,
+        qp_base_rtt_ps=base_rtt,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
-        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst),
-        reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
+        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst), reply_port=reply_port, paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=priority, distance=_distances(fabric, scheme),
@@ -204,8 +209,21 @@ def make_plan(
     return plan
 
 
+def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
+    """Return each message's group (0, 1, ...; -1 for none), and how many messages of the group its receiver gets."""
+    group = pd.factorize(frame["group"].array, sort=True)[0].astype(np.int64)
+    size = np.ones(len(group), np.int64)
+    has_group = group >= 0
+    if has_group.any():
+        _, which, counts = np.unique(
+            group[has_group] * n_nodes + dst[has_group], return_inverse=True, return_counts=True
+        )
+        size[has_group] = counts[which]
+    return group, size
+
+
 def _dependencies(frame: pd.DataFrame) -> tuple[Ints, list[tuple[int, ...]] | None]:
-    waits_for = frame["after"].map(len).to_numpy(np.int64)
+    waits_for = np.fromiter(map(len, frame["after"].array), np.int64, len(frame))
     if not waits_for.any():
         return waits_for, None
     row_of = {label: row for row, label in enumerate(frame.index)}
@@ -220,9 +238,9 @@ def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, I
     """Return each message's queue pair, and source and destination of each queue pair."""
     if not is_pairwise:
         return np.arange(len(src)), src, dst
-    codes, pairs = pd.factorize(pd.MultiIndex.from_arrays([src, dst]))
-    ends = np.array(list(pairs), dtype=np.int64)
-    return codes.astype(np.int64), ends[:, 0], ends[:, 1]
+    count = int(dst.max()) + 1
+    codes, pairs = pd.factorize(src * count + dst)
+    return codes.astype(np.int64), *np.divmod(pairs, count)
 
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:
@@ -237,6 +255,20 @@ def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
         choices = fabric.candidates(int(src[number]), int(dst[number]))
         ports[number] = choices[hash63(int(salts[src[number]]), int(number)) % len(choices)]
     return ports
+
+
+def _lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.DataFrame) -> None:
+    """Let queue pairs leave their hosts by the first links of their messages' paths."""
+    if not len(paths.ports):
+        return
+    first = paths.first[back:-1:2]
+    rows = np.flatnonzero(paths.first[back + 1 :: 2] > first)
+    ports[qp[rows]] = paths.ports[first[rows]]
+    wrong = rows[ports[qp[rows]] != paths.ports[first[rows]]]
+    if len(wrong):
+        row, name = int(wrong[0]), PATH_COLUMNS[back]
+        allowed = "must leave the host by the same link as the queue pair's other messages"
+        raise ConfigError(name, frame[name].iloc[row], allowed, where=f"row {row}")
 
 
 def _paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:
@@ -267,14 +299,7 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
 def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     if scheme.routing != "symmetric":
         return np.zeros((0, 0), np.int64)
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(fabric.n_nodes))
-    graph.add_edges_from(zip(fabric.port_node.tolist(), fabric.port_peer.tolist(), strict=True))
-    distance = np.zeros((fabric.n_nodes, len(fabric.attachments)), np.int64)
-    for column, attachment in enumerate(fabric.attachments.tolist()):
-        for node, hops in nx.single_source_shortest_path_length(graph, attachment).items():
-            distance[node, column] = hops
-    return distance
+    return fabric.hops()
 
 
 def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:

@@ -7,7 +7,8 @@ The receiver answers each packet at once, with an ACK, or a NACK if only its hea
 host sends its pulls at the rate at which full packets fit into its link, to its messages in turn; an ACK or NACK
 carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets
 a packet go that was trimmed, else a new one; with neither it is kept until the next pull comes (csg-htsim,
-`pull_packets`). The first window goes before anything else. The switch's half is `PayloadTrimming`, the choice of paths `ScoredPaths`.
+`pull_packets`). The first window goes before anything else. The switch's half is `PayloadTrimming`, the choice of paths
+`ScoredPaths`.
 
 Assumptions: trimmed packets go again lowest number first, as in csg-htsim, but the last one returned before them.
 One timer serves several packets: the first one sent and those sent within an eighth of the timeout, which starts anew
@@ -287,7 +288,7 @@ def note_answer(transfer, is_ack):
 
 
 def is_bad_path(transfer):
-    """Tell whether more than a quarter of the last answers were ACKs: then not the network is full, but the path is bad."""
+    """Tell whether more than a quarter of the last answers were ACKs: then only the path is bad, the network not full."""
     acks = 0
     for place in range(_HISTORY):
         acks += transfer.recent_acks >> place & 1

@@ -16,8 +16,8 @@ Free tokens (`free_rule`): for the first packets of each message (paper), or for
 round trip later, two packet times less than that of a full packet and its ACK; the simulator takes it as none.
 
 Assumptions: a sender that hears nothing for `ask_timeout_ps` announces the message again, which a receiver that has all
-of it answers by the ACK, else by a NAK; in the simulator neither RTS nor ACK is ever lost. The NIC serves the message with the fewest packets left
-behind the one that its next token names; a sender keeps 16 tokens of a message at most.
+of it answers by the ACK, else by a NAK; in the simulator neither RTS nor ACK is ever lost. The NIC serves the message
+with the fewest packets left behind the one that its next token names. A sender keeps 16 tokens of a message at most.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PHost(Component):
 
     free_rule: str = param("paper", "which messages have free tokens: paper or simulator", choices=FREE_RULES)
     free_packets: int = param(
-        0, "free tokens of a message, by the simulator's rule the most packets of one that has any; 0: those of a round trip",
+        0, "free tokens of a message, by the simulator's rule the most packets of one that has any; 0: a round trip's",
         source="paper, section 3: a bandwidth-delay product", low=0,
     )  # fmt: skip
     packet_bytes: int = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
@@ -71,7 +71,7 @@ class PHost(Component):
         source="paper, section 3", low=0.0,
     )  # fmt: skip
     holds_slots: bool = param(
-        False, "the receiver gives no token for so many packet times as a message has free packets, not a round trip less",
+        False, "no token is given for as many packet times as a message has free packets, not a round trip less",
         source="YAPS, CAPABILITY_HOLD",
     )  # fmt: skip
     wakes_on_data: bool = param(
@@ -284,7 +284,7 @@ def packet_times_ps(params, packets, rate_bps):
 
 def rtt_packets(params, qp):
     """Return how many packet times of the sender's link a round trip takes, rounded up."""
-    return int(math.ceil(qp.base_rtt_ps * qp.line_bps / (params.packet_bytes * 8e12)))
+    return math.ceil(qp.base_rtt_ps * qp.line_bps / (params.packet_bytes * 8e12))
 
 
 def free_tokens(params, qp, message):

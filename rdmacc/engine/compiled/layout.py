@@ -15,8 +15,17 @@ import numpy as np
 
 from rdmacc import state
 from rdmacc.engine.hooks import records_of
-from rdmacc.engine.records import Clock, LinkLoss, MessageProgress, QueuePairUse, Routing, Transit, Transmitter
-from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
+from rdmacc.engine.records import (
+    Clock,
+    LinkLoss,
+    MessageProgress,
+    QueuePairUse,
+    Routing,
+    Transit,
+    Transmitter,
+    Turns,
+)
+from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
 from rdmacc.switch.credits import TokenBucket
@@ -49,13 +58,14 @@ class _QueuePair(Record):
     reply_nic = Int32()
     first_pending = Int32(-1)
     last_pending = Int32(-1)
-    next_ready = Int32(-1)
+    place = Int32(doc="among the queue pairs of its NIC")
     first_message = Int32()
 
 
 class _Port(Record):
-    flight_head = Int32(-1)
+    flight_head = Int32(-1, "first of the packets under way, the only one with an event")
     flight_tail = Int32(-1)
+    flight_next = Int32(-1, "the packet behind flight_head: here, so that both can be fetched ahead")
     node = Int32()
     peer = Int32()
     reverse = Int32()
@@ -64,16 +74,28 @@ class _Port(Record):
     has_loss = Byte()
 
 
+class _Line(Record):
+    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.turns`)."""
+
+    line = Int(doc="address of the lower levels of its lines, -1 without any")
+    line_words = Int32(doc="words of their lowest level")
+    line_depth = Int32(1, "levels, the top included")
+    first_place = Int32(doc="where its queue pairs begin in g.places")
+
+
 class _Host(Record):
     first_incoming = Int32(-1)
     last_incoming = Int32(-1)
 
 
+class _Switch(Record):
+    route_row = Int32(doc="of the tables of routes")
+
+
 class _Queue(Record):
     head = Int32(-1, "first packet; -1 for none")
     tail = Int32(-1)
-    ready_head = Int32(-1, "first queue pair in line (NICs)")
-    ready_tail = Int32(-1)
+    ready = Int(0, "top level of the line of queue pairs (NICs); 0 if none waits")
     waiting_bytes = Int(0, "of classes that are limited")
 
 
@@ -98,7 +120,22 @@ class KernelGlobals(Record):
     events = Int()
     heap = Int(doc="address of the root")
     heap_length = Int()
-    heap_capacity = Int()
+    wheel_shift = Int(doc="a step has 2**wheel_shift ps")
+    wheel_now = Int(doc="step whose events, and those before, are in the heap")
+    wheel_count = Int(doc="events in buckets")
+    near_wheel = Int(doc="address of the near buckets' first nodes; -1 for none")
+    near_bits = Int(doc="address of a bit for each bucket")
+    near_mask = Int(doc="buckets less one")
+    near_shift = Int(doc="2**near_shift buckets")
+    far_wheel = Int()
+    far_bits = Int()
+    far_first = Int(NEVER, "first step of the first far bucket that has events")
+    beyond_head = Int(-1, "first node of the events beyond the far wheel")
+    beyond_first = Int(NEVER, "the first of their steps")
+    nodes = Int(doc="rows of events in buckets")
+    node_free = Int(-1)
+    node_used = Int(doc="rows ever used")
+    event_capacity = Int(doc="of heap and nodes, each")
     packets = Int()
     packet_bytes = Int()
     packet_capacity = Int()
@@ -184,7 +221,14 @@ class KernelGlobals(Record):
     credit_limit_bytes = Int()
     credit_fraction = Float()
     tick_ps = Int()
-    order = Int(doc="with a tick: transmissions so far")
+    order = Int(doc="with a tick: what has been scheduled so far")
+    order_now = Int(doc="with a tick: order of the event under way")
+    places = Int(doc="numbers of queue pairs, NIC by NIC")
+    path_first = Int(doc="first step of each message's own path, there and back")
+    path_nodes = Int()
+    path_ports = Int()
+    has_paths = Int()
+    nic_ack_priority = Int()
     credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()
@@ -237,8 +281,8 @@ RECORDS: dict[str, tuple[type[Record], ...]] = {
     "message": (state.Message, _Message, MessageProgress),
     "qp": (state.QueuePair, _QueuePair, QueuePairUse),
     "host": (state.Host, _Host, Clock),
-    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, LinkLoss),
-    "switch": (Routing, SharedBuffer),
+    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
+    "switch": (Routing, SharedBuffer, _Switch),
 }
 """The engine's records in each kind of row. Those that an event touches come together."""
 

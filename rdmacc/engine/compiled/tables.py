@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bits import words_of
+from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
@@ -28,17 +29,24 @@ from rdmacc.engine.compiled.layout import (
     Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.compiled.turns import line_bytes, line_depth
 from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
 from rdmacc.records import NEVER, Field, record_dtype
-from rdmacc.state import NUM_CLASSES
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables"]
+
+_EVENTS_A_STEP = 32
+"""Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
+
+_NEAR_BITS = 6, 16
+"""The near wheel has at least 2**6 and at most 2**16 buckets."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -63,9 +71,11 @@ class Tables:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.layout = Layout.of(plan.scheme)
+        self._ranks = TICK_RANKS if plan.scheme.tick_ps else RANKS
         self._hooks = CompiledHooks(plan.scheme, self.layout)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
+        self._nodes: Any = None
         self._globals = np.zeros(1, GLOBALS)
         self.globals = self._globals[0]
         self.globals["free_head"] = self.globals["spare"] = -1
@@ -75,6 +85,7 @@ class Tables:
         self._fill_routes(plan.fabric)
         self._fill_faults()
         self._fill_watches()
+        self._set_wheels()
         self._reserve()
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
@@ -105,7 +116,8 @@ class Tables:
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
-            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps,
+            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
+            nic_ack_priority=scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority,
         )  # fmt: skip
         queueing = scheme.queueing
         self._set(
@@ -160,9 +172,10 @@ class Tables:
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self.switches["route_row"] = fabric.route_row
         self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
-            self.queues[name] = 0 if name == "waiting_bytes" else -1
+            self.queues[name] = -1 if name in ("head", "tail") else 0
         self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
@@ -196,6 +209,7 @@ class Tables:
         messages["granted_psn"] = plan.packets
         messages["waits_for"] = plan.waits_for
         self.qps, self.messages = qps, messages
+        self._fill_lines()
         self._fill_bits()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
@@ -212,6 +226,23 @@ class Tables:
                 dependents=self._table("dependents", [row for rows in plan.dependents for row in rows]),
             )
         self._fill_groups()
+
+    def _fill_lines(self) -> None:
+        """Give each NIC's queue pairs their places, and the lines memory."""
+        nic = self.plan.qp_port
+        places = np.argsort(nic, kind="stable")
+        count = np.bincount(nic, minlength=len(self.ports))
+        first = np.concatenate(([0], np.cumsum(count)))
+        self.qps["place"][places] = np.arange(len(nic)) - first[nic[places]]
+        self.ports["first_place"] = first[:-1]
+        self.ports["line_words"] = -(-count // 64)
+        large = np.flatnonzero(count > 64)
+        sizes = [(NUM_CLASSES - DATA_CLASS) * line_bytes(int(count[port])) for port in large]
+        lines = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        base = self._table("lines", np.zeros(int(lines[-1]) // 8), "i8")
+        self.ports["line_depth"][large] = [line_depth(int(count[port])) for port in large]
+        self.ports["line"][large] = base + lines[:-1]
+        self._set(places=self._table("places", places))
 
     def _fill_bits(self) -> None:
         """Allocate the sets of packets that components keep of each message, and write their addresses."""
@@ -268,9 +299,12 @@ class Tables:
     def _fill_faults(self) -> None:
         plan = self.plan
         scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
-        cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
+        cells = plan.fabric.route_count.size
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
+            path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
+            path_nodes=self._table("path_nodes", plan.paths.nodes),
+            path_ports=self._table("path_ports", plan.paths.ports),
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
             spray_counts=self._table("spray_counts", np.zeros(sprays)),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
@@ -314,19 +348,36 @@ class Tables:
         self._grow_packets(1024 + 2 * self._fan_in)
         slots = {kind: int(self.globals[f"n_{kind.lower()}_slots"]) for kind in KINDS}
         armed = plan.n_qps * (slots["Sender"] + slots["Receiver"]) + len(self.ports) * slots["Egress"]
-        self._grow_heap(4096 + int(self.globals["reserve_events"]) + armed)
+        self._grow_events(4096 + int(self.globals["reserve_events"]) + armed)
         self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(1024 + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
-        events = [(0, RANKS["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
+
+    def _first_events(self) -> npt.NDArray[np.int64]:
+        """Return time and rank of the first events: probes, and the first message; the kernel goes on from there."""
+        watches = enumerate(self.plan.watches)
+        events = [(0, self._ranks["probe"] + i) for i, watch in watches if watch.probe.every_ps is not None]
         if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
-            events.append((int(plan.start_ps[first]), RANKS["start"] + first))
-        events.sort()  # a sorted array is a heap
-        for i, event in enumerate(events):
-            self._heap[HEAP_PADDING + i] = event
-        self.globals["heap_length"] = len(events)
+            events.append((int(self.plan.start_ps[first]), self._ranks["start"] + first))
+        return np.array(events, np.int64).reshape(-1, 2)
+
+    def _set_wheels(self) -> None:
+        """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel."""
+        fabric, wire_bytes = self.plan.fabric, self.plan.scheme.wire_bytes
+        packets_per_ps = float(fabric.port_rate_bps.sum()) / (8e12 * wire_bytes)
+        shift = max(0, int(np.log2(_EVENTS_A_STEP / packets_per_ps)))
+        longest_ps = int((wire_bytes * fabric.port_byte_ps + fabric.port_delay_ps).max())
+        near_shift = min(max((longest_ps >> shift).bit_length(), _NEAR_BITS[0]), _NEAR_BITS[1])
+        for name, bits in (("near", near_shift), ("far", FAR_BITS)):
+            self._memory[f"{name}_wheel"] = np.full(1 << bits, -1, np.int32)
+            self._memory[f"{name}_bits"] = np.zeros(1 << (bits - 6), np.int64)
+            self._set(**{name: self._memory[name].ctypes.data for name in (f"{name}_wheel", f"{name}_bits")})
+        self._set(
+            wheel_shift=shift, near_shift=near_shift, near_mask=(1 << near_shift) - 1, far_first=NEVER,
+            beyond_first=NEVER, beyond_head=-1, node_free=-1,
+        )  # fmt: skip
 
     def _grow_packets(self, capacity: int) -> None:
         stride = len(self.layout.defaults["packet"])
@@ -337,14 +388,21 @@ class Tables:
         self._memory["packet"] = fresh
         self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
 
-    def _grow_heap(self, capacity: int) -> None:
+    def _grow_events(self, capacity: int) -> None:
         fresh = _aligned((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
         fresh[:] = NEVER
         if "heap" in self._memory:
             fresh[: len(self._heap)] = self._heap
         self._memory["heap"] = fresh
         self._heap = fresh
-        self._set(heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, heap_capacity=capacity)
+        nodes = _aligned(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
+        nodes[:, 0] = NEVER
+        if "nodes" in self._memory:
+            nodes[: len(self._nodes)] = self._nodes
+        self._memory["nodes"] = self._nodes = nodes
+        self._set(
+            heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, nodes=nodes.ctypes.data, event_capacity=capacity
+        )  # fmt: skip
 
     def _grow_samples(self, capacity: int) -> None:
         fresh = np.zeros(capacity, SAMPLE)
