@@ -288,7 +288,7 @@ def note_answer(transfer, is_ack):
 
 
 def is_bad_path(transfer):
-    """Tell whether more than a quarter of the last answers were ACKs: then only the path is bad, the network not full."""
+    """Tell whether more than a quarter of the last answers were ACKs: then the path alone is bad."""
     acks = 0
     for place in range(_HISTORY):
         acks += transfer.recent_acks >> place & 1
