@@ -49,6 +49,13 @@ CASES = {
     "homa, unscheduled": Case(lambda: scheme("homa"), ("data", "ack"), sizes=("5kB", "60kB")),
     "homa-aeolus": Case(lambda: scheme("homa-aeolus", rtt_bytes="10kB"), ("data", "credit", "request", "ack")),
     "homa-aeolus, unscheduled": Case(lambda: scheme("homa-aeolus"), ("data", "request", "ack"), sizes=("5kB", "60kB")),
+    "ndp": Case(lambda: scheme("ndp"), ("data", "ack", "nak", "credit"), sizes=("500kB", "500kB", "500kB")),
+    "ndp, one packet": Case(lambda: scheme("ndp"), ("data", "ack"), sizes=("100B",)),
+    "phost": Case(lambda: scheme("phost"), ("data", "credit", "request", "ack"), sizes=("200kB", "200kB")),
+    "phost, simulator": Case(
+        lambda: rdmacc.preset("phost-yaps")["phost"], ("data", "credit", "request", "ack"), sizes=("60kB", "60kB")
+    ),
+    "phost, one packet": Case(lambda: scheme("phost"), ("data", "request", "ack"), sizes=("100B",)),
 }
 
 
@@ -76,7 +83,7 @@ def check_whole(result):
     check_conservation(result)
 
 
-@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack"])
+@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack", "nak"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_loss_of_one_packet_hurts(name, kind):
     case = CASES[name]

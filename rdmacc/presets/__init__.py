@@ -10,6 +10,9 @@ from rdmacc.presets import (
     homa_ns3,
     hpcc_ns3,
     igbn_2019,
+    ndp_2017,
+    ndp_htsim,
+    phost_2015,
     rcc_2021,
 )
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
@@ -26,6 +29,9 @@ __all__ = [
     "homa_ns3",
     "hpcc_ns3",
     "igbn_2019",
+    "ndp_2017",
+    "ndp_htsim",
+    "phost_2015",
     "preset",
     "rcc_2021",
 ]

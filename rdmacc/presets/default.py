@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.presets.ndp_2017 import NDP_2017
+from rdmacc.presets.phost_2015 import make_phost
 from rdmacc.protocols.aeolus import HomaAeolus
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
@@ -169,6 +171,8 @@ register_scheme(
         name="expresspass-aeolus", recovery=ExpressPassAeolus(), switch=(SelectiveDrop(threshold_bytes=4 * 1538),)
     ),
 )
+register_scheme("phost", make_phost)
+register_scheme("ndp", partial(NDP_2017.__getitem__, "ndp"))
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
