@@ -118,6 +118,11 @@ def base_rtt(params, qp):
     return params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
 
 
+def timeout(params, qp):
+    """Return the time in ps after which a packet without a grant is lost."""
+    return max(params.least_timeout_ps, int(params.timeout_rtts * base_rtt(params, qp)))
+
+
 def packet_bytes(message, psn):
     """Return the payload of a packet."""
     return bytes_before(message, psn + 1) - bytes_before(message, psn)
@@ -169,5 +174,4 @@ def set_timer(params, qp, message, transfer, now):
     transfer.timed_packets = transfer.in_flight
     transfer.loss_timer_ps = NEVER
     if transfer.in_flight > 0:
-        timeout_ps = max(params.least_timeout_ps, int(params.timeout_rtts * base_rtt(params, qp)))
-        transfer.loss_timer_ps = now + timeout_ps
+        transfer.loss_timer_ps = now + timeout(params, qp)
