@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
-from rdmacc.records import NEVER, Deadline, Record
+from rdmacc.records import NEVER, Deadline, Int32, Record
 from rdmacc.switch.ren_marker import OVER, UNDER
 
 __all__ = ["Ren"]
@@ -40,17 +40,21 @@ class Ren(Component):
         """The sender's side of a message."""
 
         probe_timer_ps = Deadline("sender: nothing is in flight, send one packet")
+        under_grants = Int32(doc="sender: grants that let two packets go")
+        over_grants = Int32(doc="sender: grants marked to let none go")
 
     @staticmethod
-    def on_credit(params, qp, message, transfer, packet, now):
+    def on_credit(params, qp, transfer, packet, now):
         # The grant clock has added the one packet that any grant lets go.
         if packet.ren_mark == UNDER:
+            transfer.under_grants += 1
             qp.credits += 1
-        elif packet.ren_mark == OVER and qp.credits > 0:
-            is_last = qp.inflight_bytes == 0 and qp.credits == 1
-            if not (is_last and params.keeps_one):
+        elif packet.ren_mark == OVER:
+            transfer.over_grants += 1
+            is_last = qp.inflight_bytes == 0 and qp.credits <= 1
+            if qp.credits > 0 and not (is_last and params.keeps_one):
                 qp.credits -= 1
-            if is_last and params.probe_ps > 0 and message.una_psn < message.packets:
+            if is_last and qp.credits == 0 and params.probe_ps > 0:
                 transfer.probe_timer_ps = now + params.probe_ps
 
     @staticmethod
