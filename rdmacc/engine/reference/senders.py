@@ -42,4 +42,4 @@ def address_request(net: Any, request: Any, qp: Any, message: Any, now: int) -> 
 def send_request(net: Any, request: Any, qp: Any, message: Any, now: int) -> None:
     """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
     if address_request(net, request, qp, message, now):
-        qp.nic.enqueue(request, now)
+        qp.nic.enqueue(request, request.priority, now)
