@@ -64,12 +64,15 @@ def run(engine, unscheduled, sizes, rounds=12):
     return [np.array(samples(result, probe.name))[:, 1] for probe in watch]
 
 
-def test_a_lone_flow_doubles_once_then_fills_the_link(engine):
-    """One packet in 8 slots becomes 2; of packets that follow each other only the first has a gap, so then one more."""
-    _, queue, in_flight = run(engine, 1, (2000, 1))
-    assert in_flight[:8].tolist() == [1, 2, 3, 4, 5, 6, 7, 7]
-    assert in_flight.max() <= 8
-    assert queue.max() == 0
+def test_a_lone_flow_grows_until_the_link_is_full(engine):
+    """One packet in 8 slots becomes 2; of packets that follow each other only the first has a gap, so then one more.
+
+    The last mark is made before the packet of the one before fills the gap, so 9 packets are in flight, and one waits.
+    """
+    used, queue, in_flight = run(engine, 1, (2000, 1))
+    assert in_flight[1:].tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]
+    assert queue.max() == 1500
+    assert used[-1] > 0.99 * 10e9
 
 
 def test_it_never_slows_down(engine):

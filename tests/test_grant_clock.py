@@ -6,7 +6,7 @@ import pytest
 
 import rdmacc
 from rdmacc.bits import make_bits
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, Packet, QueuePair
@@ -136,7 +136,7 @@ def network():
 
 def lossy(name, kind, nth):
     work = rdmacc.messages([("h0", "h2", PACKETS * 1460)])
-    return network(), work, rdmacc.scheme(name), {"faults": [Script(message=0, psn=None, nth=nth, kind=kind)]}
+    return network(), work, rdmacc.scheme(name), {"faults": [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]}
 
 
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in SCHEMES.items() for kind in kinds])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.polo import Polo, end_epoch
-from tests.support import check_finished
+from tests.support import check_finished, samples
 from tests.test_ren import dumbbell
 
 
@@ -34,35 +35,39 @@ def test_one_more_for_each_epoch_without_marks():
 def test_half_of_the_marked_packets_fewer():
     assert after([(10, 0), (20, 8)]) == 6
     assert after([(10, 0), (20, 7)]) == 7  # rounded down
-    assert after([(0, 0), (4, 4), (4, 4), (4, 4)]) == -3  # one packet goes on
+    assert after([(0, 0), (1, 1)]) == 0  # the last packet is driven
 
 
-def test_negative_numbers_withhold_drives():
-    transfer = Polo.Transfer()
-    transfer.answered, transfer.came, transfer.came_marked = 2, 10, 6
-    end_epoch(transfer)
-    assert (transfer.extra, transfer.withhold) == (-3, 3)
+def test_the_difference_is_driven_or_withheld():
+    for marked, change in ((0, 1), (6, -3)):
+        transfer = Polo.Transfer()
+        transfer.answered, transfer.extra, transfer.came, transfer.came_marked = 2, 10, 10, marked
+        end_epoch(transfer)
+        assert (transfer.change, transfer.withhold) == (change, max(0, -change))
+        assert transfer.extra == 10 + change
 
 
 def test_it_fills_the_link_and_slows_down_on_marks(engine):
-    """One packet in 8 slots grows until packets are marked; then D falls below what it was."""
-    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=1, timeout_rtts=20.0)
+    """4 packets in 8 slots: one more each epoch until a queue of 4 is marked, then fewer; a queue like a saw."""
+    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=4, timeout_rtts=20.0)
     work = rdmacc.messages([("h0", "h2", 500 * 1460)])
-    watch = rdmacc.probes.field("flow", 0, "extra", every="9.604us")
-    result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, probes=[watch], progress=False)
+    watch = [rdmacc.probes.field("flow", 0, "extra", every="9.604us"), rdmacc.probes.queue("s0", "s1", every="9.604us")]
+    result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, probes=watch, progress=False)
     check_finished(result)
-    extra = result.probes["value"].to_numpy()
-    assert extra.max() >= 2
-    assert (extra[1:] < extra[:-1]).any()
-    assert result.flows["slowdown"].iloc[0] < 1.5
-    assert result.counters.timeouts == 0
+    extra, queue = (np.array(samples(result, probe.name))[:, 1] for probe in watch)
+    steps = np.diff(extra)
+    assert set(steps[steps > 0]) <= {1, 2, 4}  # the first epoch, then 1; two epochs may end between samples
+    assert (steps < 0).any()
+    assert 4 <= queue.max() / 1500 <= 8
+    assert result.flows["slowdown"].iloc[0] < 1.15
+    assert result.counters.timeouts == result.counters.retransmissions == 0
 
 
 @pytest.mark.parametrize("nth", [2, 5, 9])
 def test_a_loss_in_the_burst_needs_no_timeout(engine, nth):
-    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=12, timeout_rtts=50.0)
+    scheme = rdmacc.scheme("polo").replace(unscheduled_packets=8, timeout_rtts=50.0)
     work = rdmacc.messages([("h0", "h2", 100 * 1460)])
-    faults = [Script(message=0, psn=None, nth=nth)]
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
     result = rdmacc.simulate(dumbbell(8), work, scheme, engine=engine, faults=faults, progress=False)
     check_finished(result)
     assert result.counters.timeouts == 0

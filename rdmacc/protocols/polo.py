@@ -2,7 +2,7 @@
 
 Source: Ruan et al., "Polo: Receiver-driven congestion control for low latency over commodity network fabric", ICPP 2020,
 by description: there is no public code, and its speed scaling is unknown. Data packets are marked above a small queue
-(ECN). The receiver answers each by a drive (a grant), and once an epoch drives D packets more:
+(ECN). The receiver answers each by a drive (a grant), and keeps D packets more in flight than those:
 
 - first epoch: D is the number of packets that came unmarked;
 - later: D grows by one if none was marked, else it falls by half of those marked.
@@ -11,9 +11,10 @@ An epoch is a round trip of the adjoint packet, which goes ahead of data. It car
 the sender sent less than a round trip before; if the receiver misses an earlier one, its answer says so, and the sender
 takes as lost what it has no grant for. So no timeout is needed while the adjoint packet survives.
 
-Assumptions: the D packets are driven by one number in the adjoint's answer; a negative D withholds the drives of as many
-packets (their grants come, as acknowledgments only), never all: D is at least one less than the packets that came,
-negated; halves are rounded down; a lost adjoint packet is sent again after the timeout of losses.
+Assumptions: D is a standing number, so an epoch drives what D has grown by. (Driven anew in each epoch, D would grow the
+rate by D a round trip: packets in flight swing between 1 and four BDPs.) That is one number in the adjoint's answer; if D
+falls, the drives of as many packets are withheld: their grants come, as acknowledgments only. Halves are rounded down,
+so some packet is always driven. A lost adjoint packet is sent again after the timeout of losses.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Polo(GrantClock):
         adjoint = Int32(doc="sender: number of the one under way")
         adjoint_psn = Int32(doc="sender: what `timed_psn` was when it was sent")
         answered = Int32(doc="receiver: number of the one answered last")
-        extra = Int32(doc="receiver: packets to drive beyond one for each, D")
+        extra = Int32(doc="receiver: packets in flight beyond one for each, D")
+        change = Int32(doc="receiver: what D changed by at the end of the last epoch")
         came = Int32(doc="receiver: data packets of this epoch")
         came_marked = Int32(doc="receiver: those with a mark")
         withhold = Int32(doc="receiver: drives still to withhold in this epoch")
@@ -105,7 +107,7 @@ class Polo(GrantClock):
         reply.kind = ADVERT
         reply.psn = packet.psn
         reply.adjoint = packet.adjoint
-        reply.drives = max(0, transfer.extra)
+        reply.drives = max(0, transfer.change)
         reply.misses = find_clear(transfer.held, 0, packet.psn) < packet.psn
 
 
@@ -120,15 +122,15 @@ def send_adjoint(params, qp, transfer, request, now):
 
 
 def end_epoch(transfer):
-    """Set D by what came in the epoch; the one before the first adjoint packet is none."""
+    """Change D by what came in the epoch; what came before the first adjoint packet is none."""
+    transfer.change = 0
     if transfer.answered == 1:
-        transfer.extra = transfer.came - transfer.came_marked
+        transfer.change = transfer.came - transfer.came_marked
+    elif transfer.answered > 1 and transfer.came_marked == 0:
+        transfer.change = 1
     elif transfer.answered > 1:
-        if transfer.came_marked == 0:
-            transfer.extra += 1
-        else:
-            transfer.extra -= transfer.came_marked // 2
-        transfer.extra = max(transfer.extra, 1 - max(transfer.came, 1))
-    transfer.withhold = max(0, -transfer.extra)
+        transfer.change = -(transfer.came_marked // 2)
+    transfer.extra += transfer.change
+    transfer.withhold = max(0, -transfer.change)
     transfer.came = 0
     transfer.came_marked = 0
