@@ -41,7 +41,7 @@ def dumbbell(slots):
 
 
 def worked_example(engine, slots, unscheduled, sizes, *, reading=None, early_ps=0, rounds=8):
-    """Run flows A (h0 to h2) and B (h1 to h3); return the packets of each round at s0, the queue at its end, the result.
+    """Run flows A (h0 to h2) and B (h1 to h3); return the packets of each round at s0, the queues at its end, all.
 
     A round begins when the first packet leaves s0, and has so many slots; so has a sampling period, less `early_ps`.
     """
@@ -112,7 +112,7 @@ def test_figure_6_marked_grants_fill_the_link(engine):
 
 def test_read_literally_the_same_gap_is_filled_twice(engine):
     """A gap shows until the packets that fill it have come: figure 6 without memory of marks overshoots."""
-    packets, queue, result = worked_example(engine, 5, 3, (60, 2), reading="literal")
+    _, queue, result = worked_example(engine, 5, 3, (60, 2), reading="literal")
     assert result.transfers["under_grants"].iloc[0] == 4
     assert max(queue) >= 1
 
@@ -186,16 +186,17 @@ def drained_after(rtts, queue):
 @pytest.mark.parametrize(
     ("entry", "buffer", "least", "most"),
     [
-        ("ren", "64kB", 3.0, 4.2),
-        ("ren", "10MB", 3.5, 4.7),
-        ("ren-packet", "64kB", 2.0, 3.4),
-        ("ren-packet", "10MB", 2.5, 3.9),
+        ("ren", "64kB", 3.1, 4.3),
+        ("ren", "10MB", 3.5, 4.3),
+        ("ren-packet", "64kB", 2.2, 3.5),
+        ("ren-packet", "10MB", 2.5, 3.5),
     ],
 )
 def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, most):
     """80 packets too many, or what a buffer of 42 holds of them, and a link that stays in use.
 
-    In steps of one packet the readings take 3.5 to 4.2 and 2.5 to 3.4 RTTs. Equation 3 drains one BDP of 40 a round.
+    Equation 3 drains one BDP of 40 a round, after the one in which the first marks are made. A model in steps of one
+    packet, without transmission times in the round trip, takes 3.5 to 4.2 RTTs, and 2.5 to 3.4 with marks by packet.
     """
     rtts, queue, use, result = burst(engine, entry, buffer)
     peak = queue[rtts > 0].max()
@@ -220,19 +221,19 @@ def test_without_marks_the_queue_stays(engine):
 def test_read_literally_all_flows_die(engine):
     """Marks show a round trip later, so all grants are suppressed: nothing is in flight 3 to 4 RTTs after the burst."""
     rtts, queue, use, result = burst(engine, "ren-literal-unsafe", "10MB")
-    assert 3.0 <= drained_after(rtts, queue) <= 5.2
+    assert 3.1 <= drained_after(rtts, queue) <= 4.3
     assert use[27:].max() == 0
     assert result.transfers["in_flight"].tolist() == [0, 0, 0]
     assert (result.flows["status"] != "finished").all()
 
 
 def test_read_literally_with_one_packet_kept_it_lives_badly(engine):
-    """The safeguard saves the flows, not the throughput; a period of two RTTs saves both, more slowly."""
+    """The safeguard saves the flows at 0.76 of the throughput (steps of a packet); a period of two RTTs saves both."""
     _, _, kept, _ = burst(engine, "ren-literal", "10MB")
     rtts, queue, slow, _ = burst(engine, "ren-literal", "10MB", period_ps="96us")
-    assert 0.3 < kept[24:].mean() < 0.9
-    assert 4.0 <= drained_after(rtts, queue) <= 6.0
-    assert slow[24:].mean() > kept[24:].mean() + 0.05
+    assert kept[27:].mean() == pytest.approx(0.76, abs=0.04)
+    assert 4.1 <= drained_after(rtts, queue) <= 5.3
+    assert slow[27:].mean() > 0.94
 
 
 def test_a_probe_revives_what_was_cancelled(engine):

@@ -85,7 +85,7 @@ def test_marks_of_the_last_rtt_are_outstanding(reading, left):
 
 
 def test_a_period_without_packets_is_no_sample():
-    """The first packet ever has none before it; the first one after a silence has a gap in front, the next ones none."""
+    """A port's first packet has none before it; the first after a silence has a gap in front, the next have none."""
     bench = Bench()
     assert bench.leave(bench.join(0), 0) == FULL
     bench.tick(RTT)
