@@ -265,6 +265,22 @@ def test_a_lone_flow_takes_the_whole_link(engine):
     assert result.counters.timeouts == 0
 
 
+def test_a_lone_packet_in_flight_doubles_each_round_trip(engine):
+    """Equations 5 and 6: from 1/33 of the link it takes 6 rounds; the port's first packets are one sample late."""
+    scheme = rdmacc.preset("ren-2021")["ren-ecmp"].replace(unscheduled_packets=1)
+    watch = rdmacc.probes.field("flow", 0, "GrantClock.in_flight", every="12us")  # a round trip with its packet times
+    result = rdmacc.simulate(
+        ren_leaf_spine(hosts_per_leaf=2, leaves=2, spines=2), rdmacc.messages([("h0", "h2", "2MB")]), scheme,
+        engine=engine, probes=[watch], progress=False,
+    )  # fmt: skip
+    in_flight = result.probes["value"].to_numpy()
+    assert in_flight[2:5].tolist() == [2, 4, 8]
+    full = int(np.argmax(in_flight >= 33))
+    assert rounds_to_full(1.0, 33.3) <= full <= rounds_to_full(1.0, 33.3) + 3
+    assert in_flight.max() <= 40
+    assert result.counters.timeouts == 0
+
+
 def test_preset_of_the_simulations_and_of_the_testbed():
     simulated, testbed = rdmacc.preset("ren-2021"), rdmacc.preset("ren-2021-testbed")
     assert set(simulated) == set(testbed)
