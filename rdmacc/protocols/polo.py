@@ -1,8 +1,8 @@
 """Polo: a packet that goes to and fro in the high class divides time into epochs; each tells how many more to drive.
 
-Source: Ruan et al., "Polo: Receiver-driven congestion control for low latency over commodity network fabric", ICPP 2020,
-by description: there is no public code, and its speed scaling is unknown. Data packets are marked above a small queue
-(ECN). The receiver answers each by a drive (a grant), and keeps D packets more in flight than those:
+Source: Ruan et al., "Polo: Receiver-driven congestion control for low latency over commodity network fabric", ICPP
+2020, by description: there is no public code, and its speed scaling is unknown. Data packets are marked above a small
+queue (ECN). The receiver answers each by a drive (a grant), and keeps D packets more in flight than those:
 
 - first epoch: D is the number of packets that came unmarked;
 - later: D grows by one if none was marked, else it falls by half of those marked.
@@ -11,10 +11,10 @@ An epoch is a round trip of the adjoint packet, which goes ahead of data. It car
 the sender sent less than a round trip before; if the receiver misses an earlier one, its answer says so, and the sender
 takes as lost what it has no grant for. So no timeout is needed while the adjoint packet survives.
 
-Assumptions: D is a standing number, so an epoch drives what D has grown by. (Driven anew in each epoch, D would grow the
-rate by D a round trip: packets in flight swing between 1 and four BDPs.) That is one number in the adjoint's answer; if D
-falls, the drives of as many packets are withheld: their grants come, as acknowledgments only. Halves are rounded down,
-so some packet is always driven. A lost adjoint packet is sent again after the timeout of losses.
+Assumptions: D is a standing number, so an epoch drives what D has grown by. (Driven anew in each epoch, D would grow
+the rate by D a round trip: packets in flight swing between one and four BDPs.) That is one number in the adjoint's
+answer; if D falls, the drives of as many packets are withheld: their grants come, as acknowledgments only. Halves are
+rounded down, so some packet is always driven. A lost adjoint packet is sent again after the timeout of losses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """REN's marks: a port tells by how many packets it was over- or under-used, two bits in each data packet.
 
-Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC 2021,
-sections 3.1 to 3.2.3, figures 5 to 7. Packets start as UNDER (00); a port may only raise the code: FULL (01), OVER (10).
-The receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
+Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC
+2021, sections 3.1 to 3.2.3, figures 5 to 7. Packets start as UNDER (00); a port may only raise the code: FULL (01),
+OVER (10). The receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
 
 At the end of each sampling period, of one base RTT, a port compares its queue `ql` with the time `ti` that it was idle,
 both in packets (3.2.3). If `ql` is larger, it marks `ql - ti` of the next packets OVER; if not, `ti - ql` may keep
@@ -45,9 +45,7 @@ _RING = _SLICES + 1  # one RTT of whole slices, and the one of now
 class RenMarker(Component):
     """Mark packets by the queue and the idle time of their port."""
 
-    base_rtt_ps: int = param(
-        "10us", "base round trip", unit="ps", source="REN, section 4; 48 us in its testbed", low=16
-    )
+    base_rtt_ps: int = param("10us", "base round trip", unit="ps", source="REN, 6; 48 us in its testbed", low=16)
     period_ps: int = param("0s", "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
     reading: str = param("outstanding", "literal, outstanding or packet", choices=READINGS)
     is_literal: bool = field(default=False, init=False, repr=False)
