@@ -42,6 +42,11 @@ CASES = {
     "expresspass, paper": Case(
         lambda: rdmacc.preset("expresspass-2017", "100Gbps")["expresspass-paper"], ("data", "credit", "request", "ack")
     ),
+    "ren": Case(lambda: scheme("ren"), ("data", "credit")),
+    "ren, one packet": Case(lambda: scheme("ren"), ("data", "credit"), sizes=("100B",)),
+    "ren, literal": Case(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
+    "amrt": Case(lambda: scheme("amrt"), ("data", "credit")),
+    "polo": Case(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
 }
 
 
@@ -69,7 +74,7 @@ def check_whole(result):
     check_conservation(result)
 
 
-@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack"])
+@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack", "advert"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_loss_of_one_packet_hurts(name, kind):
     case = CASES[name]

@@ -1,4 +1,4 @@
-"""Transmission clocked by grants, and the schemes on it: what is sent for a grant, losses of every kind of packet."""
+"""Transmission clocked by grants: what is sent for a grant, what counts as lost and when it goes again."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import pytest
 
 import rdmacc
 from rdmacc.bits import make_bits
-from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, Packet, QueuePair
 from rdmacc.topology.papers import ren_leaf_spine
 from tests.support import call, check_finished, make_message
 from tests.test_host_features import both
-
-SCHEMES = {"ren": ("data", "credit"), "amrt": ("data", "credit"), "polo": ("data", "credit", "request", "advert")}
-PACKETS = 60
 
 
 class Sender:
@@ -130,30 +126,9 @@ def test_the_first_burst_is_a_bdp():
     assert qp.credits == 34
 
 
-def network():
-    return ren_leaf_spine(hosts_per_leaf=2, leaves=2, spines=2)
-
-
-def lossy(name, kind, nth):
-    work = rdmacc.messages([("h0", "h2", PACKETS * 1460)])
-    return network(), work, rdmacc.scheme(name), {"faults": [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]}
-
-
-@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, kinds in SCHEMES.items() for kind in kinds])
-def test_any_packet_may_be_lost(name, kind):
-    """The k-th data packet, grant, adjoint packet or answer: the message finishes, and no byte comes twice."""
-    for nth in range(1, 51):
-        graph, work, scheme, options = lossy(name, kind, nth)
-        result = rdmacc.simulate(graph, work, scheme, engine="simpy", progress=False, **options)
-        check_finished(result)
-        assert result.counters.accepted_bytes == PACKETS * 1460
-
-
-@pytest.mark.parametrize("name", SCHEMES)
-def test_engines_agree_under_losses(name):
-    for kind in SCHEMES[name]:
-        for nth in (1, 7, 40):
-            graph, work, scheme, options = lossy(name, kind, nth)
-            check_finished(both(graph, work, scheme, **options))
+@pytest.mark.parametrize("name", ["ren", "amrt", "polo"])
+def test_engines_agree_on_an_incast_over_many_paths(name):
     work = rdmacc.incast(["h1", "h2", "h3"], "h0", "150kB")
-    check_finished(both(network(), work, rdmacc.scheme(name)))
+    result = both(ren_leaf_spine(hosts_per_leaf=2, leaves=2, spines=2), work, rdmacc.scheme(name))
+    check_finished(result)
+    assert result.flows["slowdown"].max() < 6
