@@ -39,7 +39,7 @@ class GrantClock(Component):
         3.0, "a packet without a grant is lost after so many base RTTs", source="assumed; REN says nothing", low=1.0
     )
     least_timeout_ps: int = param("0s", "but not before", unit="ps", source="assumed", low=0)
-    retry_limit: int = param(100, "timeouts in a row after which the message fails", source="assumed", low=0)
+    retry_limit: int = param(100, "recoveries without a grant after which the message fails", source="assumed", low=0)
 
     class Transfer(Record):
         """Loss recovery of one message."""
@@ -49,7 +49,7 @@ class GrantClock(Component):
         timed_packets = Int32(doc="sender: those of them that are still in flight")
         in_flight = Int32(doc="sender: packets sent that are neither granted nor lost")
         lost_packets = Int32(doc="sender: packets lost and not sent again yet")
-        retries = Int32(doc="sender: timeouts since the last grant")
+        retries = Int32(doc="sender: recoveries since the last grant")
         granted = Bits("sender: packets whose grant has come")
         lost = Bits("sender: packets lost and not sent again yet")
         resent = Bits("sender: packets sent again since the timer was set")
@@ -87,17 +87,7 @@ class GrantClock(Component):
     @staticmethod
     def on_loss_timer(params, qp, message, transfer, now):
         message.timeouts += 1
-        transfer.retries += 1
-        if message.next_psn == message.packets:
-            qp.credits = 0  # of grants that found nothing to send
-        note_losses(qp, message, transfer)
-        if transfer.retries > params.retry_limit:
-            message.failed = 1
-            message.next_psn = message.una_psn
-            qp.inflight_bytes = 0
-        elif transfer.in_flight == 0 and qp.credits == 0:
-            qp.credits = 1
-        set_timer(params, qp, message, transfer, now)
+        recover(params, qp, message, transfer, now)
 
     # Receiver
 
@@ -151,8 +141,10 @@ def take_grant(qp, message, transfer, psn):
     choose_next(message, transfer)
 
 
-def note_losses(qp, message, transfer):
-    """Take as lost what was in flight when the timer was set and has no grant."""
+def recover(params, qp, message, transfer, now):
+    """Take as lost what was in flight when the timer was set and has no grant; set the timer for the rest."""
+    if message.next_psn == message.packets:
+        qp.credits = 0  # of grants that found nothing to send
     psn = find_clear(transfer.granted, message.una_psn, transfer.timed_psn)
     while psn < transfer.timed_psn:
         if not has_bit(transfer.lost, psn) and not has_bit(transfer.resent, psn):
@@ -162,6 +154,14 @@ def note_losses(qp, message, transfer):
             qp.inflight_bytes -= packet_bytes(message, psn)
         psn = find_clear(transfer.granted, psn + 1, transfer.timed_psn)
     choose_next(message, transfer)
+    set_timer(params, qp, message, transfer, now)
+    transfer.retries += 1
+    if transfer.retries > params.retry_limit:
+        message.failed = 1
+        message.next_psn = message.una_psn
+        qp.inflight_bytes = 0
+    elif transfer.in_flight == 0 and qp.credits == 0:
+        qp.credits = 1
 
 
 def set_timer(params, qp, message, transfer, now):

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.bits import find_clear
-from rdmacc.protocols.grant_clock import GrantClock, note_losses, set_timer, timeout
+from rdmacc.protocols.grant_clock import GrantClock, recover, timeout
 from rdmacc.records import Byte, Deadline, Int32, Record
 from rdmacc.state import ADVERT, CREDIT, REQUEST
 
@@ -71,12 +71,10 @@ class Polo(GrantClock):
     def on_advert(params, qp, message, transfer, packet, request, now):
         if packet.adjoint != transfer.adjoint:
             return
-        qp.credits += packet.drives
+        if message.next_psn < message.packets:
+            qp.credits += packet.drives
         if packet.misses and packet.psn == transfer.timed_psn:
-            note_losses(qp, message, transfer)
-            set_timer(params, qp, message, transfer, now)
-        if qp.inflight_bytes == 0:
-            qp.credits = max(qp.credits, 1)
+            recover(params, qp, message, transfer, now)
         send_adjoint(params, qp, transfer, request, now)
 
     @staticmethod
