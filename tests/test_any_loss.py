@@ -56,6 +56,11 @@ CASES = {
         lambda: rdmacc.preset("phost-yaps")["phost"], ("data", "credit", "request", "ack"), sizes=("60kB", "60kB")
     ),
     "phost, one packet": Case(lambda: scheme("phost"), ("data", "request", "ack"), sizes=("100B",)),
+    "ren": Case(lambda: scheme("ren"), ("data", "credit")),
+    "ren, one packet": Case(lambda: scheme("ren"), ("data", "credit"), sizes=("100B",)),
+    "ren, literal": Case(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
+    "amrt": Case(lambda: scheme("amrt"), ("data", "credit")),
+    "polo": Case(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
 }
 
 
@@ -84,6 +89,7 @@ def check_whole(result):
 
 
 @pytest.mark.parametrize("kind", ["data", "credit", "request", "ack", "nak"])
+@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack", "advert"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_loss_of_one_packet_hurts(name, kind):
     case = CASES[name]

@@ -14,6 +14,7 @@ from rdmacc.presets import (
     ndp_htsim,
     phost_2015,
     rcc_2021,
+    ren_2021,
 )
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
@@ -34,4 +35,5 @@ __all__ = [
     "phost_2015",
     "preset",
     "rcc_2021",
+    "ren_2021",
 ]

@@ -12,6 +12,7 @@ from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.presets.ndp_2017 import NDP_2017
 from rdmacc.presets.phost_2015 import make_phost
 from rdmacc.protocols.aeolus import HomaAeolus
+from rdmacc.protocols.amrt import Amrt
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
@@ -19,25 +20,30 @@ from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
 from rdmacc.protocols.expresspass_aeolus import ExpressPassAeolus
+from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.homa import Homa
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
+from rdmacc.protocols.polo import Polo
 from rdmacc.protocols.pri_q import PriQ
 from rdmacc.protocols.rcp import Rcp
+from rdmacc.protocols.ren import Ren
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.schemes import Scheme, register_scheme, scheme
 from rdmacc.state import DATA_CLASS
+from rdmacc.switch.anti_ecn import AntiEcn
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.red import EcnStep, Red
+from rdmacc.switch.ren_marker import RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.units import ms, us
 
@@ -130,7 +136,25 @@ register_scheme(
     lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
 )
 
-# REN
+# REN, and its kin by the description of their papers: AMRT, Polo
+
+_granted = partial(
+    Scheme,
+    recovery=GrantClock(),
+    buffer=DropTail(limit_bytes=128_000),  # REN, 6
+    routing="spray-random",
+    payload_bytes=1460,
+    header_bytes=40,
+    ack_bytes=40,  # REN, 3.2.1: grants
+)
+
+register_scheme("ren", lambda: _granted(name="ren", control=(Ren(),), switch=(RenMarker(),)))
+register_scheme("amrt", lambda: _granted(name="amrt", control=(Amrt(),), switch=(AntiEcn(),)))
+
+POLO_STEP = EcnStep(kmin_bytes="6kB")  # type: ignore[arg-type]
+"""Polo's threshold is "small"; assumed: 4 packets."""
+
+register_scheme("polo", lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)))
 
 # RCC
 
