@@ -20,6 +20,8 @@ from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
 from rdmacc.protocols.pri_q import PriQ
+from rdmacc.protocols.rcc import Rcc
+from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
@@ -126,6 +128,12 @@ register_scheme(
 # REN
 
 # RCC
+
+register_scheme("rcc", lambda: Scheme(name="rcc", control=(Rcc(),)))
+register_scheme("rcc-sender", lambda: Scheme(name="rcc-sender", control=(RccSender(),)))
+register_scheme("rcc-ewa", lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)))
+register_scheme("rcc-pid", lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)))
+register_scheme("rcc-async", lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)))
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 
