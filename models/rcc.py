@@ -239,9 +239,7 @@ class RccFluid(Model):
         """
         scheme = Scheme(
             name="rcc-pid",
-            control=(
-                Rcc(law="pid", pid_form="accumulating", period="rtt", kp=self.kp, kd=self.kd, delta=self.delta),
-            ),
+            control=(Rcc(law="pid", pid_form="accumulating", period="rtt", kp=self.kp, kd=self.kd, delta=self.delta),),
         )
         wire = scheme.wire_bytes + scheme.ack_bytes  # six links, three transmissions each way
         delay = max(1, round((self.base_rtt_ps - 3 * 8e12 * wire / self.capacity_bps) / 6))

@@ -11,32 +11,97 @@ __all__ = ["clear_bit", "find_clear", "find_set", "has_bit", "make_bits", "set_b
 
 
 def make_bits(packets: int) -> bytearray:
-    """Return an empty set for a message of so many packets."""
+    """Return an empty set for a message.
+
+    Parameters
+    ----------
+    packets : int
+        Number of packets in the message.
+
+    Returns
+    -------
+    bytearray
+        One byte for each packet, and one behind the last.
+    """
     return bytearray(packets + 1)
 
 
 def has_bit(bits: bytearray, psn: int) -> bool:
-    """Tell whether a packet is in the set; `psn` may be one past the last packet."""
+    """Tell whether a packet is in the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    psn : int
+        Number of the packet in its message; one past the last is never in the set.
+
+    Returns
+    -------
+    bool
+    """
     return bits[psn] != 0
 
 
 def set_bit(bits: bytearray, psn: int) -> None:
-    """Put a packet into the set."""
+    """Put a packet into the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    psn : int
+        Number of the packet in its message.
+    """
     bits[psn] = 1
 
 
 def clear_bit(bits: bytearray, psn: int) -> None:
-    """Take a packet out of the set, if it is in it."""
+    """Take a packet out of the set, if it is in it.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    psn : int
+        Number of the packet in its message.
+    """
     bits[psn] = 0
 
 
 def find_set(bits: bytearray, start: int, end: int) -> int:
-    """Return the first packet from `start` on, below `end`, that is in the set; `end` if there is none."""
+    """Return the first packet in a range that is in the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    start, end : int
+        First packet to look at, and one past the last.
+
+    Returns
+    -------
+    int
+        `end` if there is none.
+    """
     psn = bits.find(1, start, end)
     return end if psn < 0 else psn
 
 
 def find_clear(bits: bytearray, start: int, end: int) -> int:
-    """Return the first packet from `start` on, below `end`, that is not in the set; `end` if there is none."""
+    """Return the first packet in a range that is not in the set.
+
+    Parameters
+    ----------
+    bits : bytearray
+        The set.
+    start, end : int
+        First packet to look at, and one past the last.
+
+    Returns
+    -------
+    int
+        `end` if there is none.
+    """
     psn = bits.find(0, start, end)
     return end if psn < 0 else psn

@@ -38,7 +38,20 @@ def hash63(key: int, count: int) -> int:
 
 
 def hash63_many(key: int, count: int) -> npt.NDArray[np.int64]:
-    """Return `hash63` of a key and each number below `count`."""
+    """Return `hash63` of a key and each number below `count`.
+
+    Parameters
+    ----------
+    key : int
+        First argument of `hash63`, below 2**63.
+    count : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int64
+        Shape `count`.
+    """
     z = np.uint64(key) + (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX1)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX2)

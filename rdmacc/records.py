@@ -193,7 +193,18 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
 
 
 def Bits(doc: str = "") -> Any:
-    """Declare a set of packets of a message, in a `Transfer` record: one bit for each, read by `rdmacc.bits`."""
+    """Declare a set of packets of a message, in a `Transfer` record: one bit for each, read by `rdmacc.bits`.
+
+    Parameters
+    ----------
+    doc : str
+        What the field holds.
+
+    Returns
+    -------
+    Field
+        Shown to type checkers as the value that a record has there.
+    """
     return Field("i8", 0, doc, is_bits=True)
 
 

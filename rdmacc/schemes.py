@@ -13,11 +13,14 @@ from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
-from rdmacc.state import CONTROL, DATA_CLASS, NUM_CLASSES, Packet
+from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
 __all__ = ["SCHEMES", "Scheme", "as_scheme", "register_scheme", "scheme", "scheme_table"]
+
+CONNECTIONS = ("auto", "message", "pair")
+BASE_RTTS = ("pair", "network")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,25 @@ class Scheme(Component):
     cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
+    nic_ack_priority: int = param(
+        -1,
+        "class of such replies in the NIC that sends them, before the first link; -1: `ack_priority`",
+        low=-1,
+        high=NUM_CLASSES - 1,
+    )
+    connection: str = param(
+        "auto",
+        "message: a queue pair for each message; pair: one for all from a host to another, whose rates and windows "
+        "outlive a message; auto: pair if a component needs it",
+        choices=CONNECTIONS,
+    )
+    base_rtt: str = param(
+        "pair",
+        "base RTT of a queue pair. pair: of a full packet and its ACK between its hosts; network: the largest between "
+        "any hosts, of a packet's payload there, and of delays alone back",
+        source="network: third.cc of the HPCC simulator, GLOBAL_T",
+        choices=BASE_RTTS,
+    )
 
     def __post_init__(self) -> None:
         for name in ("control", "switch"):
@@ -85,6 +107,10 @@ class Scheme(Component):
             raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
+        if self.nic_ack_priority in (MAC, CREDITS):
+            raise ConfigError(
+                "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
+            )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
 
     @property
@@ -95,7 +121,9 @@ class Scheme(Component):
     @property
     def is_pairwise(self) -> bool:
         """True if all messages between two hosts share a queue pair."""
-        return any(part.pairwise for part in self.components)
+        if self.connection == "auto":
+            return any(part.pairwise for part in self.components)
+        return self.connection == "pair"
 
     @property
     def wire_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -16,7 +17,7 @@ from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.schemes import SCHEMES, Scheme
+from rdmacc.schemes import BASE_RTTS, SCHEMES, Scheme
 from rdmacc.state import (
     ADVERT,
     CONTROL,
@@ -39,6 +40,7 @@ from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.ren_marker import READINGS, RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
+from rdmacc.topology.fabric import Fabric
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -84,6 +86,9 @@ def draw(number: int) -> Scenario:
     reorders = scheme.routing.startswith("spray")
     if reorders or any(not isinstance(part, rdmacc.Red) for part in scheme.switch):
         until = "100us" if reorders else "500us"
+    own_paths = rng.spawn(1)[0]
+    if own_paths.random() < 0.25 and all(topology.degree(host) == 1 for host in hosts):
+        workload = _with_paths(own_paths, topology, workload)
     seed, probes = int(rng.integers(100)), _probes(rng, topology, len(workload))
     return Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
 
@@ -484,7 +489,8 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     rtts = [RttWriter()] if any(isinstance(feature, RcpStamp) for feature in chosen) else []
     scheme = replace(
         scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
-        tick_ps=int(rng.choice([0, 0, 1000])),
+        tick_ps=int(rng.choice([0, 0, 1000])), nic_ack_priority=int(rng.choice([-1, CONTROL, DATA_CLASS])),
+        connection=str(rng.choice(["auto", "auto", "message", "pair"])), base_rtt=str(rng.choice(BASE_RTTS)),
     )  # fmt: skip
     return _with_requests(scheme, rng.spawn(1)[0])
 
@@ -497,6 +503,20 @@ def _with_requests(scheme: Scheme, rng: np.random.Generator) -> Scheme:
         if scheme.queueing.control_limit_bytes:
             scheme = scheme.replace(returns_headers=True)
     return scheme
+
+
+def _with_paths(rng: np.random.Generator, graph: nx.Graph, workload: pd.DataFrame) -> pd.DataFrame:
+    """Give some messages paths of their own: shortest ones, drawn step by step."""
+    fabric = Fabric.from_graph(graph)
+
+    def drawn(src: Any, dst: Any) -> str | None:
+        if rng.random() < 0.5:
+            return None
+        ports = fabric.path(fabric.index[src], fabric.index[dst], lambda _, choices: int(rng.choice(choices)))
+        return " ".join([src, *(fabric.names[fabric.port_peer[port]] for port in ports)])
+
+    ends = list(zip(workload["src"], workload["dst"], strict=True))
+    return workload.assign(path=[drawn(src, dst) for src, dst in ends], ack_path=[drawn(dst, src) for src, dst in ends])
 
 
 def _probes(rng: np.random.Generator, topology: nx.Graph, n_messages: int) -> tuple[Probe, ...]:

@@ -81,6 +81,32 @@ def test_round_robin_takes_turns():
     assert abs(ahead).max() <= 2  # message 0 starts first
 
 
+def test_one_that_has_just_sent_does_not_get_ahead_of_one_that_has_just_come():
+    """Messages 0 and 2 alternate; 1 starts during a packet of 0 and is next, though 2 waits longer."""
+    rows = [("h0", "h1", "20kB", "0us"), ("h0", "h1", "2kB", "1.0us"), ("h0", "h1", "20kB", "0us")]
+    trace = both(rdmacc.star(2), rdmacc.messages(rows), line_rate()).packet_trace
+    sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0")]
+    order, at = sent["message"].tolist(), sent["time_ps"].tolist()
+    first = order.index(1)
+    before = [message for message, time_ps in zip(order, at) if time_ps < 1_000_000]
+    assert order[: len(before)] == [0, 2] * (len(before) // 2) + [0] * (len(before) % 2)
+    assert order[first - 1 : first + 6] == [0, 1, 2, 0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(("count", "order"), [(64, "round-robin"), (65, "srpt"), (4097, "round-robin")])
+def test_turns_of_many(count, order):
+    """Sets of queue pairs of one, two and three levels: each sends once before any sends twice, in order."""
+    work = rdmacc.messages([("h0", "h1", 2000 + number % 3 * 1000) for number in range(count)])
+    trace = both(rdmacc.star(2, rate="400Gbps"), work, line_rate(nic_order=order)).packet_trace
+    sent = trace[(trace["what"] == "sent") & (trace["node"] == "h0")]["message"].tolist()
+    if order == "round-robin":
+        assert sent[: 2 * count] == [*range(count), *range(count)]
+        assert sent[2 * count :] == [n for n in range(count) if n % 3] + [n for n in range(count) if n % 3 == 2]
+    else:
+        least_first = sorted(range(1, count), key=lambda n: (n % 3, n))
+        assert sent == [0, 0, *(n for n in least_first for _ in range(2 + n % 3))]
+
+
 def test_srpt_sends_the_message_with_the_least_left():
     result = both(rdmacc.star(4), sizes("30kB", "10kB", "20kB"), line_rate(nic_order="srpt"))
     trace = result.packet_trace
@@ -248,3 +274,21 @@ def test_jitter_is_bounded_and_of_every_reading():
     [(least, most)] = delays([Clocks(jitter_ps="100ns")])
     assert 2_167_680 - 200_000 <= least < 2_167_680 < most <= 2_167_680 + 200_000
     assert most - least > 100_000
+
+
+# Connections
+
+
+@pytest.mark.parametrize("name", ["dcqcn", "timely", "infiniband-cc", "dcqcn-hpcc"])
+def test_a_kept_connection_goes_on_with_its_rate(name):
+    """After an incast has cut its rate, a second message starts at line rate when fresh and slower when kept."""
+    senders = [f"h{i}" for i in range(1, 9)]
+    second = rdmacc.messages([(src, "h0", "1kB", "1.5ms") for src in senders])
+    work = rdmacc.combine(rdmacc.incast(senders, "h0", "2MB"), second)
+    rates = {}
+    for connection in ("message", "pair"):
+        scheme = rdmacc.scheme(name, connection=connection)
+        probe = rdmacc.probes.rate(8, every="100us")
+        result = rdmacc.simulate(rdmacc.star(9), work, scheme, probes=[probe], until="1.55ms", progress=False)
+        rates[connection] = result.probes["value"].iloc[-1]
+    assert rates["pair"] < rates["message"] == 100e9

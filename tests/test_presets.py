@@ -8,8 +8,8 @@ import pytest
 
 import rdmacc
 from rdmacc import PRESETS, ConfigError, preset, scheme_table
+from rdmacc.engine.plan import make_plan
 from rdmacc.presets.base import Preset, define
-from rdmacc.presets.hpcc_ns3 import base_rtt_ps
 from rdmacc.units import ns, us
 
 
@@ -87,8 +87,18 @@ def test_times_of_the_hpcc_simulator_are_whole_nanoseconds(engine):
     work = rdmacc.messages([("h1", "h0", 2000)])
     result = rdmacc.simulate(rdmacc.star(2), work, preset("hpcc-ns3")["dcqcn"], engine=engine)
     assert result.flows["fct_acked_ps"].tolist() == [ns(3 * 83 + 2 * 4 + 4 * 1000)]
-    assert base_rtt_ps(rdmacc.star(2)) == ns(4 * 1000 + 2 * 80)
-    assert base_rtt_ps(rdmacc.dumbbell(2, 2, delay="1us")) == ns(6 * 1000 + 3 * 80)
+
+
+def test_the_hpcc_simulators_base_rtt_is_the_networks_largest():
+    """Links of 1 us there and back and payloads there: 4 links on a star, 6 on a dumbbell, 12 on a fat tree."""
+    work = rdmacc.messages([("h0", "h1", 2000)])
+    for graph, rtt_ps in (
+        (rdmacc.star(2), ns(4 * 1000 + 2 * 80)),
+        (rdmacc.dumbbell(2, 2, delay="1us"), ns(6 * 1000 + 3 * 80)),
+        (rdmacc.fat_tree(4), ns(12 * 1000 + 6 * 80)),
+    ):
+        for name in ("hpcc", "dctcp"):
+            assert make_plan(graph, work, preset("hpcc-ns3")[name]).qp_base_rtt_ps.tolist() == [rtt_ps]
 
 
 @pytest.mark.parametrize(("tick", "first"), [("1ns", "h2"), ("0s", "h1")])

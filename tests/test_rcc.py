@@ -363,9 +363,7 @@ def test_when_a_flow_ends_the_others_take_over_in_a_round_trip(engine):
     """The last packet sets N; the window comes with the next ACK."""
     work = rdmacc.messages([("h0", "h4", 10**8), ("h1", "h4", 10**6)])
     watch = [probes.rate(0)]
-    result = rdmacc.simulate(
-        rdmacc.topology.rcc_dumbbell(), work, "rcc", engine=engine, probes=watch, until="300us"
-    )
+    result = rdmacc.simulate(rdmacc.topology.rcc_dumbbell(), work, "rcc", engine=engine, probes=watch, until="300us")
     end = int(result.flows["fct_ps"].iloc[1])
     rates = result.samples("rate 0")
     assert rates[rates.index < end].iloc[-1] == pytest.approx(LINE / 2, rel=1e-4)
@@ -492,9 +490,7 @@ def test_two_flows_are_stable_where_the_discrete_loop_is(engine, form, kd):
     scheme = rdmacc.scheme("rcc-pid", pid_form=form, period="rtt", kd=kd)
     work = rdmacc.long_flows([("h0", "h2"), ("h1", "h3")], "1GB")
     graph = rdmacc.dumbbell(2, 2, delay="2us", buffer="32MB")
-    result = rdmacc.simulate(
-        graph, work, scheme, engine=engine, until="3ms", probes=[probes.queue("s0", "s1", "1us")]
-    )
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="3ms", probes=[probes.queue("s0", "s1", "1us")])
     queue = result.samples("queue s0->s1")
     queue = queue[queue.index > us(2000)]
     target = LINE / 8e12 * 0.1 * int(result.plan.qp_base_rtt_ps[0])
@@ -523,6 +519,7 @@ def test_the_fluid_model_beside_packets(kp, kd):
 
 def test_the_delay_of_feedback_shows_in_packets():
     """At twice the gain the fluid still settles; one RTT later it does not, and nor do packets."""
+
     def swing(column, **changes):
         frame = compare(RccFluid(kd=2e5, duration_ps="2ms", **changes)).frame
         late = frame[(frame["quantity"] == "queue") & (frame["x"] > us(1000))]

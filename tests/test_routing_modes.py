@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import rdmacc
-from rdmacc import LinkDown, topology
+from rdmacc import ConfigError, LinkDown, topology
 from tests.support import check_conservation, line_rate
 
 FABRICS = {
@@ -92,3 +92,48 @@ def test_messages_recover_from_a_link_failure(engine, routing):
     assert lost.sum() == lost["leaf0->spine0"] + lost["spine0->leaf0"]
     assert result.flows["retransmissions"].sum() > 0
     check_conservation(result)
+
+
+# Paths of one's own
+
+
+def test_data_and_acks_take_the_paths_that_they_are_given(engine):
+    """Any path of the network, a longer one too; a message without one takes the routing's."""
+    graph = rdmacc.leaf_spine(2, 4, 2)
+    one, other = topology.hosts(graph)[0], topology.hosts(graph)[2]
+    work = rdmacc.messages([(one, other, 5000), (one, other, 3000)])
+    work["path"] = [f"{one} leaf0 spine2 leaf1 {other}", None]
+    work["ack_path"] = [(other, "leaf1", "spine3", "leaf0", one), None]
+    result = rdmacc.simulate(graph, work, line_rate(), engine=engine, trace=True)
+    hops = result.packet_trace
+    hops = hops[(hops["what"] == "sent") & (hops["message"] == 0)]
+    assert set(hops.loc[hops["kind"] == "data", "node"]) == {one, "leaf0", "spine2", "leaf1"}
+    assert set(hops.loc[hops["kind"] == "ack", "node"]) == {other, "leaf1", "spine3", "leaf0"}
+    assert (result.flows["status"] == "finished").all()
+
+
+def test_a_path_through_a_failed_link_is_left_to_the_routing(engine):
+    graph = rdmacc.leaf_spine(2, 2, 1)
+    work = rdmacc.messages([("h0", "h1", 400_000)]).assign(path="h0 leaf0 spine1 leaf1 h1")
+    down = LinkDown(link=("leaf0", "spine1"), at_ps="10us")
+    result = rdmacc.simulate(graph, work, line_rate(timeout_ps="100us"), engine=engine, faults=[down])
+    assert result.flows["status"].tolist() == ["finished"]
+    assert sent(result)["leaf0->spine0"] > 0
+    assert sent(result)["leaf0->spine1"] > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("h0 leaf0 spine0 leaf1", "must lead from 'h0' to 'h1'"),
+        ("h1 leaf1 spine0 leaf0 h0", "must lead from 'h0' to 'h1'"),
+        (7, "must lead from 'h0' to 'h1'"),
+        ("h0 leaf0 leaf1 h1", "must follow links, and none joins 'leaf0' and 'leaf1'"),
+        ("h0 leaf0 moon leaf1 h1", "must follow links, and none joins 'leaf0' and 'moon'"),
+        ("h0 leaf0 spine0 leaf0 spine1 leaf1 h1", "must not visit a node twice"),
+    ],
+)
+def test_what_is_no_path_is_refused(path, why):
+    work = rdmacc.messages([("h0", "h1", 1000)]).assign(path=[path])
+    with pytest.raises(ConfigError, match=f"row 0.*path = .*{why}"):
+        rdmacc.simulate(rdmacc.leaf_spine(2, 2, 1), work, line_rate())

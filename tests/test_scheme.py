@@ -46,6 +46,13 @@ def test_composition():
     assert not scheme("dasr-no-look-ahead").control[0].look_ahead
 
 
+def test_queue_pairs_are_shared_by_need_or_by_choice():
+    assert scheme("dcqcn", connection="pair").is_pairwise
+    assert not scheme("dasr", connection="message").is_pairwise
+    with pytest.raises(ConfigError, match="connection = 'kept'.*one of auto, message, pair"):
+        scheme("dcqcn", connection="kept")
+
+
 def test_a_single_component_needs_no_tuple():
     assert Scheme(control=LineRate(), switch=EcnStep()).components[1:] == (LineRate(), EcnStep())
     assert Scheme(control=[LineRate()]).control == (LineRate(),)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
+from rdmacc.workload.paths import node_names
 from tests.support import workloads
 
 HOSTS = [f"h{i}" for i in range(6)]
@@ -52,6 +53,17 @@ def test_generated_workloads_come_back(tmp_path, kind):
         workload.poisson(topology.star(6), "solar", 0.5, count=50),
     ):
         same(there_and_back(frame, kind, tmp_path), frame)
+
+
+@both
+def test_paths_come_back(tmp_path, kind):
+    frame = workload.messages([("h0", "h1", 10), ("h1", "h0", 20)])
+    frame["path"] = ["h0 s0 h1", None]
+    found = there_and_back(frame, kind, tmp_path)
+    assert found["path"].iloc[0] == "h0 s0 h1"
+    assert pd.isna(found["path"].iloc[1])
+    frame["path"] = [("h0", "s0", "h1"), None]
+    assert list(node_names(there_and_back(frame, kind, tmp_path)["path"].iloc[0])) == ["h0", "s0", "h1"]
 
 
 @both

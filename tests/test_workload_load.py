@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -211,6 +213,22 @@ def test_darts_mix_with_persistent_long_flows():
     assert set(long["start_ps"]) == {10**6}
     short = work[work["group"].notna()]
     assert workload.offered_load(short, NETWORK, "uplink", "10ms") == pytest.approx(0.24, rel=0.05)
+
+
+def test_darts_incasts_in_fixed_groups():
+    """Every incast is of one of the groups, groups are equally likely, and none meets a long flow on its way."""
+    one = partial(workload.dart_mix, NETWORK, 0.6, degree=3, duration="50ms", long="30MB", seed=5)
+    work, free = one(groups=4), one()
+    long, short = (work[work["group"].isna() == is_long] for is_long in (True, False))
+    sets = short.groupby("group").agg({"src": tuple, "dst": "first"}).value_counts()
+    assert len(sets) == 4
+    assert stats.chisquare(sets).pvalue > 0.01
+    assert all(len({*src, dst}) == 4 for src, dst in sets.index)
+    assert not set(zip(short["src"], short["dst"])) & set(zip(long["src"], long["dst"]))
+    pd.testing.assert_frame_equal(work.drop(columns=["src", "dst"]), free.drop(columns=["src", "dst"]))
+    pd.testing.assert_frame_equal(long, free[free["group"].isna()])
+    with pytest.raises(ConfigError, match="groups = 0"):
+        one(groups=0)
 
 
 @settings(max_examples=10)

@@ -1,7 +1,10 @@
 """Validation against the HPCC simulator (github.com/alibaba-edu/High-Precision-Congestion-Control): the same runs.
 
 A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the preset `hpcc-ns3`. Two flows to one
-receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB.
+receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB. A fat tree of
+128 hosts (k = 8), the same links: a permutation of 1 MB, and 807 flows of web search at 50% load in 2 ms ("paper" scale
+only). Their data and ACKs take the paths that the HPCC simulator's hash gave them (the columns `path` and `ack_path` of
+`experiments/data/hpcc_ns3_*.csv.gz`), so that the two can be compared flow by flow.
 
 What decides the numbers in that simulator, and here:
 
@@ -9,10 +12,13 @@ What decides the numbers in that simulator, and here:
   (1,056). An ACK answers every packet: 60 bytes, with HPCC 88.
 - Times are whole nanoseconds, cut off: 1,048 bytes take 83 ns, 1,056 take 84, 1,090 take 87, so that links are up to 1%
   faster than their rate; and so are pacing times. What is simultaneous goes by who scheduled first (`Scheme.tick_ps`).
+- ACKs share the data's class in switches, whatever run.py says; under DCQCN and TIMELY a paused NIC sends them still.
+- A NIC looks at its queue pairs in turn, from the one after the one that it served last, and has one timer for all.
 - A packet's pacing time is set when the one before it is sent: a new rate holds from the next packet on. With HPCC
   alone a new rate moves the time that is set.
-- The base RTT of all flows is 4 links of 1 us and 2 x 80 ns of payload: 4,160 ns. The window of HPCC and DCTCP is what
-  the rate sends in it, 52,000 payload bytes at line rate; DCQCN and TIMELY have none.
+- The base RTT of all flows is the network's largest, without headers: on the star 4 links of 1 us and 2 x 80 ns of
+  payload, 4,160 ns; on the fat tree 12,480. The window of HPCC and DCTCP is what the rate sends in it, 52,000 payload
+  bytes at line rate on the star; DCQCN and TIMELY have none.
 - The first ACK of a flow only sets HPCC's, TIMELY's and DCTCP's round trips going.
 - Marks are set when a packet leaves the queue, by the bytes behind it. DCQCN: 400 kB to 1.6 MB, probability 0.2 at the
   end; DCTCP: 300 kB. The notification is a bit in the ACK.
@@ -22,14 +28,13 @@ What decides the numbers in that simulator, and here:
 
 The queue is that of the port to the receiver, every 100 ns from 0 until the last flow is complete.
 
-Two things are left to chance: DCQCN's marks between the thresholds (the "paper" scale has ten seeds), and what HPCC
-makes of two events in one nanosecond. An arrival goes before a pacing time there, whichever was scheduled first, and
-eight flows for milliseconds under HPCC remember it.
+Left to chance are DCQCN's marks between the thresholds (the "paper" scale has ten seeds on stars and the permutation).
 """
 
 from __future__ import annotations
 
 from functools import partial
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,10 +43,9 @@ import pandas as pd
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.presets.hpcc_ns3 import HPCC_NS3, base_rtt_ps
+from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme
 from rdmacc.sweep.tidy import scalar, tidy, wide
 from rdmacc.units import ms, ns
 
@@ -55,8 +59,15 @@ SENDERS = 8
 SIZES = {"200 kB": 200_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
 TWO = "two flows"
 CASES = (TWO, *(f"8 x {size}" for size in SIZES))
+PERMUTATION, WEB_SEARCH = "permutation", "web search, 50%"
+TRACES = {PERMUTATION: "permutation", WEB_SEARCH: "web_search_50"}
+TRACE_SCHEMES = ("dcqcn", "hpcc", "timely", "dctcp")
+BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
+"""Flows by size, each bin up to and with its bound."""
+
 _RANDOM = ("dcqcn", "dcqcn-paper")
 
+_fabric = partial(topology.fat_tree, 8, rate="100Gbps", delay="1us", buffer="32MiB")
 _network = partial(topology.star, SENDERS + 1, rate="100Gbps", delay="1us", buffer="32MiB")
 
 
@@ -67,9 +78,10 @@ def _workload(case: str) -> Any:
     return partial(workload.incast, hosts, "h0", SIZES[case.removeprefix("8 x ")])
 
 
-def _scheme(name: str) -> Scheme:
-    """Return a scheme of the preset, with the base RTT that the simulator computes from the network."""
-    return HPCC_NS3[name].replace(base_rtt_ps=base_rtt_ps(_network()))
+def _trace(name: str) -> pd.DataFrame:
+    """Return flows with the paths that the HPCC simulator gave them."""
+    with resources.as_file(resources.files("rdmacc.experiments") / "data" / f"hpcc_ns3_{name}.csv.gz") as path:
+        return workload.from_csv(path)
 
 
 def _lossless(table: pd.DataFrame) -> Verdict:
@@ -88,13 +100,25 @@ def _closed_form(table: pd.DataFrame) -> Verdict:
     return Verdict(" and ".join(found), holds)
 
 
+def _point(name: str, case: str, scenario: Scenario, number: int, cost: float) -> Point:
+    suffix = f", seed {scenario.seed}" if number else ""
+    labels = {"scheme": name, "case": case, "seed": scenario.seed}
+    return Point(name=f"{name}, {case}{suffix}", scenario=scenario, labels=labels, cost=cost)
+
+
+def _percentiles(name: str, fct: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, tuple[float, str]]:
+    """Return mean, median, 95th and 99th percentile of completion times."""
+    numbers = {f"{name}, mean": (float(fct.mean()), "ps")}
+    return numbers | {f"{name}, p{p}": (float(np.percentile(fct, p)), "ps") for p in (50, 95, 99)}
+
+
 @register_experiment
 class HpccNs3(Experiment):
-    """Flows to one receiver under each scheme of the HPCC simulator."""
+    """Flows to one receiver, and on a fat tree, under each scheme of the HPCC simulator."""
 
     name = "validation.hpcc_ns3"
     title = "Flows to one receiver, as in the HPCC simulator"
-    description = "Validation: completion times and queue of two and eight flows, with the HPCC simulator's settings"
+    description = "Validation: two and eight flows, a permutation and web search, with the HPCC simulator's settings"
     claims = (
         Claim(
             id="validation-hpcc-1a", place="IEEE 802.1Qbb", quantity="packets lost", condition="all runs",
@@ -113,27 +137,49 @@ class HpccNs3(Experiment):
         for name in SCHEMES:
             for case in CASES:
                 for number in range(seeds if name in _RANDOM else 1):
-                    scenario = Scenario(
-                        topology=_network, workload=_workload(case), scheme=_scheme(name), seed=seed + number,
-                        probes=[probes.queue("s0", "h0", "100ns")],
-                    )  # fmt: skip
-                    labels = {"scheme": name, "case": case, "seed": seed + number}
-                    suffix = f", seed {seed + number}" if number else ""
-                    cost = 10.0 if "10 MB" in case else 4.0 if case == TWO else 1.0
-                    points.append(Point(name=f"{name}, {case}{suffix}", scenario=scenario, labels=labels, cost=cost))
+                    points.append(self._star(name, case, seed, number))
+        for case in (PERMUTATION,) if scale == "quick" else TRACES:
+            for name in TRACE_SCHEMES:
+                for number in range(seeds if name in _RANDOM and case == PERMUTATION else 1):
+                    points.append(self._fat_tree(name, case, seed, number))
         return points
+
+    @staticmethod
+    def _star(name: str, case: str, seed: int, number: int) -> Point:
+        scenario = Scenario(
+            topology=_network, workload=_workload(case), scheme=HPCC_NS3[name], seed=seed + number,
+            probes=[probes.queue("s0", "h0", "100ns")],
+        )  # fmt: skip
+        cost = 10.0 if "10 MB" in case else 4.0 if case == TWO else 1.0
+        return _point(name, case, scenario, number, cost)
+
+    @staticmethod
+    def _fat_tree(name: str, case: str, seed: int, number: int) -> Point:
+        flows = partial(_trace, TRACES[case])
+        scenario = Scenario(topology=_fabric, workload=flows, scheme=HPCC_NS3[name], seed=seed + number)
+        return _point(name, case, scenario, number, cost=8.0 if case == PERMUTATION else 100.0)
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         flows = result.flows
         fct = flows["fct_acked_ps"].to_numpy(np.float64)
-        queue = result.samples("queue s0->h0")
-        queue = queue[queue.index <= (flows["start_ps"] + flows["fct_acked_ps"]).max()]
-        numbers = {f"FCT {i}": (value, "ps") for i, value in enumerate(fct, 1)}
+        numbers: dict[str, tuple[float, str]] = {}
+        if point.labels["case"] in CASES:
+            queue = result.samples("queue s0->h0")
+            queue = queue[queue.index <= (flows["start_ps"] + flows["fct_acked_ps"]).max()]
+            numbers |= {f"FCT {i}": (value, "ps") for i, value in enumerate(fct, 1)}
+            numbers |= {
+                "queue, mean": (queue.mean(), "bytes"),
+                "queue, p99": (queue.quantile(0.99), "bytes"),
+                "queue, peak": (queue.max(), "bytes"),
+            }
+        else:
+            numbers |= _percentiles("FCT", fct)
+        if point.labels["case"] == WEB_SEARCH:
+            places = np.searchsorted(list(BINS.values()), flows["size_bytes"].to_numpy())
+            for place, name in enumerate(BINS):
+                numbers |= _percentiles(f"FCT {name}", fct[places == place])
         numbers |= {
             "FCT, mean": (fct.mean(), "ps"),
-            "queue, mean": (queue.mean(), "bytes"),
-            "queue, p99": (queue.quantile(0.99), "bytes"),
-            "queue, peak": (queue.max(), "bytes"),
             "PFC pauses": (result.counters.pfc_pauses, ""),
             "drops": (result.counters.pfc_violations + result.counters.dropped_packets, ""),
             "unfinished": (int((flows["status"] != "finished").sum()), ""),

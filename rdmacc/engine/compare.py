@@ -6,7 +6,7 @@ import numpy as np
 
 from rdmacc.engine.outcome import Outcome
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.ranks import class_and_number
 from rdmacc.records import NEVER
 
 __all__ = ["differences", "event_name", "first_difference"]
@@ -40,9 +40,7 @@ def differences(one: Outcome, other: Outcome) -> list[str]:
 
 def event_name(plan: Plan, time_ps: int, rank: int) -> str:
     """Describe an event."""
-    name, number = RANK_CLASSES[(rank >> RANK_SHIFT) - 1], rank & ((1 << RANK_SHIFT) - 1)
-    if name in ("deliver", "wake", "pace"):
-        number &= (1 << NUMBER_BITS) - 1
+    name, number = class_and_number(rank, plan.scheme.tick_ps)
     where = f" {plan.fabric.port_name(number)}" if name in ("deliver", "wake") else ""
     return f"{name} {number}{where} at {time_ps} ps"
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rdmacc.component import HOOKS, Component
-from rdmacc.records import Field, Record
+from rdmacc.records import NEVER, Field, Record
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
 __all__ = [
-    "Call", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "records_of", "slots_of", "transfer_fields",
+    "Call", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "moved", "records_of", "slots_of",
+    "transfer_fields",
 ]  # fmt: skip
 
 _LIMITS = ("rate_bps", "window_bytes")
@@ -102,6 +103,15 @@ def limits_of(scheme: Scheme) -> dict[str, list[int]]:
         ]
         for limit in _LIMITS
     }
+
+
+def moved(deadline: str, armed: str, scheme: Scheme) -> str:
+    """Return the condition under which a deadline needs a new event.
+
+    That is when it is earlier than the pending one. With a tick the event's place in its instant depends on when the
+    deadline was set, so that any other time needs one.
+    """
+    return f"{armed} != {deadline} < {NEVER}" if scheme.tick_ps else f"{deadline} < {armed}"
 
 
 def has_requests(scheme: Scheme) -> bool:

@@ -27,6 +27,7 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
+from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
 __all__ = ["Plan", "Watch", "make_plan"]
 
@@ -97,6 +98,8 @@ class Plan:
     """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
     priority: Ints
     """Class of each message's data packets."""
+    paths: Paths
+    """Of the messages that have one of their own; no steps where none has."""
     distance: Ints
     """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
     symmetric_salt: int
@@ -169,10 +172,17 @@ def make_plan(
     payload, header = scheme.payload_bytes, scheme.header_bytes
     full, ack = np.full(len(qp_src), payload), np.full(len(qp_src), scheme.ack_bytes)
     there = fabric.base_fct_ps_many(qp_src, qp_dst, full, payload, header)
-    back = fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    base_rtt = there + fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    if scheme.base_rtt == "network":
+        base_rtt = np.full(len(qp_src), fabric.largest_rtt_ps(payload), np.int64)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
-    np.maximum.at(host_base_rtt, qp_dst, there + back)
+    np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
+    paths = paths_of(frame, fabric)
+    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
+    reply_port = _first_ports(fabric, salts, qp_dst, qp_src)
+    for ports, back in ((qp_port, 0), (reply_port, 1)):
+        _lead_by_paths(ports, paths, back, qp, frame)
     loss_data, loss_control = _losses(fabric, faults)
     priority = _priorities(frame, scheme)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
@@ -188,10 +198,9 @@ def make_plan(
         waits_for=waits_for, dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
-        qp_base_rtt_ps=there + back, qp_base_delay_ps=there,
+        qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
-        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst),
-        reply_port=_first_ports(fabric, salts, qp_dst, qp_src),
+        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst), reply_port=reply_port, paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=priority, distance=_distances(fabric, scheme),
@@ -238,6 +247,20 @@ def _first_ports(fabric: Fabric, salts: Ints, src: Ints, dst: Ints) -> Ints:
         choices = fabric.candidates(int(src[number]), int(dst[number]))
         ports[number] = choices[hash63(int(salts[src[number]]), int(number)) % len(choices)]
     return ports
+
+
+def _lead_by_paths(ports: Ints, paths: Paths, back: int, qp: Ints, frame: pd.DataFrame) -> None:
+    """Let queue pairs leave their hosts by the first links of their messages' paths."""
+    if not len(paths.ports):
+        return
+    first = paths.first[back:-1:2]
+    rows = np.flatnonzero(paths.first[back + 1 :: 2] > first)
+    ports[qp[rows]] = paths.ports[first[rows]]
+    wrong = rows[ports[qp[rows]] != paths.ports[first[rows]]]
+    if len(wrong):
+        row, name = int(wrong[0]), PATH_COLUMNS[back]
+        allowed = "must leave the host by the same link as the queue pair's other messages"
+        raise ConfigError(name, frame[name].iloc[row], allowed, where=f"row {row}")
 
 
 def _paths(fabric: Fabric, scheme: Scheme, ports: Ints, dst: Ints) -> Ints:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
 
-__all__ = ["Clock", "LinkLoss", "MessageProgress", "QueuePairUse", "Routing", "Transit", "Transmitter"]
+__all__ = ["Clock", "LinkLoss", "MessageProgress", "QueuePairUse", "Routing", "Transit", "Transmitter", "Turns"]
 
 
 class Transit(Record):
@@ -51,9 +51,17 @@ class Transmitter(Record):
     byte_ps = Float(doc="time of a byte on the link")
     delay_ps = Int(doc="propagation delay of the link")
     waiting = Int32(doc="bit mask of the classes that have something to send")
-    order = Int32(doc="of the transmission under way")
+    order = Int32(doc="of the transmission under way, among all that was scheduled (with a tick)")
     is_wake_pending = Byte(doc="1 while an event is pending at the end of the transmission under way")
     is_down = Byte(doc="1 once the link has failed")
+
+
+class Turns(Record):
+    """Of a host's port: whose turn it is."""
+
+    served = Int32(-1, doc="place among the port's queue pairs, or number, of the one served last")
+    timer_order = Int32(doc="with a tick: order of the port's timer that is pending")
+    timer_ps = Int(NEVER, doc="with a tick: when the port looks for a packet to send again, NEVER for no timer")
 
 
 class LinkLoss(Record):

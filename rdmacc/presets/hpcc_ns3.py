@@ -1,47 +1,16 @@
 """The HPCC simulator (on ns-3), as its `run.py` configures it: what HPCC, RCC and ConWeave compare with.
 
-What depends on the network is computed from it: the buffer of a switch (BUFFER_SIZE: 32 MiB at 100 Gb/s, 16 MiB for
-each 50 Gb/s of the hosts' links), and the base RTT and window of all queue pairs, which `base_rtt_ps` gives (GLOBAL_T).
-Here a scheme without a base RTT or window set takes each queue pair's own.
+What depends on the network is computed from it. A switch's buffer is the network's own (BUFFER_SIZE: 32 MiB at
+100 Gb/s, 16 MiB for each 50 Gb/s of the hosts' links). The base RTT of all queue pairs, and so HPCC's T and every
+window, follows the network that is simulated (GLOBAL_T); TIMELY's minimum RTT is a constant there.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any
-
-import networkx as nx
-
-from rdmacc import topology
 from rdmacc.presets.base import Preset, define
-from rdmacc.state import DATA_CLASS
+from rdmacc.state import CONTROL, DATA_CLASS
 
-__all__ = ["HPCC_NS3", "base_rtt_ps"]
-
-
-def base_rtt_ps(graph: nx.Graph[Any], payload_bytes: int = 1000) -> int:
-    """Return the base RTT that the simulator gives all queue pairs: the largest over pairs of hosts.
-
-    The links' delays there and back, and the times of a packet's payload on the links of one way; headers and ACKs
-    take none (third.cc). All links between two hosts on their shortest path count.
-
-    Parameters
-    ----------
-    graph : Graph
-        The network.
-    payload_bytes : int
-        Payload of a full packet.
-    """
-    nodes = topology.hosts(graph)
-    most = 0
-    for src in nodes:
-        for path in nx.single_source_shortest_path(graph, src).values():
-            if path[-1] in nodes:
-                links = [graph.edges[link] for link in pairwise(path)]
-                delays = sum(int(link["delay_ps"]) for link in links)
-                sending = sum(int(payload_bytes * 8e12 / link["rate_bps"]) for link in links)
-                most = max(most, 2 * delays + sending)
-    return most
+__all__ = ["HPCC_NS3"]
 
 
 HPCC_NS3 = define(
@@ -54,6 +23,8 @@ HPCC_NS3 = define(
             "payload_bytes": ("1000B", "PACKET_PAYLOAD_SIZE"),
             "header_bytes": ("48B", "14 of link, 20 of IP, 8 of UDP, 6 of sequence number and class"),
             "ack_bytes": ("60B", "rdma-hw.cc: padded to 60 B"),
+            "base_rtt": ("network", "third.cc, GLOBAL_T: the largest over pairs of hosts"),
+            "ack_priority": (DATA_CLASS, "switch-node.cc: AckHighPrio is never set, whatever run.py says"),
             "GoBackN.ack_every_packets": (1, "L2_ACK_INTERVAL"),
             "GoBackN.nak_interval_ps": ("500us", "rdma-hw.cc, class default"),
             "Pfc.alpha": (0.125, "third.cc: shift of 3; not doubled here where ports are faster than the hosts'"),
@@ -84,11 +55,12 @@ _DCQCN = {
 }
 _WINDOW = {
     "has_window": (True, "HAS_WIN and VAR_WIN of *_vwin"),
-    "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO of *_vwin"),
 }
 
-HPCC_NS3.add("dcqcn", "dcqcn-hpcc", _DCQCN | _TIMERS)
-HPCC_NS3.add("dcqcn-paper", "dcqcn-hpcc", _DCQCN | _PAPER_TIMERS)
+_HIGH_AT_NIC = {"nic_ack_priority": (CONTROL, "ACK_HIGH_PRIO: third.cc passes it to the NICs only")}
+
+HPCC_NS3.add("dcqcn", "dcqcn-hpcc", _DCQCN | _TIMERS | _HIGH_AT_NIC)
+HPCC_NS3.add("dcqcn-paper", "dcqcn-hpcc", _DCQCN | _PAPER_TIMERS | _HIGH_AT_NIC)
 HPCC_NS3.add("dcqcn-vwin", "dcqcn-hpcc", _DCQCN | _TIMERS | _WINDOW)
 HPCC_NS3.add("dcqcn-paper-vwin", "dcqcn-hpcc", _DCQCN | _PAPER_TIMERS | _WINDOW)
 
@@ -104,6 +76,8 @@ _TIMELY = {
     "timestamp_bytes": ("8B", "int-header.h, mode TS"),
 }
 
+_TIMELY |= _HIGH_AT_NIC
+
 HPCC_NS3.add("timely", "timely-hpcc", _TIMELY)
 HPCC_NS3.add("timely-vwin", "timely-hpcc", _TIMELY | {"has_window": (True, "HAS_WIN and VAR_WIN of timely_vwin")})
 
@@ -118,7 +92,6 @@ HPCC_NS3.add(
         "kmin_bytes": ("30kB", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
         "EcnStep.reference_bps": ("10Gbps", "KMIN_MAP and KMAX_MAP of dctcp: 30 kB at 10 Gb/s, scaled by the link"),
         "at_dequeue": (True, "switch-node.cc"),
-        "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO of dctcp"),
     },
 )
 
@@ -136,7 +109,6 @@ _HPCC = {
     "unit_multiple": (_int_multi, "INT_MULTI: line rate over 25 Gb/s"),
     "overhead_bytes": ("42B", "int-header.h, mode NORMAL"),
     "ack_bytes": ("88B", "rdma-hw.cc: 14 of link, 20 of IP, 12 of its own, 42 of records"),
-    "ack_priority": (DATA_CLASS, "ACK_HIGH_PRIO"),
 }
 
 HPCC_NS3.add("hpcc", "hpcc", _HPCC | {"max_stage": (0, "MI_THRESH")})

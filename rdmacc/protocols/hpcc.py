@@ -53,6 +53,7 @@ class Hpcc(IntStamp):
         inflight = Float(1.0, doc="U, averaged")
         stage = Int32(doc="incStage: additive steps since the last multiplicative one")
         rtt_ps = Float(doc="T")
+        bdp_bytes = Int(doc="B T, the window at line rate")
         step_bps = Float(doc="R_AI")
         hops = Byte(doc="records of the last ACK")
         last_time_ps = Ints(HOPS)
@@ -67,6 +68,7 @@ class Hpcc(IntStamp):
     @staticmethod
     def on_open(params, qp, sender):
         sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
+        sender.bdp_bytes = int(qp.line_bps * sender.rtt_ps / 8e12)
         scale = qp.line_bps / params.reference_bps if params.reference_bps > 0.0 else 1.0
         sender.step_bps = params.additive_bps * scale
         if params.additive_bps == 0.0:
@@ -81,7 +83,7 @@ class Hpcc(IntStamp):
         if not is_known or not transfer.update_after_psn:  # nothing to compare with
             store(sender, packet)
         elif is_new_round or params.fast_reaction:
-            measure(params, sender, packet)
+            measure(params, qp, sender, packet)
             store(sender, packet)
             k = sender.inflight / params.eta
             if k >= 1.0 or sender.stage >= params.max_stage:
@@ -97,20 +99,25 @@ class Hpcc(IntStamp):
             transfer.update_after_psn = max(transfer.update_after_psn, message.next_psn)
 
 
-def measure(params, sender, packet):
-    """Bring U up to date: the busiest hop since the last ACK (algorithm 1, lines 1 to 9)."""
-    most, tau = 0.0, 0.0
+def measure(params, qp, sender, packet):
+    """Bring U up to date: the busiest hop since the last ACK (algorithm 1, lines 1 to 9).
+
+    In the order of operations of rdma-hw.cc (UpdateRateHp): hops that carry the same are often equally busy, and then
+    the rounding decides whose interval counts.
+    """
+    most, tau_ns = 0.0, 0.0
     for i in range(min(packet.int_hops, HOPS)):
-        elapsed = elapsed_ps(params.unit_multiple, sender.last_time_ps[i], packet.int_time_ps[i])
-        if elapsed > 0:
+        elapsed_ns = elapsed_ps(params.unit_multiple, sender.last_time_ps[i], packet.int_time_ps[i]) / 1000
+        if elapsed_ns > 0.0:
             link = packet.int_rate_bps[i]
             sent = sent_bytes(params.unit_multiple, sender.last_tx_bytes[i], packet.int_tx_bytes[i])
             queue = min(sender.last_queue_bytes[i], packet.int_queue_bytes[i])
-            u = sent * 8e12 / elapsed / link + queue * 8e12 / (link * sender.rtt_ps)
+            u = sent * 8 / (elapsed_ns * 1e-9) / link + queue * qp.line_bps / link / sender.bdp_bytes
             if u > most:
-                most, tau = u, float(elapsed)
-    tau = min(tau, sender.rtt_ps)
-    sender.inflight = (sender.inflight * (sender.rtt_ps - tau) + most * tau) / sender.rtt_ps
+                most, tau_ns = u, elapsed_ns
+    rtt_ns = sender.rtt_ps / 1000
+    tau_ns = min(tau_ns, rtt_ns)
+    sender.inflight = (sender.inflight * (rtt_ns - tau_ns) + most * tau_ns) / rtt_ns
 
 
 def store(sender, packet):

@@ -9,9 +9,9 @@ ACKs carry the window; the sender paces, so that windows below a packet work.
 Readings:
 
 - *Equation (4)*. As printed, u accumulates (`pid_form="accumulating"`). Flows with the same delay then keep every
-  difference of their u, and the ratio of their windows grows without end; and Table I stores no u. The default, "pd", is
-  u = K_p e + K_d (e - e'): an inference, not what is printed. Either form keeps the ratios of windows, at best:
-  equation (11) does not follow. Gains are in 1/s: in no other unit is the margin of figure 4 above 30 degrees.
+  difference of their u, and the ratio of their windows grows without end; and Table I stores no u. The default,
+  "pd", is u = K_p e + K_d (e - e'): an inference, not what is printed. Either form keeps the ratios of windows, at
+  best: equation (11) does not follow. Gains are in 1/s: in no other unit is figure 4's margin above 30 degrees.
 - *RTT* is what the paper calls the one-way delay, and its values are round trips: a sample is the one-way delay and
   the ACK's way back through an empty network.
 - *W = C / N* is a rate: the window is C RTT_base / N.

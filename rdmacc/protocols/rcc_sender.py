@@ -9,8 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.protocols.rcc import (
-    Rcc, allow, base_rtt, begin, count, fair_share, first_window, jitter, measure, received, window,
-)  # fmt: skip
+    Rcc,
+    allow,
+    base_rtt,
+    begin,
+    count,
+    fair_share,
+    first_window,
+    jitter,
+    measure,
+    received,
+    window,
+)
 from rdmacc.records import Float, Int, Int32, Record
 
 __all__ = ["RccSender"]
@@ -66,6 +76,6 @@ class RccSender(Rcc):
     def on_ack(params, qp, sender, message, packet, now):
         if packet.flow_num > 0:
             rtt_ps = now - packet.departed_ps + jitter(params, qp.chance_key, sender)
-            line_bps = qp.peer_line_bps
+            line_bps, b_r = qp.peer_line_bps, packet.received_bps
             share = fair_share(params, sender.base_rtt_ps, line_bps, packet.flow_num)
-            allow(params, qp, sender, window(params, sender, rtt_ps, share, packet.received_bps, line_bps, message, now))
+            allow(params, qp, sender, window(params, sender, rtt_ps, share, b_r, line_bps, message, now))

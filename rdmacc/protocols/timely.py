@@ -29,7 +29,10 @@ class Timely(Component):
 
     t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
     t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
-    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="section 4.3", low=1)
+    min_rtt_ps: int = param(
+        "20us", "unit of the gradient; 0: the queue pair's base RTT", unit="ps", symbol="minRTT", source="section 4.3",
+        low=0,
+    )  # fmt: skip
     ewma: float = param(
         0.875,
         "weight of a new RTT difference",
@@ -113,18 +116,18 @@ class Timely(Component):
         if params.once_per_rtt:
             sender.next_update_ps = now + rtt_ps
         if sender.last_rtt_ps > 0:
-            update(params, sender, rtt_ps)
+            update(params, qp, sender, rtt_ps)
             sender.current_bps = min(max(sender.current_bps, params.min_fraction * qp.line_bps), qp.line_bps)
         sender.last_rtt_ps = rtt_ps
         if params.has_window:
             sender.window_bytes = window(sender, rtt_ps)
 
 
-def update(params, sender, rtt_ps):
+def update(params, qp, sender, rtt_ps):
     """Set the rate by a new sample (algorithm 1)."""
     difference = rtt_ps - sender.last_rtt_ps
     sender.rtt_difference_ps = (1.0 - params.ewma) * sender.rtt_difference_ps + params.ewma * difference
-    sender.gradient = sender.rtt_difference_ps / params.min_rtt_ps
+    sender.gradient = sender.rtt_difference_ps / (params.min_rtt_ps if params.min_rtt_ps > 0 else qp.base_rtt_ps)
     rate = sender.current_bps
     if rtt_ps < params.t_low_ps:
         sender.negative_count = 0

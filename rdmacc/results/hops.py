@@ -34,7 +34,7 @@ class _Follower:
         plan = result.plan
         self.fabric = plan.fabric
         self.tick_ps = plan.scheme.tick_ps
-        self.byte_ps = (8e12 / self.fabric.port_rate_bps).tolist()
+        self.rate_bps = self.fabric.port_rate_bps.tolist()
         self.delay_ps = self.fabric.port_delay_ps.tolist()
         self.peer = self.fabric.port_peer.tolist()
         self.node = self.fabric.port_node.tolist()
@@ -55,7 +55,7 @@ class _Follower:
         if what == SENT:
             hop = self.begin(port, key, wire, priority, ce)
             hop["sent_ps"] = time_ps
-            hop["end_ps"] = time_ps + transmission_ps(wire, self.byte_ps[port], self.tick_ps) + self.delay_ps[port]
+            hop["end_ps"] = time_ps + transmission_ps(wire, self.rate_bps[port], self.tick_ps) + self.delay_ps[port]
             self.under_way[port].append(hop)
         elif what == ARRIVED:
             hop = self.under_way[port].popleft()

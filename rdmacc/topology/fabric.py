@@ -398,6 +398,35 @@ class Fabric:
             active = active[nodes[active] != targets[active]]
         return np.where(has_rest, arrival, through + (full - 1) * slowest)
 
+    def largest_rtt_ps(self, payload_bytes: int) -> int:
+        """Return the largest round trip between two hosts that a path joins.
+
+        A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
+        gives all queue pairs as base RTT (third.cc, GLOBAL_T).
+        """
+        hosts = self.hosts.astype(np.int64)
+        most = 0
+        for src in hosts:
+            others = hosts[(hosts != src) & self.reachable_many(np.full(len(hosts), src), hosts)]
+            if len(others):
+                here, size = np.full(len(others), src), np.full(len(others), payload_bytes)
+                there = self.base_fct_ps_many(here, others, size, payload_bytes, 0)
+                most = max(most, int((there + self._delays_ps(here, others)).max()))
+        return most
+
+    def _delays_ps(self, src: Int64s, dst: Int64s) -> Int64s:
+        """Return the links' delays from hosts to hosts, along the first shortest path."""
+        nodes, total, columns = src.copy(), np.zeros(len(src), dtype=np.int64), self.attach[dst]
+        active = np.arange(len(src))
+        while len(active):
+            here, column = nodes[active], columns[active]
+            at_end = here == self.attachments[column]
+            ports = np.where(at_end, self.last_port[dst[active]], self.route_ports[self.route_first[here, column]])
+            total[active] += self.port_delay_ps[ports]
+            nodes[active] = self.port_peer[ports]
+            active = active[nodes[active] != dst[active]]
+        return total
+
     def _check_paths(self, src: Int64s, dst: Int64s) -> None:
         """Raise the ConfigError of :meth:`check_path` for the first pair that has one."""
         inside = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)

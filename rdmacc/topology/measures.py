@@ -160,8 +160,8 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     total = 0
     for one, other in pairwise(_first_path(graph, src, dst)):
         link = graph.edges[one, other]
-        byte_ps = 8e12 / link["rate_bps"]
-        total += transmission_ps(data_bytes, byte_ps) + transmission_ps(ack_bytes, byte_ps)
+        rate = link["rate_bps"]
+        total += transmission_ps(data_bytes, rate) + transmission_ps(ack_bytes, rate)
         total += 2 * int(link["delay_ps"])
     return total
 

@@ -10,7 +10,10 @@
 ==============  =======  ===============================================================================
 
 The index is named ``message`` and is unique. A message starts at ``start_ps`` or when the last message of
-``after`` is complete, whichever is later. Other columns are kept as they are.
+``after`` is complete, whichever is later. Other columns are kept as they are; three have a meaning where they are
+there, and may be missing in any row: ``priority``, the class of its data packets, and ``path`` and ``ack_path``, the
+nodes that data and replies pass, both ends included, in place of the routing's choice: a text such as ``"h0 s0 h1"``,
+or a sequence of names.
 
 ==================  ====================================================================================
 your own            :func:`messages`, :func:`from_csv`, :func:`from_parquet`

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.checks import split_ids
-from rdmacc.workload.frame import messages
+from rdmacc.workload.frame import is_missing, messages
+from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
 __all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
 
@@ -24,8 +25,8 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
     """Return the workload in a CSV file.
 
     The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``,
-    ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``.
-    Sizes and starts may have units.
+    ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``,
+    ``path`` and ``ack_path`` (nodes, separated by spaces). Sizes and starts may have units.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
     ConfigError
         As :func:`messages`.
     """
-    texts: Any = {"src": str, "dst": str, "after": str}
+    texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
     frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
     if "message" in frame:
         frame = frame.set_index("message")
@@ -59,6 +60,9 @@ def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """
     frame = messages(workload)
     frame["after"] = [" ".join(map(str, after)) for after in frame["after"]]
+    for name in PATH_COLUMNS:
+        if name in frame:
+            frame[name] = [path if is_missing(path) else " ".join(map(str, node_names(path))) for path in frame[name]]
     frame.to_csv(path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from numbers import Real
 from types import MappingProxyType
@@ -13,14 +14,14 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.arrivals import incasts, poisson
 from rdmacc.workload.compose import combine
-from rdmacc.workload.frame import from_columns, stream
+from rdmacc.workload.frame import Host, as_objects, checked_whole, from_columns, stream
 from rdmacc.workload.load import Load
 from rdmacc.workload.published import DART_SHORT, Sizes, size_distribution
 from rdmacc.workload.traffic import Network, Traffic
 
 __all__ = ["DART_MIXES", "dart_mix"]
 
-DART_LONG = 113
+DART_LONG, DART_GROUPS = 113, 120
 
 DART_MIXES: Mapping[str, float] = MappingProxyType({"light": 0.1, "typical": 0.4, "heavy": 0.7})
 """Share of the load that short flows make up in Dart's mixes. The paper states 0.4; the others follow from
@@ -36,6 +37,7 @@ def dart_mix(
     degree: int = 16,
     short: Sizes = DART_SHORT,
     long: Sizes = "1MB",
+    groups: int | None = None,
     is_persistent: bool = False,
     of: Load = "uplink",
     start: Quantity = "0us",
@@ -62,6 +64,10 @@ def dart_mix(
         Senders of an incast.
     short, long : SizeDistribution, str or number
         Sizes of the flows; default 2, 4 or 8 KB with equal probability, and 1 MB.
+    groups : int, optional
+        So many groups of a receiver and `degree` senders are drawn once, and every incast is one of theirs, drawn
+        uniformly: applications are static (III-D), so that a sender meets the same receiver again. No sender of a
+        group has a long flow to its receiver. Default: senders and a receiver are drawn for each incast.
     is_persistent : bool
         The paper's words: every host starts one long flow to a random receiver at `start`, and `load` sets
         the short flows alone, to ``s * load``. Give ``long="1GB"`` then.
@@ -80,21 +86,52 @@ def dart_mix(
     Raises
     ------
     ConfigError
-        For an unknown mix, and as :func:`poisson` and :func:`incasts`.
+        For an unknown mix; for fewer groups than one; and as :func:`poisson` and :func:`incasts`.
     """
     share = DART_MIXES.get(mix) if isinstance(mix, str) else mix
     if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
         raise ConfigError("mix", mix, f"one of {', '.join(DART_MIXES)}, or a share between 0 and 1")
     part = float(share)
     incast = incasts(network, degree, short, load=load * part, of=of, duration=duration, start=start, seed=seed)
-    if not is_persistent:
+    if is_persistent:
+        rest = _one_each(network, long, start, seed)
+    else:
         rest = poisson(network, long, load * (1 - part), of=of, duration=duration, start=start, seed=seed)
-        return combine(rest, incast)
+    if groups is not None:
+        incast = _in_groups(network, incast, rest, degree, checked_whole("groups", groups, 1), seed)
+    return combine(rest, incast)
+
+
+def _one_each(network: Network, sizes: Sizes, start: Quantity, seed: int) -> pd.DataFrame:
+    """Return one flow of every host to a random other one."""
     traffic = Traffic(network)
     hosts = traffic.senders
     rng = stream(seed, DART_LONG)
     to = (np.arange(len(hosts)) + rng.integers(1, len(hosts), size=len(hosts))) % len(hosts)
-    lengths = size_distribution(long).sample(rng, len(hosts))
-    begin = time_ps(start, field="start")
-    flows = from_columns(traffic.names(hosts), traffic.names(hosts[to]), lengths, begin)
-    return combine(flows, incast)
+    lengths = size_distribution(sizes).sample(rng, len(hosts))
+    return from_columns(traffic.names(hosts), traffic.names(hosts[to]), lengths, time_ps(start, field="start"))
+
+
+def _in_groups(
+    network: Network, incast: pd.DataFrame, long_flows: pd.DataFrame, degree: int, groups: int, seed: int
+) -> pd.DataFrame:
+    """Return the incasts with the ends of groups that are drawn once, clear of the long flows' pairs."""
+    rng = stream(seed, DART_GROUPS)
+    hosts = Traffic(network).names(Traffic(network).senders)
+    feeding: dict[Host, set[Host]] = defaultdict(set)
+    for src, dst in zip(long_flows["src"], long_flows["dst"], strict=True):
+        feeding[dst].add(src)
+    receivers, senders = [], []
+    for _ in range(groups):
+        receiver = hosts[rng.integers(len(hosts))]
+        others = [host for host in hosts if host != receiver and host not in feeding[receiver]]
+        if len(others) < degree:
+            allowed = f"must be at most {len(others)}, the hosts without a long flow to {receiver!r}"
+            raise ConfigError("degree", degree, allowed)
+        receivers.append(receiver)
+        senders.append([others[i] for i in rng.choice(len(others), size=degree, replace=False)])
+    drawn = rng.integers(groups, size=len(incast) // degree)
+    frame = incast.copy()
+    frame["src"] = as_objects(host for group in drawn for host in senders[group])
+    frame["dst"] = as_objects(receivers[group] for group in drawn for _ in range(degree))
+    return frame

@@ -16,6 +16,7 @@ from rdmacc.experiments import EXPERIMENTS, SCALES, Claim, Experiment, Point, Ve
 from rdmacc.experiments.dart import known as dart_known
 from rdmacc.experiments.igbn import known as igbn_known
 from rdmacc.scenario import Scenario
+from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
 
@@ -203,7 +204,7 @@ def test_the_code_of_a_point_has_its_helpers_and_no_claims_or_pictures(one):
     """What a figure's points are computed by is hashed wherever it stands, and nothing else is."""
     kinds = [kind for kind in (one.points_of or type(one)).__mro__ if kind.__module__ not in codehash._NO_RESULT]
     roots = set().union(*(codehash._reached(kind)[1] for kind in kinds if kind.__module__.startswith("rdmacc.")))
-    reached = codehash._closure(roots)
+    reached = {name for name in import_closure(roots, codehash._NO_RESULT) if name.startswith("rdmacc.experiments.")}
     assert not {name for name in reached if name.endswith((".known", ".drawing", ".loads", ".tables"))}
     if one.name in HELPERS:
         assert f"rdmacc.experiments.{HELPERS[one.name]}" in reached

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.experiments import experiment
-from rdmacc.experiments.validation.hpcc_ns3 import CASES, SCHEMES
+from rdmacc.experiments.validation.hpcc_ns3 import CASES, PERMUTATION, SCHEMES, TRACE_SCHEMES
 from rdmacc.models.hpcc import HpccSteady
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.sweep.tidy import scalar, wide
@@ -28,14 +28,12 @@ def table():
 
 def test_points_are_the_schemes_and_cases_and_carry_their_seeds():
     points = EXPERIMENT.points()
-    assert [(point.labels["scheme"], point.labels["case"]) for point in points] == [
-        (s, c) for s in SCHEMES for c in CASES
-    ]
-    assert len(EXPERIMENT.points("paper")) == (2 * 10 + 3) * len(CASES)
+    stars, trees = [(s, c) for s in SCHEMES for c in CASES], [(s, PERMUTATION) for s in TRACE_SCHEMES]
+    assert [(point.labels["scheme"], point.labels["case"]) for point in points] == stars + trees
+    assert len(EXPERIMENT.points("paper")) == (2 * 10 + 3) * len(CASES) + (10 + 3) + 4
     assert pickle.loads(pickle.dumps(points[0])).name == points[0].name
     for point in points:
-        preset = HPCC_NS3[point.labels["scheme"]]
-        assert point.scenario.scheme == preset.replace(base_rtt_ps="4160ns")
+        assert point.scenario.scheme == HPCC_NS3[point.labels["scheme"]]
 
 
 def test_the_claims_hold(table):

@@ -15,7 +15,19 @@ from numba import from_dtype, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["call", "jit", "load_f8", "load_i1", "load_i4", "load_i8", "prefetch", "record_at", "store_i4", "store_i8"]
+__all__ = [
+    "call",
+    "jit",
+    "load_f8",
+    "load_i1",
+    "load_i4",
+    "load_i8",
+    "lowest_bit",
+    "prefetch",
+    "record_at",
+    "store_i4",
+    "store_i8",
+]
 
 _I64 = ir.IntType(64)
 
@@ -66,6 +78,16 @@ load_i1 = _loader(types.int8, ir.IntType(8))
 load_f8 = _loader(types.float64, ir.DoubleType())
 store_i8 = _storer(types.int64, _I64)
 store_i4 = _storer(types.int32, ir.IntType(32))
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """Return the place of the lowest bit that is set in a word that has one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), generate
 
 
 @intrinsic

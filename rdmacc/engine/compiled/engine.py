@@ -15,7 +15,6 @@ from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.hooks import transfer_fields
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
 from rdmacc.records import NEVER
 from rdmacc.topology.fabric import Fabric
 
@@ -69,7 +68,7 @@ class CompiledEngine(Tables):
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
         pending = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
-        times = pending[pending[:, 1] < RANKS["probe"], 0]
+        times = pending[pending[:, 1] < self._ranks["probe"], 0]
         return int(times.min()) if len(times) else NEVER
 
     def peek(self) -> tuple[int, int] | None:

@@ -24,7 +24,7 @@ from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, slots_of, timer_call
+from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.records import record_dtype
 
@@ -136,7 +136,8 @@ class CompiledHooks:
                 if (kind, slot.component) in touched_components:
                     record = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
-                    lines.append(f"if {record}.{slot.field.name} < {record}.{slot.field.armed_name}:")
+                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self._scheme)
+                    lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
         lines.append("return due")
         setup = [f"{local} = {expression}" for local, expression in touched.items()]

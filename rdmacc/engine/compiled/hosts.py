@@ -24,6 +24,7 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     recycle,
 )
+from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
 from rdmacc.records import NEVER
@@ -67,7 +68,10 @@ def host_receive(g, number, node, in_port_number, now):
             hook = g.on_return
         if hook and not qp_at(g, packet.qp).closed:  # a closed queue pair has no use for late replies
             qp, message = packet.qp, packet.message
+            rate_bps = qp_at(g, qp).rate_bps
             request = call_sender(g, hook, qp, message, packet_row(g, number), now)
+            if g.tick_ps and qp_at(g, qp).rate_bps != rate_bps:
+                advance(g, qp_at(g, qp), now)
             if request >= 0:
                 send_request(g, request, qp, message, now)
             after_sender(g, qp, message, now)
@@ -240,7 +244,8 @@ def send(g, number, qp_number, message_number, now):
         g.credits += 1
     elif kind == ADVERT:
         g.adverts += 1
-    enqueue(g, port_at(g, qp.reply_nic), number, now)
+    cls = reply.priority
+    enqueue(g, port_at(g, qp.reply_nic), number, g.nic_ack_priority if cls == g.ack_priority else cls, now)
 
 
 @jit
@@ -259,6 +264,8 @@ def expire(g, kind, owner, slot, now):
     store_i8(at, NEVER)
     handler = load_i8(g.timers + (kind * MAX_SLOTS + slot) * 16 + 8)
     if kind == 0:
+        qp = qp_at(g, owner)
+        rate_bps, window_bytes, credits = qp.rate_bps, qp.window_bytes, qp.credits
         request = new_request(g)
         request_row = packet_row(g, request) if request >= 0 else 0
         due = call(handler, g.params, 0, row, 0, 0, 0, request_row, now)
@@ -266,7 +273,13 @@ def expire(g, kind, owner, slot, now):
             arm(g, due, owner, 0, 0, 0)
         if request >= 0:
             send_request(g, request, owner, qp_at(g, owner).first_message, now)
-        schedule(g, owner, now)
+        if not g.tick_ps:
+            schedule(g, owner, now)
+            return
+        if qp.rate_bps != rate_bps:
+            advance(g, qp, now)
+        if qp.window_bytes != window_bytes or qp.credits != credits:
+            schedule(g, owner, now)
     elif kind == 4:
         due = call(handler, g.params, row, 0, 0, 0, 0, 0, now)
         if due:

@@ -8,10 +8,9 @@ from rdmacc.engine.compiled.heap import heap_pop, heap_push, heap_replace
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
 from rdmacc.engine.compiled.messages import start
-from rdmacc.engine.compiled.ports import fail_port, kick, schedule, send_next
+from rdmacc.engine.compiled.ports import expire_nic_timer, fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
     DELIVER,
-    NUMBER_MASK,
     PACE,
     PROBE,
     RANK_MASK,
@@ -24,16 +23,18 @@ from rdmacc.engine.compiled.rows import (
     load_entry,
     message_at,
     note,
-    ordered,
     packet_at,
     port_at,
     qp_at,
+    rank_in,
+    rank_last,
+    rank_without_order,
     sample_at,
     watch_at,
 )  # fmt: skip
 from rdmacc.engine.compiled.switches import switch_receive
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.ranks import RANK_SHIFT
+from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, IDLE, MAC
@@ -70,7 +71,7 @@ def deliver(g, number, now):
     port.flight_head = following
     if following >= 0:
         upcoming = packet_at(g, following)
-        heap_replace(g, upcoming.arrival_ps, DELIVER + ordered(upcoming.order, number))
+        heap_replace(g, upcoming.arrival_ps, rank_in(g, DELIVER + number, upcoming.order))
     else:
         heap_pop(g)
     if port.has_loss:
@@ -195,24 +196,27 @@ def run_kernel(address, until_ps, max_events):
             reason = MORE_TRACE
             break
         rank = load_i8(g.heap + 8)
+        if g.tick_ps:
+            g.order_now = rank >> ORDER_SHIFT
+            rank = rank_without_order(rank)
         g.now_ps = now
         events += 1
         number = rank & RANK_MASK
         if rank < WAKE:
             if rank >= DELIVER:
-                deliver(g, number & NUMBER_MASK, now)
+                deliver(g, number, now)
             else:
                 heap_pop(g)
                 if g.next_start < g.n_starts and load_entry(g.starts, g.next_start) == number:
                     g.next_start += 1
                     if g.next_start < g.n_starts:
                         upcoming = load_entry(g.starts, g.next_start)
-                        heap_push(g, message_at(g, upcoming).start_ps, START + upcoming)
+                        heap_push(g, message_at(g, upcoming).start_ps, rank_last(g, START + upcoming))
                 start(g, number, now)
         else:
             heap_pop(g)
             if rank < SHAPE:
-                port = port_at(g, number & NUMBER_MASK)
+                port = port_at(g, number)
                 port.is_wake_pending = 0
                 if not port.is_down:
                     send_next(g, port, now)
@@ -222,13 +226,16 @@ def run_kernel(address, until_ps, max_events):
                 if not port.is_wake_pending:
                     kick(g, port, now)
             elif rank < SENDER_TIMER:
-                pace(g, number & NUMBER_MASK, now)
+                if g.tick_ps:
+                    expire_nic_timer(g, number, now)
+                else:
+                    pace(g, number, now)
             elif rank < PROBE:
                 dispatch_timer(g, rank, now)
             else:
                 watch = watch_at(g.watches + number * _WATCH_BYTES)
                 record_sample(g, number, value_of(watch), now)
-                heap_push(g, now + watch.every_ps, PROBE + number)
+                heap_push(g, now + watch.every_ps, rank_last(g, PROBE + number))
         if g.n_changes:
             look_at_changes(g, now)
     g.events = events

@@ -15,7 +15,16 @@ import numpy as np
 
 from rdmacc import state
 from rdmacc.engine.hooks import records_of
-from rdmacc.engine.records import Clock, LinkLoss, MessageProgress, QueuePairUse, Routing, Transit, Transmitter
+from rdmacc.engine.records import (
+    Clock,
+    LinkLoss,
+    MessageProgress,
+    QueuePairUse,
+    Routing,
+    Transit,
+    Transmitter,
+    Turns,
+)
 from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
@@ -49,7 +58,7 @@ class _QueuePair(Record):
     reply_nic = Int32()
     first_pending = Int32(-1)
     last_pending = Int32(-1)
-    next_ready = Int32(-1)
+    place = Int32(doc="among the queue pairs of its NIC")
     first_message = Int32()
 
 
@@ -64,6 +73,15 @@ class _Port(Record):
     has_loss = Byte()
 
 
+class _Line(Record):
+    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.turns`)."""
+
+    line = Int(doc="address of the lower levels of its lines, -1 without any")
+    line_words = Int32(doc="words of their lowest level")
+    line_depth = Int32(1, "levels, the top included")
+    first_place = Int32(doc="where its queue pairs begin in g.places")
+
+
 class _Host(Record):
     first_incoming = Int32(-1)
     last_incoming = Int32(-1)
@@ -72,8 +90,7 @@ class _Host(Record):
 class _Queue(Record):
     head = Int32(-1, "first packet; -1 for none")
     tail = Int32(-1)
-    ready_head = Int32(-1, "first queue pair in line (NICs)")
-    ready_tail = Int32(-1)
+    ready = Int(0, "top level of the line of queue pairs (NICs); 0 if none waits")
     waiting_bytes = Int(0, "of classes that are limited")
 
 
@@ -184,7 +201,14 @@ class KernelGlobals(Record):
     credit_limit_bytes = Int()
     credit_fraction = Float()
     tick_ps = Int()
-    order = Int(doc="with a tick: transmissions so far")
+    order = Int(doc="with a tick: what has been scheduled so far")
+    order_now = Int(doc="with a tick: order of the event under way")
+    places = Int(doc="numbers of queue pairs, NIC by NIC")
+    path_first = Int(doc="first step of each message's own path, there and back")
+    path_nodes = Int()
+    path_ports = Int()
+    has_paths = Int()
+    nic_ack_priority = Int()
     credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()
@@ -237,7 +261,7 @@ RECORDS: dict[str, tuple[type[Record], ...]] = {
     "message": (state.Message, _Message, MessageProgress),
     "qp": (state.QueuePair, _QueuePair, QueuePairUse),
     "host": (state.Host, _Host, Clock),
-    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, LinkLoss),
+    "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
     "switch": (Routing, SharedBuffer),
 }
 """The engine's records in each kind of row. Those that an event touches come together."""

@@ -8,29 +8,50 @@ from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook,
 from rdmacc.engine.compiled.rows import (
     PACE,
     clock,
+    cut_ps,
     host_at,
     message_at,
     new_packet,
-    ordered,
-    pace_order,
     packet_at,
     port_at,
-    qp_at,
     queue_of,
+    rank_now,
     whole_ps,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
+from rdmacc.engine.compiled.turns import enter, following, leave, qp_in_place
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, PACING, READY
 
-__all__ = ["join_line", "move_shortest_first", "next_start_ps", "send_data", "send_next_nic", "sendable_message"]
+__all__ = [
+    "join",
+    "join_line",
+    "may_send",
+    "next_start_ps",
+    "next_turn",
+    "send_data",
+    "send_next_nic",
+    "send_queued",
+    "sendable_message",
+    "unsent_message",
+]
 
 
 @jit
 def sendable_message(g, qp):
     """Return the first message with a packet to send, -1 if there is none or window or credits allow none."""
-    if qp.inflight_bytes >= qp.window_bytes or qp.credits <= 0:
-        return -1
+    return unsent_message(g, qp) if may_send(qp) else -1
+
+
+@jit
+def may_send(qp):
+    """Tell whether window and credits allow a packet."""
+    return qp.inflight_bytes < qp.window_bytes and qp.credits > 0
+
+
+@jit
+def unsent_message(g, qp):
+    """Return the first message with a packet to send, -1 for none."""
     number = qp.first_pending
     while number >= 0:
         message = message_at(g, number)
@@ -47,19 +68,9 @@ def next_start_ps(g, qp, now):
         return now
     if qp.rate_bps <= 0.0:
         return NEVER
-    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps, g.tick_ps)
-
-
-@jit
-def arm_pacing(g, port, qp, start, now):
-    """See to it that there is an event when the next packet may leave."""
-    is_later = g.tick_ps and port.busy_until_ps > now and start > qp.pace_timer_armed  # it was not set before
-    if start < qp.pace_timer_armed or is_later:
-        qp.pace_timer_armed = start
-        order = 0
-        if g.tick_ps:
-            order = pace_order((start - max(now, port.busy_until_ps)) // g.tick_ps, port.order)
-        heap_push(g, start, PACE + ordered(order, qp.number))
+    if g.tick_ps:
+        return qp.last_start_ps + cut_ps(qp.last_wire_bytes, qp.rate_bps, g.tick_ps)
+    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps)
 
 
 @jit
@@ -73,52 +84,46 @@ def join_line(g, qp, now):
     if start >= NEVER:
         qp.state = IDLE
         qp.pace_timer_ps = NEVER
-        if g.tick_ps and next_start_ps(g, qp, now) > max(now, port.busy_until_ps):
-            arm_pacing(g, port, qp, next_start_ps(g, qp, now), now)  # its place does not wait for the window
         return False
     if start <= now or start <= port.busy_until_ps:
         qp.state = READY
         qp.pace_timer_ps = NEVER
         cls = message_at(g, message_number).priority
-        queue = queue_of(g, port.number, cls)
-        qp.next_ready = -1
-        if queue.ready_head < 0:
-            queue.ready_head = qp.number
-        else:
-            qp_at(g, queue.ready_tail).next_ready = qp.number
-        queue.ready_tail = qp.number
         port.waiting |= 1 << cls
-        port.queue_bytes += g.wire_bytes
-        if port.queue_bytes > port.peak_queue_bytes:
-            port.peak_queue_bytes = port.queue_bytes
+        join(g, port, cls, qp)
         return True
     qp.state = PACING
     qp.pace_timer_ps = start
-    arm_pacing(g, port, qp, start, now)
+    if start < qp.pace_timer_armed:
+        qp.pace_timer_armed = start
+        heap_push(g, start, rank_now(g, PACE + qp.number))
     return False
 
 
 @jit
+def join(g, port, cls, qp):
+    """Put a queue pair in a line."""
+    enter(port, queue_of(g, port.number, cls), cls, qp.place)
+    port.queue_bytes += g.wire_bytes
+    if port.queue_bytes > port.peak_queue_bytes:
+        port.peak_queue_bytes = port.queue_bytes
+
+
+@jit
 def send_next_nic(g, port, now):
-    """Send a waiting packet, or the next one of the queue pair at the head of the line."""
+    """Send a waiting packet, or the next one of the queue pair whose turn it is."""
     while True:
         cls = next_class(g, port, now)
         if cls < 0:
             break
         queue = queue_of(g, port.number, cls)
         if queue.head >= 0:
-            number = take(g, port, queue, cls)
-            if queue.head < 0 and queue.ready_head < 0:
-                port.waiting ^= 1 << cls
-            if cls >= DATA_CLASS:
-                port.queue_bytes -= packet_at(g, number).wire_bytes
-            transmit(g, port, number, now)
+            send_queued(g, port, queue, cls, now)
             break
-        if g.is_srpt:
-            move_shortest_first(g, queue)
-        qp = qp_at(g, queue.ready_head)
-        queue.ready_head = qp.next_ready
-        if queue.ready_head < 0:
+        place = next_turn(g, port, queue, cls)
+        qp = qp_in_place(g, port, place)
+        leave(port, queue, cls, place)
+        if not queue.ready:
             port.waiting ^= 1 << cls
         port.queue_bytes -= g.wire_bytes
         qp.state = IDLE
@@ -126,6 +131,7 @@ def send_next_nic(g, port, now):
         if number < 0 or next_start_ps(g, qp, now) > now:  # its rate or window has changed since it queued
             join_line(g, qp, now)
             continue
+        port.served = place
         send_data(g, port, qp, number, now)
         join_line(g, qp, now)
         break
@@ -134,28 +140,40 @@ def send_next_nic(g, port, now):
 
 
 @jit
-def move_shortest_first(g, queue):
-    """Bring the queue pair whose message has the fewest packets left to the head of the line."""
-    best, before_best, best_left = queue.ready_head, -1, NEVER
-    before, number = -1, queue.ready_head
-    while number >= 0:
-        qp = qp_at(g, number)
-        left = NEVER
-        message_number = sendable_message(g, qp)
-        if message_number >= 0:
-            message = message_at(g, message_number)
-            left = message.packets - message.next_psn
-        if left < best_left or (left == best_left and number < best):
-            best, before_best, best_left = number, before, left
-        before = number
-        number = qp.next_ready
-    if before_best >= 0:
-        qp = qp_at(g, best)
-        qp_at(g, before_best).next_ready = qp.next_ready
-        if queue.ready_tail == best:
-            queue.ready_tail = before_best
-        qp.next_ready = queue.ready_head
-        queue.ready_head = best
+def send_queued(g, port, queue, cls, now):
+    """Send the first packet of a class's queue."""
+    number = take(g, port, queue, cls)
+    if queue.head < 0 and not queue.ready:
+        port.waiting ^= 1 << cls
+    if cls >= DATA_CLASS:
+        port.queue_bytes -= packet_at(g, number).wire_bytes
+    transmit(g, port, number, now)
+
+
+@jit
+def remaining_packets(g, qp):
+    """Return how many packets the message that is served next has left to send."""
+    number = sendable_message(g, qp)
+    if number < 0:
+        return NEVER
+    message = message_at(g, number)
+    return message.packets - message.next_psn
+
+
+@jit
+def next_turn(g, port, queue, cls):
+    """Return the place of the queue pair whose turn it is: the next one, or with the fewest packets to send."""
+    place = following(port, queue, cls, port.served)
+    if not g.is_srpt:
+        return place
+    first, best, fewest = place, place, NEVER
+    while True:
+        left = remaining_packets(g, qp_in_place(g, port, place))
+        if left < fewest or (left == fewest and place < best):
+            best, fewest = place, left
+        place = following(port, queue, cls, place)
+        if place == first:
+            return best
 
 
 @jit
@@ -199,4 +217,4 @@ def send_data(g, port, qp, message_number, now):
     qp.last_wire_bytes = packet.wire_bytes
     transmit(g, port, number, now)
     if request >= 0 and address_request(g, request, qp.number, message_number, now):
-        join_queue(g, port, request, now)  # the caller sees to its turn
+        join_queue(g, port, request, packet_at(g, request).priority, now)  # the caller sees to its turn

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
-from rdmacc.engine.compiled.queues import join_queue, next_class, release, run_port_hook, take, transmit, wake_at_end
+from rdmacc.engine.compiled.queues import (
+    is_busy,
+    join_queue,
+    next_class,
+    release,
+    run_port_hook,
+    take,
+    transmit,
+    wake_at_end,
+)
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
 from rdmacc.engine.compiled.rules import obey
+from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
+from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 __all__ = [
-    "enqueue", "fail_port", "kick", "pause_or_resume", "schedule", "send_next", "send_next_switch", "send_request",
+    "enqueue", "expire_nic_timer", "fail_port", "kick", "look", "pause_or_resume", "schedule", "send_next",
+    "send_next_switch", "send_request",
 ]  # fmt: skip
 
 
 @jit
-def enqueue(g, port, number, now):
-    """Append a packet to its class's queue and see that it will be sent."""
-    if join_queue(g, port, number, now) and not port.is_wake_pending:
+def enqueue(g, port, number, cls, now):
+    """Append a packet to a class's queue and see that it will be sent."""
+    if join_queue(g, port, number, cls, now) and not port.is_wake_pending:
         kick(g, port, now)
 
 
@@ -27,7 +39,7 @@ def kick(g, port, now):
     """Send now if the transmitter is free, else wake up when it is."""
     if port.is_down:
         return
-    if port.busy_until_ps > now:
+    if is_busy(g, port, now):
         wake_at_end(g, port)
     else:
         send_next(g, port, now)
@@ -36,10 +48,12 @@ def kick(g, port, now):
 @jit
 def send_next(g, port, now):
     """Send the first packet of the highest class that is not paused."""
-    if port.is_nic:
-        send_next_nic(g, port, now)
-    else:
+    if not port.is_nic:
         send_next_switch(g, port, now)
+    elif g.tick_ps:
+        send_next_scanning(g, port, now)
+    else:
+        send_next_nic(g, port, now)
 
 
 @jit
@@ -69,17 +83,36 @@ def send_next_switch(g, port, now):
 def schedule(g, number, now):
     """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake its NIC."""
     qp = qp_at(g, number)
-    if join_line(g, qp, now):
+    if g.tick_ps:
+        join_scanned_line(g, qp)
+        look(g, port_at(g, qp.nic), now)
+    elif join_line(g, qp, now):
         port = port_at(g, qp.nic)
         if not port.is_wake_pending:
             kick(g, port, now)
 
 
 @jit
+def look(g, port, now):
+    """With a tick: let a NIC send if its transmitter is free, else when it is."""
+    if has_work(g, port) and not port.is_wake_pending:
+        kick(g, port, now)
+
+
+@jit
+def expire_nic_timer(g, number, now):
+    """With a tick: serve a NIC's timer, unless another one has taken its place."""
+    port = port_at(g, number)
+    if g.order_now == port.timer_order and port.timer_ps == now:
+        port.timer_ps = NEVER
+        look(g, port, now)
+
+
+@jit
 def send_request(g, number, qp, message, now):
     """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
     if address_request(g, number, qp, message, now):
-        enqueue(g, port_at(g, qp_at(g, qp).nic), number, now)
+        enqueue(g, port_at(g, qp_at(g, qp).nic), number, packet_at(g, number).priority, now)
 
 
 @jit

@@ -11,15 +11,17 @@ from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
     WAKE,
+    cut_ps,
     discard,
     ingress_at,
     new_packet,
     next_order,
     note,
-    ordered,
     packet_at,
     port_at,
     queue_of,
+    rank_in,
+    rank_now,
     switch_at,
     whole_ps,
 )
@@ -40,6 +42,7 @@ from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
 __all__ = [
     "append",
+    "is_busy",
     "join_queue",
     "next_class",
     "release",
@@ -64,10 +67,9 @@ def append(g, port_number, cls, number):
 
 
 @jit
-def join_queue(g, port, number, now):
-    """Put a packet into its class's queue, or drop it; return whether it is in."""
+def join_queue(g, port, number, cls, now):
+    """Put a packet into a class's queue, or drop it; return whether it is in."""
     packet = packet_at(g, number)
-    cls = packet.priority
     if g.has_limits and cls < DATA_CLASS:
         limit = queue_limit_bytes(g, cls)
         if limit:
@@ -90,7 +92,15 @@ def join_queue(g, port, number, now):
 def wake_at_end(g, port):
     """Wake up when the transmission under way ends."""
     port.is_wake_pending = 1
-    heap_push(g, port.busy_until_ps, WAKE + ordered(port.order, port.number))
+    heap_push(g, port.busy_until_ps, rank_in(g, WAKE + port.number, port.order))
+
+
+@jit
+def is_busy(g, port, now):
+    """Tell whether a transmission is under way; with a tick, its end may be still to come in this instant."""
+    if port.busy_until_ps != now:
+        return port.busy_until_ps > now
+    return g.tick_ps > 0 and port.order > g.order_now
 
 
 @jit
@@ -98,7 +108,7 @@ def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
     wire = packet.wire_bytes
-    end = now + whole_ps(wire * port.byte_ps, g.tick_ps)
+    end = now + (cut_ps(wire, port.rate_bps, g.tick_ps) if g.tick_ps else whole_ps(wire * port.byte_ps))
     port.busy_until_ps = end
     port.tx_bytes += wire
     if packet.kind == DATA:
@@ -113,7 +123,7 @@ def transmit(g, port, number, now):
     packet.next = -1
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number
-        heap_push(g, arrival, DELIVER + ordered(packet.order, port.number))
+        heap_push(g, arrival, rank_in(g, DELIVER + port.number, packet.order))
     else:
         packet_at(g, port.flight_tail).next = number
     port.flight_tail = number
@@ -130,7 +140,7 @@ def next_class(g, port, now):
             sendable ^= 1 << CREDITS
             if not sendable and not port.is_shape_pending:
                 port.is_shape_pending = 1
-                heap_push(g, ready, SHAPE + port.number)
+                heap_push(g, ready, rank_now(g, SHAPE + port.number))
     if not sendable:
         return -1
     return choose_class(g, port, sendable)
@@ -183,7 +193,7 @@ def send_pfc(g, ingress, kind, now):
     port = port_at(g, ingress // NUM_CLASSES)
     number = new_packet(g)
     write_frame(packet_at(g, number), kind, ingress % NUM_CLASSES)
-    if not port.is_wake_pending and port.busy_until_ps <= now and not port.is_down:
+    if not port.is_wake_pending and not is_busy(g, port, now) and not port.is_down:
         transmit(g, port, number, now)  # idle: nothing that may be sent waits
         return
     append(g, port.number, MAC, number)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rdmacc import units
-from rdmacc.engine import ranks
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.engine.ranks import NUMBER_BITS, RANK_CLASSES, RANK_SHIFT
+from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
 from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.state import NUM_CLASSES, PAUSE
 
@@ -15,7 +14,6 @@ __all__ = [
     "DELIVER",
     "EGRESS_TIMER",
     "ENDPOINT_TIMER",
-    "NUMBER_MASK",
     "PACE",
     "PROBE",
     "RANK_MASK",
@@ -26,6 +24,7 @@ __all__ = [
     "TRANSFER_TIMER",
     "WAKE",
     "clock",
+    "cut_ps",
     "discard",
     "globals_at",
     "host_at",
@@ -36,14 +35,16 @@ __all__ = [
     "new_packet",
     "next_order",
     "note",
-    "ordered",
-    "pace_order",
     "packet_at",
     "packet_row",
     "port_at",
     "qp_at",
     "qp_row",
     "queue_of",
+    "rank_in",
+    "rank_last",
+    "rank_now",
+    "rank_without_order",
     "recycle",
     "sample_at",
     "switch_at",
@@ -64,11 +65,11 @@ __all__ = [
     EGRESS_TIMER,
     PROBE,
 ) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
-pace_order = jit(ranks.pace_order)
-whole_ps = jit(units.whole_ps)
+whole_ps, cut_ps = jit(units.whole_ps), jit(units.cut_ps)
 
 RANK_MASK = (1 << RANK_SHIFT) - 1
-NUMBER_MASK = (1 << NUMBER_BITS) - 1
+_TICK_NUMBERS = (1 << TICK_SHIFT) - 1
+_TICK_CLASSES = (1 << ORDER_SHIFT - TICK_SHIFT) - 1
 
 globals_at = record_at(layout.GLOBALS)
 _packet = record_at(layout.PACKET)
@@ -228,16 +229,36 @@ def discard(g, number, port, now):
 
 @jit
 def next_order(g):
-    """Count transmissions, if simultaneous ones go by their order."""
+    """Count what is scheduled, if simultaneous events go by it."""
     if g.tick_ps:
-        g.order = (g.order + 1) & 0x7FFFFFFF
+        g.order = (g.order + 1) & ORDER_MASK
     return g.order
 
 
 @jit
-def ordered(order, number):
-    """Return an event's place in its class."""
-    return (order << NUMBER_BITS) + number
+def rank_in(g, rank, order):
+    """Return the rank of an event: as it is, or, with a tick, in its order."""
+    if g.tick_ps:
+        return (order << ORDER_SHIFT) + ((rank >> RANK_SHIFT) << TICK_SHIFT) + (rank & RANK_MASK)
+    return rank
+
+
+@jit
+def rank_now(g, rank):
+    """Return the rank of an event that is scheduled now."""
+    return rank_in(g, rank, next_order(g))
+
+
+@jit
+def rank_last(g, rank):
+    """Return the rank of an event that comes after all others of its instant."""
+    return rank_in(g, rank, LAST_ORDER)
+
+
+@jit
+def rank_without_order(rank):
+    """Return the rank that an event would have without a tick."""
+    return (((rank >> TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
 
 
 @jit

@@ -40,8 +40,8 @@ from rdmacc.state import (
 from rdmacc.switch.queueing import ROUTINGS
 
 __all__ = [
-    "admit", "call_route", "may_deflect", "modulo", "next_hop", "reroute", "switch_receive", "trim", "trim_tail",
-    "turn_back",
+    "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "switch_receive", "trim",
+    "trim_tail", "turn_back",
 ]  # fmt: skip
 
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE = range(len(ROUTINGS))
@@ -88,7 +88,7 @@ def switch_receive(g, number, node, in_port_number, now):
         if not admit(g, packet, node, port, now):
             discard(g, number, port.number, now)
             return
-    enqueue(g, port, number, now)
+    enqueue(g, port, number, packet.priority, now)
 
 
 @jit
@@ -108,7 +108,11 @@ def turn_back(g, number, node, port):
 
 @jit
 def next_hop(g, node, packet, key):
-    """Return the port towards a host: the only one, or one chosen for the message or for this packet; -1 for none."""
+    """Return the port towards a host: of the message's own path, the only one, or one chosen; -1 for none."""
+    if g.has_paths:
+        hop = own_hop(g, node, key)
+        if hop >= 0 and not port_at(g, hop).is_down:
+            return hop
     dst = packet.dst
     column = load_entry(g.attach, dst)
     if load_entry(g.attachments, column) == node:
@@ -133,6 +137,15 @@ def next_hop(g, node, packet, key):
         chosen = modulo(hash63(switch.salt, column) + turn, count)
         store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
     return load_entry(g.route_ports, first + chosen)
+
+
+@jit
+def own_hop(g, node, key):
+    """Return the port by which a message's own path leaves a node; -1 if there is none."""
+    for step in range(load_entry(g.path_first, key), load_entry(g.path_first, key + 1)):
+        if load_entry(g.path_nodes, step) == node:
+            return load_entry(g.path_ports, step)
+    return -1
 
 
 @jit
@@ -231,7 +244,7 @@ def trim_tail(g, number, node, port, now):
     trim(g, tail, port, now)
     if g.returns_headers:
         port = turn_back(g, tail, node, port)
-    enqueue(g, port, tail, now)
+    enqueue(g, port, tail, packet_at(g, tail).priority, now)
 
 
 @jit

@@ -28,12 +28,13 @@ from rdmacc.engine.compiled.layout import (
     Layout,
 )  # fmt: skip
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.compiled.turns import line_bytes, line_depth
 from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
 from rdmacc.records import NEVER, Field, record_dtype
-from rdmacc.state import NUM_CLASSES
+from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
@@ -63,6 +64,7 @@ class Tables:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.layout = Layout.of(plan.scheme)
+        self._ranks = TICK_RANKS if plan.scheme.tick_ps else RANKS
         self._hooks = CompiledHooks(plan.scheme, self.layout)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
@@ -105,7 +107,8 @@ class Tables:
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
-            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps,
+            start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
+            nic_ack_priority=scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority,
         )  # fmt: skip
         queueing = scheme.queueing
         self._set(
@@ -162,7 +165,7 @@ class Tables:
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
         self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
-            self.queues[name] = 0 if name == "waiting_bytes" else -1
+            self.queues[name] = -1 if name in ("head", "tail") else 0
         self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
@@ -196,6 +199,7 @@ class Tables:
         messages["granted_psn"] = plan.packets
         messages["waits_for"] = plan.waits_for
         self.qps, self.messages = qps, messages
+        self._fill_lines()
         self._fill_bits()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
@@ -212,6 +216,23 @@ class Tables:
                 dependents=self._table("dependents", [row for rows in plan.dependents for row in rows]),
             )
         self._fill_groups()
+
+    def _fill_lines(self) -> None:
+        """Give each NIC's queue pairs their places, and the lines memory."""
+        nic = self.plan.qp_port
+        places = np.argsort(nic, kind="stable")
+        count = np.bincount(nic, minlength=len(self.ports))
+        first = np.concatenate(([0], np.cumsum(count)))
+        self.qps["place"][places] = np.arange(len(nic)) - first[nic[places]]
+        self.ports["first_place"] = first[:-1]
+        self.ports["line_words"] = -(-count // 64)
+        large = np.flatnonzero(count > 64)
+        sizes = [(NUM_CLASSES - DATA_CLASS) * line_bytes(int(count[port])) for port in large]
+        lines = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        base = self._table("lines", np.zeros(int(lines[-1]) // 8), "i8")
+        self.ports["line_depth"][large] = [line_depth(int(count[port])) for port in large]
+        self.ports["line"][large] = base + lines[:-1]
+        self._set(places=self._table("places", places))
 
     def _fill_bits(self) -> None:
         """Allocate the sets of packets that components keep of each message, and write their addresses."""
@@ -271,6 +292,9 @@ class Tables:
         cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
+            path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
+            path_nodes=self._table("path_nodes", plan.paths.nodes),
+            path_ports=self._table("path_ports", plan.paths.ports),
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
             spray_counts=self._table("spray_counts", np.zeros(sprays)),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
@@ -319,10 +343,10 @@ class Tables:
         self._grow_samples(1024 + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
-        events = [(0, RANKS["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
+        events = [(0, self._ranks["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
         if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
-            events.append((int(plan.start_ps[first]), RANKS["start"] + first))
+            events.append((int(plan.start_ps[first]), self._ranks["start"] + first))
         events.sort()  # a sorted array is a heap
         for i, event in enumerate(events):
             self._heap[HEAP_PADDING + i] = event

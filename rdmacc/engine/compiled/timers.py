@@ -14,6 +14,7 @@ from rdmacc.engine.compiled.rows import (
     RECEIVER_TIMER,
     SENDER_TIMER,
     TRANSFER_TIMER,
+    rank_now,
 )  # fmt: skip
 
 __all__ = ["KINDS", "MAX_SLOTS", "arm", "arm_slots", "cancel"]
@@ -42,7 +43,7 @@ def arm_slots(g, kind, bits, row, first_rank):
             at = row + slot_offset(g, kind, slot)
             time_ps = max(load_i8(at), g.now_ps)
             store_i8(at + 8, time_ps)
-            heap_push(g, time_ps, first_rank + slot)
+            heap_push(g, time_ps, rank_now(g, first_rank + slot))
         bits >>= 1
         slot += 1
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdmacc.component import HOOKS
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, records_of, slots_of, timer_call
+from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
 from rdmacc.schemes import Scheme
 
 __all__ = ["OWNERS", "SIGNATURES", "Binding"]
@@ -109,10 +109,8 @@ class Binding:
             for slot in self._slots[kind]:
                 if owner in signature and (kind, slot.component) in touched:
                     record = f"{owner}.{kind.lower()}{slot.component}"
-                    lines.append(
-                        f"if {record}.{slot.field.name} < {record}.{slot.field.armed_name}: "
-                        f"arm({owner}, {kind.lower()}_slot{slot.number})"
-                    )
+                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self.scheme)
+                    lines.append(f"if {condition}: arm({owner}, {kind.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
         exec(compile(source, f"<{self.scheme.name}: {name}>", "exec"), self._namespace)

@@ -46,7 +46,10 @@ class Host(state.Host, Clock):
             qp = net.qps[packet.qp]
             handler = net.reply_handlers[kind]
             if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
+                rate_bps = qp.rate_bps
                 request = call_sender(net, handler, qp, message, packet, now)
+                if qp.rate_bps != rate_bps:
+                    qp.nic.advance(qp, now)
                 send_request(net, request, qp, message, now)
                 after_sender(net, qp, message, now)
         net.recycle(packet)
@@ -136,4 +139,5 @@ class Host(state.Host, Clock):
             reply.wire_bytes = net.cnp_bytes if reply.kind == CNP else net.ack_bytes
         reply.sent_ps = now if not net.has_clocks else self.clock(now)
         net.reply_counts[reply.kind] += 1
-        qp.reply_nic.enqueue(reply, now)
+        cls = reply.priority
+        qp.reply_nic.enqueue(reply, net.nic_ack_priority if cls == net.ack_priority else cls, now)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from rdmacc import state
-from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.records import MessageProgress
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.senders import call_sender, send_request
@@ -28,7 +27,7 @@ def schedule_next_start(net: Any) -> None:
     if net.starts:
         number = net.starts.pop()
         at = int(net.plan.start_ps[number])
-        push(net.env, at, RANKS["start"] + number, lambda _: _start_listed(net, number))
+        push(net.env, at, net.ranks["start"] + number, lambda _: _start_listed(net, number))
 
 
 def _start_listed(net: Any, number: int) -> None:
@@ -48,7 +47,7 @@ def start(net: Any, number: int) -> None:
     if net.start_delay_ps and not message.is_delayed:
         message.is_delayed = 1
         message.start_ps = now
-        push(net.env, now + net.start_delay_ps, RANKS["start"] + number, _starter(net, number))
+        push(net.env, now + net.start_delay_ps, net.ranks["start"] + number, _starter(net, number))
         return
     if not message.is_delayed:
         message.start_ps = now
@@ -105,7 +104,7 @@ def count_down(net: Any, message: Any, now: int, is_acked: bool) -> None:
         if (waiting.src == message.src) == is_acked:
             waiting.waits_for -= 1
             if waiting.waits_for == 0:
-                push(net.env, max(now, waiting.start_ps), RANKS["start"] + number, _starter(net, number))
+                push(net.env, max(now, waiting.start_ps), net.ranks["start"] + number, _starter(net, number))
 
 
 def fail_dependents(net: Any, number: int) -> None:

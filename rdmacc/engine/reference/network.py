@@ -14,7 +14,7 @@ from rdmacc.component import HOOKS
 from rdmacc.engine.hooks import bits_of, has_requests
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.engine.ranks import RANKS
+from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
 from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.hosts import Host
@@ -23,6 +23,7 @@ from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import SwitchPort
 from rdmacc.engine.reference.probes import watch
 from rdmacc.engine.reference.readout import outcome_of, pfc_state_of
+from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
@@ -90,7 +91,9 @@ class Network:
         self.is_round_robin = scheme.nic_order == "round-robin"
         self.keeps_paths = scheme.routing in ("ecmp", "symmetric")
         self.start_delay_ps, self.tick_ps = scheme.start_delay_ps, scheme.tick_ps
-        self.order = 0  # with a tick: transmissions so far
+        self.ranks = TICK_RANKS if self.tick_ps else RANKS
+        self.order = 0  # with a tick: what has been scheduled so far
+        self.order_now = LAST_ORDER  # with a tick: order of the event under way
         self.has_clocks = plan.has_clocks
         self.trace = Trace() if plan.has_trace else None
         self.scripts = {script.key: 0 for script in plan.scripts}
@@ -110,6 +113,8 @@ class Network:
         self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
         self.least_wire_bytes = scheme.least_wire_bytes
         self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
+        self.nic_ack_priority = scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority
+        self.path_ports = _path_ports(plan)
         self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
@@ -178,7 +183,8 @@ class Network:
 
     def _make_nodes(self) -> None:
         fabric, plan = self.plan.fabric, self.plan
-        switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(NicPort, "port")
+        nic = ScanningNicPort if self.tick_ps else NicPort
+        switch_port, nic_port = self._with_records(SwitchPort, "port"), self._with_records(nic, "port")
         host_class, switch_class = self._with_records(Host, "host"), self._with_records(Switch, "switch")
         self.nodes: list[Any] = [
             self._attach(host_class(self, node), "host")
@@ -281,10 +287,14 @@ class Network:
         return packet
 
     def next_order(self) -> int:
-        """Count transmissions, if simultaneous ones go by their order."""
+        """Count what is scheduled, if simultaneous events go by it."""
         if self.tick_ps:
-            self.order = (self.order + 1) & 0x7FFFFFFF
+            self.order = (self.order + 1) & ORDER_MASK
         return self.order
+
+    def rank(self, name: str, number: int) -> int:
+        """Return the rank of an event that is scheduled now."""
+        return self.ranks[name] + (self.next_order() << ORDER_SHIFT) + number
 
     def recycle(self, packet: Any) -> None:
         """Take back a packet that nothing refers to any more."""
@@ -315,7 +325,7 @@ class Network:
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
-        return min((event[0] for event in self.env._queue if event[1] < RANKS["probe"]), default=NEVER)
+        return min((event[0] for event in self.env._queue if event[1] < self.ranks["probe"]), default=NEVER)
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
@@ -324,6 +334,7 @@ class Network:
     def step(self) -> None:
         """Process one event."""
         self.events += 1
+        self.order_now = self.env._queue[0][1] >> ORDER_SHIFT
         self.env.step()
 
     def run(self, until_ps: int) -> None:
@@ -331,11 +342,14 @@ class Network:
         env = self.env
         queue = env._queue
         step = env.step
+        has_ticks = bool(self.tick_ps)
         before = self.events
         watched = self._on_change
         count = 0
         try:
             while queue and queue[0][0] < until_ps and self.unfinished:
+                if has_ticks:
+                    self.order_now = queue[0][1] >> ORDER_SHIFT
                 step()
                 count += 1
                 for record, name, samples in watched:
@@ -358,3 +372,13 @@ class Network:
     def pfc_state(self) -> PfcState:
         """Return who waits on whom."""
         return pfc_state_of(self)
+
+
+def _path_ports(plan: Plan) -> dict[tuple[int, int], int]:
+    """Return the port by which a message's packets leave a node, where the workload says so.
+
+    Keys are (key of the message and its direction, node); see `Switch.receive`.
+    """
+    first, nodes, ports = (column.tolist() for column in plan.paths)
+    steps = ((key, step) for key in range(len(first) - 1) for step in range(first[key], first[key + 1]))
+    return {(key, nodes[step]): ports[step] for key, step in steps}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import deque
 from typing import Any
 
 from rdmacc import state
-from rdmacc.engine.ranks import NUMBER_BITS, RANKS, pace_order
 from rdmacc.engine.records import QueuePairUse
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import Message
@@ -14,7 +14,7 @@ from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.senders import address_request, call_sender
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
-from rdmacc.units import whole_ps
+from rdmacc.units import transmission_ps
 
 __all__ = ["NicPort", "QueuePair"]
 
@@ -34,8 +34,14 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     def sendable_message(self) -> Message | None:
         """Return the first message with a packet to send, if window and credits allow one."""
-        if self.inflight_bytes >= self.window_bytes or self.credits <= 0:
-            return None
+        return self.unsent_message() if self.may_send() else None
+
+    def may_send(self) -> bool:
+        """Tell whether window and credits allow a packet."""
+        return bool(self.inflight_bytes < self.window_bytes and self.credits > 0)
+
+    def unsent_message(self) -> Message | None:
+        """Return the first message with a packet to send."""
         for message in self.pending:
             if message.next_psn < message.granted_psn:
                 return message
@@ -47,7 +53,7 @@ class QueuePair(state.QueuePair, QueuePairUse):
             return now
         if self.rate_bps <= 0.0:
             return NEVER
-        return self.last_start_ps + whole_ps(self.last_wire_bytes * 8e12 / self.rate_bps, self.nic._net.tick_ps)
+        return self.last_start_ps + transmission_ps(self.last_wire_bytes, self.rate_bps, self.nic._net.tick_ps)
 
     def remaining_packets(self) -> int:
         """Return how many packets the message that is served next has left to send."""
@@ -68,28 +74,24 @@ class QueuePair(state.QueuePair, QueuePairUse):
 class NicPort(Port):
     """A host's port: replies wait in queues, data packets are made when a queue pair's turn comes.
 
-    Queue pairs that may send wait in one line for each class and go round robin.
+    Queue pairs that may send wait, in one line for each class, and go round robin: the next is the first that waits
+    after the one served last, by number, so that one that has just sent does not get ahead of one that has just come.
     """
 
-    __slots__ = ("ready",)
+    __slots__ = ("lines",)
 
     def __init__(self, net: Any, number: int) -> None:
         super().__init__(net, number)
-        self.ready: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
+        self.lines: list[list[int]] = [[] for _ in range(NUM_CLASSES)]  # numbers of queue pairs, ascending
 
     def send_next(self, now: int) -> None:
-        """Send a waiting packet, or the next one of the queue pair at the head of the line."""
+        """Send a waiting packet, or the next one of the queue pair whose turn it is."""
         while (cls := self.next_class(now)) >= 0:
-            queue, line = self.queues[cls], self.ready[cls]
-            if queue:
-                packet = self.take(cls)
-                if not queue and not line:
-                    self.waiting ^= 1 << cls
-                if cls >= DATA_CLASS:
-                    self.queue_bytes -= packet.wire_bytes
-                self.transmit(packet, now)
+            line = self.lines[cls]
+            if self.queues[cls]:
+                self.send_queued(cls, now)
                 break
-            qp = line.popleft() if self._net.is_round_robin else self.take_shortest(line)
+            qp = self._net.qps[self.take_turn(line)]
             if not line:
                 self.waiting ^= 1 << cls
             self.queue_bytes -= self._net.wire_bytes
@@ -98,18 +100,28 @@ class NicPort(Port):
             if message is None or qp.next_start_ps(now) > now:  # its rate or window has changed since it queued
                 self.schedule(qp, now)
                 continue
+            self.served = qp.number
             self.send_data(qp, message, now)
             self.schedule(qp, now)
             break
         if self.waiting & ~self.paused and not self.is_wake_pending:
             self.wake_at_end()
 
-    @staticmethod
-    def take_shortest(line: deque[Any]) -> Any:
-        """Remove the queue pair whose message has the fewest packets left to send."""
-        qp = min(line, key=lambda qp: (qp.remaining_packets(), qp.number))
-        line.remove(qp)
-        return qp
+    def send_queued(self, cls: int, now: int) -> None:
+        """Send the first packet of a class's queue."""
+        packet = self.take(cls)
+        if not self.queues[cls] and not self.lines[cls]:
+            self.waiting ^= 1 << cls
+        if cls >= DATA_CLASS:
+            self.queue_bytes -= packet.wire_bytes
+        self.transmit(packet, now)
+
+    def take_turn(self, line: list[int]) -> int:
+        """Take the queue pair out of the line whose turn it is: the next one, or with the fewest packets to send."""
+        at = bisect_right(line, self.served)
+        if not self._net.is_round_robin:
+            at = min(range(len(line)), key=lambda i: self._net.qps[line[i]].remaining_packets())
+        return line.pop(at if at < len(line) else 0)
 
     def send_data(self, qp: Any, message: Any, now: int) -> None:
         """Make the message's next packet and put it on the link."""
@@ -150,7 +162,7 @@ class NicPort(Port):
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
         if address_request(net, request, qp, message, now):
-            self.join_queue(request, now)  # the caller sees to its turn
+            self.join_queue(request, request.priority, now)  # the caller sees to its turn
 
     def schedule(self, qp: Any, now: int) -> None:
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""
@@ -161,31 +173,31 @@ class NicPort(Port):
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
-            if self._net.tick_ps and qp.next_start_ps(now) > max(now, self.busy_until_ps):
-                self.arm_pacing(qp, qp.next_start_ps(now), now)  # its place in the order does not wait for the window
         elif start_ps <= now or start_ps <= self.busy_until_ps:
             qp.state = READY
             qp.pace_timer_ps = NEVER
             cls = message.priority
-            self.ready[cls].append(qp)
             self.waiting |= 1 << cls
-            self.queue_bytes += self._net.wire_bytes
-            if self.queue_bytes > self.peak_queue_bytes:
-                self.peak_queue_bytes = self.queue_bytes
+            self.join(self.lines[cls], qp)
             if not self.is_wake_pending:
                 self.kick(now)
         else:
             qp.state = PACING
             qp.pace_timer_ps = start_ps
-            self.arm_pacing(qp, start_ps, now)
+            if start_ps < qp.pace_timer_armed:
+                qp.pace_timer_armed = start_ps
+                push(self._net.env, start_ps, self._net.rank("pace", qp.number), qp.pace)
 
-    def arm_pacing(self, qp: Any, start_ps: int, now: int) -> None:
-        """See to it that there is an event when the next packet may leave."""
-        tick_ps = self._net.tick_ps
-        is_later = tick_ps and self.busy_until_ps > now and start_ps > qp.pace_timer_armed  # it was not set before
-        if start_ps < qp.pace_timer_armed or is_later:
-            qp.pace_timer_armed = start_ps
-            order = 0
-            if tick_ps:
-                order = pace_order((start_ps - max(now, self.busy_until_ps)) // tick_ps, self.order)
-            push(self._net.env, start_ps, RANKS["pace"] + (order << NUMBER_BITS) + qp.number, qp.pace)
+    def join(self, line: list[int], qp: Any) -> None:
+        """Put a queue pair in a line."""
+        insort(line, qp.number)
+        self.queue_bytes += self._net.wire_bytes
+        if self.queue_bytes > self.peak_queue_bytes:
+            self.peak_queue_bytes = self.queue_bytes
+
+    def advance(self, qp: Any, now: int) -> None:
+        """Heed that an ACK has changed a queue pair's rate; `schedule` does so, which follows."""
+
+    def after_timer(self, qp: Any, before: tuple[float, int, int], now: int) -> None:
+        """Heed that a sender's timer may have changed rate, window and credits from what they were before."""
+        self.schedule(qp, now)

@@ -8,8 +8,8 @@ from typing import Any
 
 from rdmacc import state
 from rdmacc.chance import uniform
-from rdmacc.engine.ranks import NUMBER_BITS, RANKS
-from rdmacc.engine.records import LinkLoss, Transmitter
+from rdmacc.engine.ranks import ORDER_SHIFT
+from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.events import Wake, push
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES
@@ -35,7 +35,7 @@ class Ingress(IngressAccount):
         self.in_port, self.cls = in_port, cls
 
 
-class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
+class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (
@@ -43,7 +43,6 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         "_deliver_rank",
         "_events",
         "_net",
-        "_shape_rank",
         "_transmission_ps",
         "_wake",
         "_wake_rank",
@@ -74,9 +73,8 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Any] = deque()
         self._transmission_ps: dict[int, int] = {}
-        self._deliver, self._deliver_rank = Wake(self.deliver), RANKS["deliver"] + number
-        self._wake, self._wake_rank = Wake(self.wake), RANKS["wake"] + number
-        self._shape_rank = RANKS["shape"] + number
+        self._deliver, self._deliver_rank = Wake(self.deliver), net.ranks["deliver"] + number
+        self._wake, self._wake_rank = Wake(self.wake), net.ranks["wake"] + number
         self._events = net.env._queue
         # What came in over the link's other direction, by class; its room beyond the threshold is for that link.
         self.ingress = [Ingress(self, cls) for cls in range(NUM_CLASSES)]
@@ -86,14 +84,13 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         self.receive: Any = None
         self.reverse: Any = None
 
-    def enqueue(self, packet: Any, now: int) -> None:
-        """Append a packet to its class's queue and see that it will be sent."""
-        if self.join_queue(packet, now) and not self.is_wake_pending:
+    def enqueue(self, packet: Any, cls: int, now: int) -> None:
+        """Append a packet to a class's queue and see that it will be sent."""
+        if self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
 
-    def join_queue(self, packet: Any, now: int) -> bool:
-        """Put a packet into its class's queue, or drop it; return whether it is in."""
-        cls = packet.priority
+    def join_queue(self, packet: Any, cls: int, now: int) -> bool:
+        """Put a packet into a class's queue, or drop it; return whether it is in."""
         if cls < DATA_CLASS and (limit := self._net.limits[cls]):
             if not fits_queue(self.waiting_bytes[cls], packet.wire_bytes, limit):
                 self.dropped_packets += 1
@@ -121,7 +118,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
                 sendable ^= 1 << CREDITS
                 if not sendable and not self.is_shape_pending:
                     self.is_shape_pending = 1
-                    push(net.env, ready_ps, self._shape_rank, self.shape)
+                    push(net.env, ready_ps, net.rank("shape", self.number), self.shape)
         return choose_class(queueing, self, sendable) if sendable else -1
 
     def shape(self, _: Any) -> None:
@@ -144,17 +141,22 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         """Send now if the transmitter is free, else wake up when it is."""
         if self.is_down:
             return
-        if self.busy_until_ps > now:
+        if self.is_busy(now):
             self.wake_at_end()
         else:
             self.send_next(now)
 
+    def is_busy(self, now: int) -> bool:
+        """Tell whether a transmission is under way; with a tick, its end may be still to come in this instant."""
+        if self.busy_until_ps != now:
+            return bool(self.busy_until_ps > now)
+        return bool(self._net.tick_ps) and self.order > self._net.order_now
+
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
         self.is_wake_pending = 1
-        heappush(
-            self._events, (self.busy_until_ps, self._wake_rank + (self.order << NUMBER_BITS), 0, self._wake.rearm())
-        )
+        rank = self._wake_rank + (self.order << ORDER_SHIFT)
+        heappush(self._events, (self.busy_until_ps, rank, 0, self._wake.rearm()))
 
     def wake(self, _: Any) -> None:
         """The transmitter is free and something waits."""
@@ -171,7 +173,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         wire = packet.wire_bytes
         duration = self._transmission_ps.get(wire)
         if duration is None:
-            duration = self._transmission_ps[wire] = transmission_ps(wire, self.byte_ps, self._net.tick_ps)
+            duration = self._transmission_ps[wire] = transmission_ps(wire, self.rate_bps, self._net.tick_ps)
         self.busy_until_ps = end = now + duration
         self.tx_bytes += wire
         if packet.kind == DATA:
@@ -184,7 +186,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
         packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
-            heappush(self._events, (arrival, self._deliver_rank + (order << NUMBER_BITS), 0, self._deliver.rearm()))
+            heappush(self._events, (arrival, self._deliver_rank + (order << ORDER_SHIFT), 0, self._deliver.rearm()))
         flight.append(packet)
 
     def deliver(self, event: Wake) -> None:
@@ -194,7 +196,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, LinkLoss):
             return
         packet = flight.popleft()
         if flight:
-            rank = self._deliver_rank + (flight[0].order << NUMBER_BITS)
+            rank = self._deliver_rank + (flight[0].order << ORDER_SHIFT)
             heappush(self._events, (flight[0].arrival_ps, rank, 0, event.rearm()))
         net = self._net
         if self.loss_data or self.loss_control:

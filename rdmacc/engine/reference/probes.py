@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.reference.events import push
 
 __all__ = ["watch"]
@@ -35,4 +34,4 @@ def _sample(net: Any, number: int, record: Any, name: str, every_ps: int, at: in
         net.samples[number].append((at, float(getattr(record, name))))
         _sample(net, number, record, name, every_ps, at + every_ps)
 
-    push(net.env, at, RANKS["probe"] + number, sample)
+    push(net.env, at, net.ranks["probe"] + number, sample)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.state import NONE, REQUEST
-
-if TYPE_CHECKING:
-    from rdmacc.engine.reference.network import Network
 
 __all__ = ["address_request", "call_sender", "new_request", "send_request"]
 
 
-def new_request(net: Network) -> Any:
+def new_request(net: Any) -> Any:
     """Return a packet for a sender's handlers to fill in, None if none of the scheme asks for one."""
     return net.new_packet() if net.has_requests else None
 
 
-def call_sender(net: Network, hook: Any, qp: Any, message: Any, packet: Any, now: int) -> Any:
+def call_sender(net: Any, hook: Any, qp: Any, message: Any, packet: Any, now: int) -> Any:
     """Call a hook of a sender; return the request that it may have filled in."""
     request = new_request(net)
     hook(qp, message, packet, request, now)
     return request
 
 
-def address_request(net: Network, request: Any, qp: Any, message: Any, now: int) -> bool:
+def address_request(net: Any, request: Any, qp: Any, message: Any, now: int) -> bool:
     """Address a request to the receiver; return False, and take it back, if no handler filled it in."""
     if request is None:
         return False
@@ -42,7 +39,7 @@ def address_request(net: Network, request: Any, qp: Any, message: Any, now: int)
     return True
 
 
-def send_request(net: Network, request: Any, qp: Any, message: Any, now: int) -> None:
+def send_request(net: Any, request: Any, qp: Any, message: Any, now: int) -> None:
     """Send what a sender's handlers filled in to the queue pair's receiver, if they did."""
     if address_request(net, request, qp, message, now):
-        qp.nic.enqueue(request, now)
+        qp.nic.enqueue(request, request.priority, now)

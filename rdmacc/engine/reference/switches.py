@@ -80,11 +80,14 @@ class Switch(Routing, SharedBuffer):
             if not self.admit(packet, port, now):
                 net.discard(packet, port, now)
                 return
-        port.enqueue(packet, now)
+        port.enqueue(packet, packet.priority, now)
 
     def next_hop(self, packet: Any, key: int) -> Port | None:
-        """Return the port towards a host: the only one, or one chosen for the message or for this packet."""
+        """Return the port towards a host: of the message's own path, the only one, or one chosen for it."""
         net, plan, dst = self._net, self._net.plan, packet.dst
+        given = net.path_ports.get((key, self.number), -1) if net.path_ports else -1
+        if given >= 0 and not net.ports[given].is_down:
+            return net.ports[given]
         choices = net.fabric.candidates(self.number, dst)
         count = len(choices)
         if count <= 1:
@@ -159,7 +162,7 @@ class Switch(Routing, SharedBuffer):
         self.trim(tail, port, now)
         if self._net.queueing.returns_headers:
             port = self.turn_back(tail, port)
-        port.enqueue(tail, now)
+        port.enqueue(tail, tail.priority, now)
 
     def turn_back(self, packet: Any, port: Port) -> Port:
         """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
@@ -202,4 +205,4 @@ class Switch(Routing, SharedBuffer):
         """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
         frame = self._net.new_packet()
         write_frame(frame, kind, account.cls)
-        account.in_port.enqueue(frame, now)
+        account.in_port.enqueue(frame, frame.priority, now)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rdmacc.engine.hooks import Slot
-from rdmacc.engine.ranks import RANKS
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.engine.reference.senders import new_request, send_request
@@ -15,13 +14,13 @@ __all__ = ["arm", "expire"]
 
 
 def arm(net: Any, owner: Any, slot: Slot) -> None:
-    """Schedule an event for a deadline that is earlier than the one pending."""
+    """Schedule an event for a deadline that is earlier than the one pending (with a tick: for any other)."""
     record = getattr(owner, f"{slot.kind.lower()}{slot.component}")
     at = max(getattr(record, slot.field.name), net.env._now)
     setattr(record, slot.field.armed_name, at)
     count = len(net.timers[slot.kind])
     number = owner.node if slot.kind == "Endpoint" else owner.number
-    rank = RANKS[f"{slot.kind.lower()}_timer"] + number * count + slot.number
+    rank = net.rank(f"{slot.kind.lower()}_timer", number * count + slot.number)
     push(net.env, at, rank, lambda _: expire(net, owner, record, slot))
 
 
@@ -39,10 +38,11 @@ def expire(net: Any, owner: Any, record: Any, slot: Slot) -> None:
     setattr(record, name, NEVER)
     function = net.timers[slot.kind][slot.number][1]
     if slot.kind == "Sender":
+        before = owner.rate_bps, owner.window_bytes, owner.credits
         request = new_request(net)
         function(owner, request, now)
         send_request(net, request, owner, net.messages[net.first_message[owner.number]], now)
-        owner.nic.schedule(owner, now)
+        owner.nic.after_timer(owner, before, now)
     elif slot.kind == "Egress":
         function(owner, now)
     else:

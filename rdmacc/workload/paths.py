@@ -1,0 +1,87 @@
+"""Paths that a workload gives its messages, node by node, in place of the routing's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.workload.frame import Int64s, is_missing, row_error
+
+if TYPE_CHECKING:
+    from rdmacc.topology.fabric import Fabric
+
+__all__ = ["PATH_COLUMNS", "Paths", "node_names", "paths_of"]
+
+PATH_COLUMNS = ("path", "ack_path")
+
+
+class Paths(NamedTuple):
+    """The steps of every path, one after another; those of message m are the entries from 2 m on, there and back."""
+
+    first: Int64s
+    """First step of data (2 m) and replies (2 m + 1) of each message; shape 2 M + 1."""
+    nodes: Int64s
+    ports: Int64s
+    """The port by which each node is left."""
+
+
+def node_names(value: Any) -> list[Any]:
+    """Return the names in a cell: a text is split at spaces, anything else holds one name an item."""
+    return value.split() if isinstance(value, str) else list(value)
+
+
+def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
+    """Return the paths in the columns `path` (data) and `ack_path` (replies) of a checked workload.
+
+    Raises
+    ------
+    ConfigError
+        If one is no path of the network from the message's source to its destination (replies: back), or visits a
+        node twice, or a host in between.
+    """
+    count = len(frame)
+    lengths = np.zeros(2 * count, np.int64)
+    steps: list[tuple[int, int]] = []
+    columns = [frame[name].tolist() if name in frame else None for name in PATH_COLUMNS]
+    ends = frame["src"].tolist(), frame["dst"].tolist()
+    if columns == [None, None]:
+        empty = np.zeros(0, np.int64)
+        return Paths(np.zeros(1, np.int64), empty, empty)
+    for row in range(count):
+        for back, column in enumerate(columns):
+            if column is None or is_missing(column[row]):
+                continue
+            try:
+                found = _steps(fabric, column[row], ends[back][row], ends[1 - back][row])
+            except ConfigError as error:
+                raise row_error(frame, row, PATH_COLUMNS[back], column[row], error.allowed) from None
+            lengths[2 * row + back] = len(found)
+            steps += found
+    first = np.concatenate(([0], np.cumsum(lengths)))
+    pairs = np.array(steps, np.int64).reshape(-1, 2)
+    return Paths(first, pairs[:, 0].copy(), pairs[:, 1].copy())
+
+
+def _steps(fabric: Fabric, value: Any, src: Hashable, dst: Hashable) -> list[tuple[int, int]]:
+    """Return (node, port) of each step of a path."""
+    names = node_names(value) if isinstance(value, Iterable) else []
+    if len(names) < 2 or names[0] != src or names[-1] != dst:
+        raise ConfigError("path", value, f"must lead from {src!r} to {dst!r}, with all nodes in between")
+    if len(set(names)) < len(names):
+        raise ConfigError("path", value, "must not visit a node twice")
+    found = []
+    for here, there in pairwise(names):
+        try:
+            port = fabric.port(here, there)
+        except ConfigError:
+            raise ConfigError("path", value, f"must follow links, and none joins {here!r} and {there!r}") from None
+        node = int(fabric.port_node[port])
+        if found and fabric.is_host[node]:
+            raise ConfigError("path", value, f"must not pass through a host, and {here!r} is one")
+        found.append((node, port))
+    return found
