@@ -501,7 +501,7 @@ def _with_requests(scheme: Scheme, rng: np.random.Generator) -> Scheme:
         scheme = replace(scheme, control=(*scheme.control, Talker()))
         scheme = scheme.replace(least_wire_bytes=int(rng.choice([0, 84, 1000])))
         if scheme.queueing.control_limit_bytes:
-            scheme = scheme.replace(returns_headers=True)
+            scheme = scheme.replace(**{"Queueing.returns_headers": True})
     return scheme
 
 

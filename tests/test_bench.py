@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import statistics
+
 import pytest
 
-from rdmacc.cli import bench
+from rdmacc import topology
+from rdmacc.cli import bench, bench_tables
+from rdmacc.cli.bench_cases import CASES
 from rdmacc.errors import ConfigError, SimulationError
 
 
@@ -26,7 +31,7 @@ def test_a_process_of_its_own_counts_hops(engine):
 
 @pytest.mark.parametrize(("name", "hosts", "messages"), [("a", 33, 32), ("b", 128, 128), ("c", 1024, 1024)])
 def test_cases_are_what_they_say(name, hosts, messages):
-    case = bench.CASES[name]
+    case = CASES[name]
     graph = case.network()
     work = case.part(graph, 1.0)
     assert sum(kind == "host" for _, kind in graph.nodes(data="kind")) == hosts
@@ -36,8 +41,64 @@ def test_cases_are_what_they_say(name, hosts, messages):
     assert len(case.part(graph, 1e-9)) == 1
 
 
+@pytest.mark.parametrize(("name", "hosts", "size"), [("dart", 1024, 1_000_000), ("k32", 8192, 100_000)])
+def test_large_cases_are_what_they_say(name, hosts, size):
+    case = CASES[name]
+    graph = case.network()
+    work = case.part(graph, 1.0)
+    assert len(topology.hosts(graph)) == hosts
+    assert len(work) >= hosts
+    assert work["size_bytes"].max() == size
+    assert set(work["src"]) | set(work["dst"]) <= set(graph)
+
+
+def test_a_stored_run_is_compared_in_turns_with_the_code_that_made_it(tmp_path):
+    elsewhere = tmp_path / "checkout"
+    (elsewhere / "rdmacc" / "cli").mkdir(parents=True)
+    (elsewhere / "rdmacc" / "cli" / "bench.py").touch()
+    file = tmp_path / "run.json"
+    old = made("a", "compiled", 1000, 1.0)
+    file.write_text(
+        json.dumps({"root": str(elsewhere), "measurements": [old.to_dict(), made("b", "simpy", 1, 1.0).to_dict()]})
+    )
+    asked = []
+
+    def measure(name, engine, scale, root):
+        asked.append((name, engine, scale, root))
+        return made(name, engine, 1000, (1.0 if root else 0.5) * len(asked))  # busier and busier
+
+    stored = bench_tables.Stored.load(file)
+    (one,) = bench_tables.compare(stored, ["a"], rounds=3, measure=measure)
+    assert [root for *_, root in asked] == [elsewhere, None] * 3
+    assert one.ratio == pytest.approx(statistics.median([2 * 1 / 2, 2 * 3 / 4, 2 * 5 / 6]))
+    assert f"in turns with {elsewhere}" in bench_tables.comparisons_text(stored, [one])
+
+
+def test_a_stored_run_without_its_code_is_compared_by_its_numbers(tmp_path):
+    file = tmp_path / "run.json"
+    file.write_text(
+        json.dumps({"root": str(tmp_path / "gone"), "measurements": [made("a", "simpy", 1000, 1.0).to_dict()]})
+    )
+    stored = bench_tables.Stored.load(file)
+    (one,) = bench_tables.compare(stored, ["a"], rounds=2, measure=lambda *_: made("a", "simpy", 1000, 0.25))
+    assert one.ratio == pytest.approx(4.0)
+    assert "their code is not there" in bench_tables.comparisons_text(stored, [one])
+    file.write_text("{}")
+    with pytest.raises(ConfigError, match="--compare"):
+        bench_tables.Stored.load(file)
+
+
+def test_fixed_cost_and_two_at_once(engine):
+    cost = bench.fixed_cost(engine, calls=3)
+    assert cost.wall_s > 0
+    assert "ms, keeps" in bench_tables.fixed_text([cost])
+    both = bench.together("a", 0.0625)
+    assert [one.engine for one in both] == ["compiled", "compiled"]
+    assert "2.00 times one alone" in bench_tables.together_text(both[0], [both[0], both[0]])
+
+
 def test_permutation_sends_and_receives_once():
-    case = bench.CASES["b"]
+    case = CASES["b"]
     work = case.part(case.network(), 1.0)
     assert work["src"].is_unique
     assert work["dst"].is_unique
@@ -48,7 +109,7 @@ def test_each_scheme_is_measured_on_the_same_case(engine):
     measured = list(bench.run_schemes(engine, ["line-rate", "dcqcn"]))
     assert [(one.scheme, one.messages) for one in measured] == [("line-rate", 8), ("dcqcn", 8)]
     assert all(one.data_hops == 2 * 8 * 1000 for one in measured)
-    rows = bench.schemes_text(measured).splitlines()[2:]
+    rows = bench_tables.schemes_text(measured).splitlines()[2:]
     assert [row.split()[:2] for row in rows] == [["line-rate", engine], ["dcqcn", engine]]
 
 
@@ -58,11 +119,11 @@ def test_ratios_are_of_all_hops_per_second():
         made("a", "compiled", 2000, 0.1),
         made("b", "simpy", 1000, 1.0),
     ]
-    assert bench.ratios(measured) == {"a": pytest.approx(20.0)}
+    assert bench_tables.ratios(measured) == {"a": pytest.approx(20.0)}
 
 
 def test_the_table_shows_rates_in_millions_and_the_ratio():
-    text = bench.table_text([made("a", "simpy", 500_000, 2.0), made("a", "compiled", 500_000, 0.1)])
+    text = bench_tables.table_text([made("a", "simpy", 500_000, 2.0), made("a", "compiled", 500_000, 0.1)])
     row = text.splitlines()[2].split()
     assert row[-8:-5] == ["0.25", "0.25", "0.50"]
     assert "a: compiled is 20.0 times as fast" in text
@@ -90,4 +151,4 @@ def test_run_scales_simpy_by_default(monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda *arguments: asked.append(arguments))
     list(bench.run(["simpy", "compiled"], ["c"]))
     list(bench.run(["simpy"], ["c"], 0.5))
-    assert asked == [("c", "simpy", bench.SIMPY_SCALE["c"]), ("c", "compiled", 1.0), ("c", "simpy", 0.5)]
+    assert asked == [("c", "simpy", CASES["c"].simpy_scale), ("c", "compiled", 1.0), ("c", "simpy", 0.5)]

@@ -226,7 +226,7 @@ def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatc
     assert base.load_summary("tests.other") is None
 
 
-def test_bench_prints_a_table_or_json(monkeypatch):
+def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
     one = bench.Measurement(
         case="a", engine="simpy", scale=1.0, messages=32, data_hops=1000, control_hops=1000, events=9,
         wall_s=1.0, setup_s=0.1, warm_up_s=0.0, runs=1, peak_memory_bytes=10**8,
@@ -238,7 +238,12 @@ def test_bench_prints_a_table_or_json(monkeypatch):
     assert content["compiled_over_simpy"] == {}
     assert content["schemes"] == []
     monkeypatch.setattr(bench, "run_schemes", lambda engine: [one])
-    assert "scheme  engine" in invoke("bench")
+    monkeypatch.setattr(bench, "fixed_cost", lambda engine: bench.FixedCost(engine, 3, 0.007, 2048.0))
+    text = invoke("bench")
+    assert "scheme  engine" in text
+    assert "a call of simulate, simpy: 7.0 ms, keeps 2.0 KiB" in text
+    (tmp_path / "run.json").write_text(invoke("bench", "--only", "a", "--json"))
+    assert "beside the stored numbers" in invoke("bench", "--only", "a", "--compare", str(tmp_path / "run.json"))
     assert json.loads(invoke("bench", "--json"))["schemes"][0]["scheme"] == "dcqcn"
 
 

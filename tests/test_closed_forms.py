@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.units import us
+from rdmacc.units import ps, us
 from tests.support import ACK_WIRE, WIRE, by_packets, chain, check_finished, spokes, transmission
 
 G100, G40, G25, G10 = 100e9, 40e9, 25e9, 10e9
@@ -126,7 +126,7 @@ def test_two_equal_flows_by_hand(engine):
 def test_a_second_flow_joins_later(engine, lead):
     """Flow 2 starts `lead` packet times after flow 1 (and 1 ps): from then on the link alternates."""
     t, d, n = transmission(WIRE, G100), us(1), 10
-    work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000, lead * t + 1)])
+    work = rdmacc.messages([("h1", "h0", n * 1000), ("h2", "h0", n * 1000, ps(lead * t + 1))])
     # Before flow 2's first packet, lead + 1 of flow 1's have come (the last one 1 ps earlier).
     served1 = n + (n - lead - 1)
     expected = [t + d + served1 * t + d, t + d + 2 * n * t + d - (lead * t + 1)]
@@ -142,18 +142,18 @@ def test_incast_of_one_packet_each(engine, senders):
 
 
 def test_two_messages_share_a_nic_round_robin(engine):
-    """From one host to two others: message 0 starts first and is in line again when 1 joins: 0 0 1 0 1 ... 0 1 1."""
+    """From one host to two others: who has just sent does not get ahead of who has just started: 0 1 0 1 ... 0 1."""
     t, d, n = transmission(WIRE, G100), us(1), 10
     work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000)])
-    assert fcts(rdmacc.star(3), work, engine) == [(2 * n - 2) * t + t + 2 * d, 2 * n * t + t + 2 * d]
+    assert fcts(rdmacc.star(3), work, engine) == [(2 * n - 1) * t + t + 2 * d, 2 * n * t + t + 2 * d]
 
 
 def test_a_message_that_joins_later_alternates(engine):
-    """The second starts in the middle of the first one's third packet: 0 0 0 0 1 0 1 ..."""
+    """The second starts in the middle of the first one's third packet: 0 0 0 1 0 1 ..."""
     t, d, n = transmission(WIRE, G100), us(1), 10
     start = 2 * t + t // 2
-    work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000, start)])
-    alone = 4  # message 0 was in line when the other came
+    work = rdmacc.messages([("h0", "h1", n * 1000), ("h0", "h2", n * 1000, ps(start))])
+    alone = 3
     expected = [(alone + 2 * (n - alone)) * t + t + 2 * d, 2 * n * t + t + 2 * d - start]
     assert fcts(rdmacc.star(3), work, engine) == expected
 
@@ -168,7 +168,7 @@ def test_messages_of_one_pair_share_a_queue_pair_first_in_first_out(engine):
 def test_the_faster_link_into_the_receiver_does_not_matter(engine):
     """Two 10 Gb/s senders into a 100 Gb/s receiver never meet: each is as if alone."""
     graph = spokes([G100, G10, G10])
-    work = rdmacc.messages([("h1", "h0", 10_000), ("h2", "h0", 10_000, transmission(WIRE, G100))])
+    work = rdmacc.messages([("h1", "h0", 10_000), ("h2", "h0", 10_000, ps(transmission(WIRE, G100)))])
     result = rdmacc.simulate(graph, work, "line-rate", engine=engine)
     assert result.flows["fct_ps"].tolist() == result.flows["ideal_fct_ps"].tolist()
 

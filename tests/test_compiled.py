@@ -14,8 +14,9 @@ import pytest
 import rdmacc
 from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compiled import chance, layout
+from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
 from rdmacc.engine.compiled.handlers import CompiledHooks
-from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING, heap_pop, heap_push, heap_replace
+from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.rows import globals_at
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
@@ -24,39 +25,54 @@ from rdmacc.simulation import Simulation
 
 @numba.njit
 def _push(address, time_ps, rank):
-    heap_push(globals_at(address), time_ps, rank)
+    push_event(globals_at(address), time_ps, rank)
 
 
 @numba.njit
 def _pop(address):
-    heap_pop(globals_at(address))
+    pop_event(globals_at(address))
 
 
 @numba.njit
 def _replace(address, time_ps, rank):
-    heap_replace(globals_at(address), time_ps, rank)
+    replace_event(globals_at(address), time_ps, rank)
 
 
-def test_event_queue_orders_as_heapq_does():
+@pytest.mark.parametrize("shift", [0, 3, 10])
+@pytest.mark.parametrize("near_shift", [6, 8])
+@pytest.mark.parametrize("furthest", [20, 2_000, 2**20, 2**45])
+def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
+    """Random events as a simulation has them, none before now: some soon, some beyond either wheel."""
     rng = np.random.default_rng(1)
-    capacity = 500
+    capacity = 300
     memory = np.full((capacity + HEAP_PADDING + 4, 2), NEVER, np.int64)
+    nodes = np.full((capacity, NODE_BYTES // 8), NEVER, np.int64)
+    wheels = [np.full(1 << bits, -1, np.int32) for bits in (near_shift, FAR_BITS)]
+    bits = [np.zeros(1 << (bits - 6), np.int64) for bits in (near_shift, FAR_BITS)]
     g = np.zeros(1, layout.GLOBALS)
     g["heap"] = memory.ctypes.data + HEAP_PADDING * EVENT_BYTES
+    g["nodes"], g["node_free"], g["far_first"] = nodes.ctypes.data, -1, NEVER
+    g["beyond_head"], g["beyond_first"] = -1, NEVER
+    g["wheel_shift"], g["near_shift"], g["near_mask"] = shift, near_shift, (1 << near_shift) - 1
+    for name, wheel, words in zip(("near", "far"), wheels, bits):
+        g[f"{name}_wheel"], g[f"{name}_bits"] = wheel.ctypes.data, words.ctypes.data
     expected: list[tuple[int, int]] = []
-    for _ in range(20_000):
-        event = (int(rng.integers(20)), int(rng.integers(20)) << 40)
+    now = 0
+    for _ in range(8_000):
+        span = furthest if rng.random() < 0.5 else 1 + furthest // 1000
+        event = (now + int(rng.integers(span)), int(rng.integers(20)) << 40)
         choice = rng.random()
         if not expected or (choice < 0.45 and len(expected) < capacity):
             heapq.heappush(expected, event)
             _push(g.ctypes.data, *event)
         elif choice < 0.7:
-            heapq.heappop(expected)
+            now, _ = heapq.heappop(expected)
             _pop(g.ctypes.data)
         else:
-            heapq.heapreplace(expected, event)
+            now, _ = heapq.heapreplace(expected, event)
             _replace(g.ctypes.data, *event)
-        assert g["heap_length"][0] == len(expected)
+        assert g["heap_length"][0] + g["wheel_count"][0] == len(expected)
+        assert (nodes[: g["node_used"][0], 0] < NEVER).sum() == g["wheel_count"][0]
         assert tuple(memory[HEAP_PADDING]) == (expected[0] if expected else (NEVER, NEVER))
 
 

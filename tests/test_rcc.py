@@ -11,7 +11,6 @@ import rdmacc
 from rdmacc import Clocks, ConfigError, probes
 from rdmacc.comparison import compare
 from rdmacc.engine.compare import differences
-from rdmacc.faults import ScriptedLoss
 from rdmacc.models import RccFluid, RccLoop
 from rdmacc.protocols.rcc import Rcc, base_rtt, fair_share
 from rdmacc.protocols.rcc_sender import RccSender
@@ -564,21 +563,6 @@ def test_what_is_kept_back_empties_the_queue_of_an_incast(eta, limit):
     assert (queue.mean() > 30e3) == (eta == 1.0)
     end = (result.flows["start_ps"] + result.flows["fct_ps"]).max()
     assert senders * 200_000 * 8e3 / end == pytest.approx(95.4 * eta, rel=0.02)
-
-
-@pytest.mark.parametrize("name", ["rcc", "rcc-sender", "rcc-async"])
-@pytest.mark.parametrize("kind", ["data", "ack"])
-@pytest.mark.parametrize("nth", [1, 2, 49, 50])
-def test_any_one_packet_may_be_lost(engine, name, kind, nth):
-    """First, second, last but one, last: nothing hangs, N comes back to 0, no byte is lost or counted twice."""
-    graph = rdmacc.rcc_multi_bottleneck()
-    work = rdmacc.messages([(*flow, 50_000) for flow in graph.graph["flows"]])
-    scheme = rdmacc.scheme(name, timeout_ps="100us")
-    faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]
-    simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, faults=faults)
-    result = simulation.run()
-    check_finished(result)
-    assert result.counters.accepted_bytes == 3 * 50_000
 
 
 @pytest.mark.parametrize(

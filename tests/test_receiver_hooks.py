@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc.component import Component, param
-from rdmacc.faults import Script
+from rdmacc.faults import ScriptedLoss
 from rdmacc.records import Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CONTROL, CREDIT, DATA_CLASS, REQUEST, TRIM
 from rdmacc.switch.queueing import Queueing
@@ -98,7 +98,7 @@ def test_one_packet_for_each_request_and_credit():
 @pytest.mark.parametrize("nth", [1, 3, 5])
 def test_a_lost_request_or_credit_is_asked_for_again(kind, nth):
     work = rdmacc.messages([("h0", "h1", "5kB")])
-    faults = [Script(message=0, psn=None, nth=nth, kind=kind)]
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]
     result = both(rdmacc.star(2), work, with_control(Asker()), faults=faults)
     assert result.flows["status"].tolist() == ["finished"]
     assert result.counters.requests == 6
@@ -109,7 +109,7 @@ def test_a_script_of_any_number_counts_the_packets_of_its_kind():
     work = rdmacc.messages([("h0", "h1", "10kB")])
     lost = []
     for nth in (1, 4, 10):
-        faults = [Script(message=0, psn=None, nth=nth)]
+        faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
         result = both(rdmacc.star(2), work, line_rate(timeout_ps="50us"), faults=faults)
         lost += rows_of(result, "data", what="dropped")["psn"].tolist()
     assert lost == [0, 3, 9]

@@ -101,6 +101,10 @@ def fail_port_kernel(address, number):
 
 def call_rows(address, hook, base, stride, count):
     pass
+
+
+def push_events(address, events, count):
+    pass
 """
 MIDDLE = """
 from rdmacc.engine.compiled.address import jit

@@ -32,11 +32,11 @@ def make(component=Timely, line=LINE, **changes):
 
 def paper(rtts, rate, last=100, **changes):
     """Return the rates after samples (us), from a rate and a sample before."""
-    params, _, sender = make(**changes)
+    params, qp, sender = make(**changes)
     sender.current_bps, sender.last_rtt_ps = rate, us(last)
     found = []
     for rtt in rtts:
-        update_paper(params, sender, us(rtt))
+        update_paper(params, qp, sender, us(rtt))
         sender.last_rtt_ps = us(rtt)
         found.append(sender.current_bps)
     return found
@@ -222,3 +222,11 @@ def test_the_paper_variant_ends_where_its_start_puts_it(engine, gap_ms, least, m
     late = one.index > us(20_000)
     assert (one[late] + two[late]).mean() == pytest.approx(9.5e9, rel=0.05)
     assert least < one[late].mean() / two[late].mean() < most
+
+
+def test_the_gradients_unit_may_be_the_base_rtt_of_the_queue_pair():
+    """Of `make`, 20 us: as the default."""
+    params, qp, sender = make(min_rtt_ps=0)
+    sender.last_rtt_ps = us(100)
+    update_paper(params, qp, sender, us(110))
+    assert sender.gradient == pytest.approx(0.875 * 10 / 20)

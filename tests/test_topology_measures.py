@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations, permutations
 
 import pytest
@@ -13,7 +12,7 @@ from rdmacc import topology
 from rdmacc.errors import ConfigError
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import us
-from tests.support import networks
+from tests.support import calls_made, networks
 
 
 def info(graph):
@@ -161,10 +160,8 @@ def test_measures_refuse(call, text):
 
 
 @pytest.mark.parametrize("build", [topology.dart_clos, lambda: topology.fat_tree(16)], ids=["dart", "k=16"])
-def test_1024_hosts_within_2_seconds(build):
-    begin = time.perf_counter()
+def test_1024_hosts_are_few_classes(build):
     graph = build()
-    Fabric.from_graph(graph)
-    took = time.perf_counter() - begin
-    topology.describe(graph)
-    assert took < 2
+    fabric = Fabric.from_graph(graph)
+    assert calls_made(lambda: Fabric.from_graph(graph)) < 30 * fabric.n_ports
+    assert calls_made(lambda: topology.describe(graph)) < 90 * fabric.n_ports

@@ -14,93 +14,38 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import networkx as nx
-import pandas as pd
-
 from rdmacc import topology, workload
+from rdmacc.cli.bench_cases import CASES, SCHEME, case_of
 from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, SimulationError
-from rdmacc.results.tables import text_table
 from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import simulate
-from rdmacc.units import format_size, size_bytes
 
 __all__ = [
-    "CASES",
-    "Case",
+    "FixedCost",
     "Measurement",
+    "fixed_cost",
     "measure",
-    "ratios",
     "run",
     "run_case",
     "run_schemes",
-    "schemes_text",
-    "table_text",
+    "together",
 ]
-
-MESSAGE_BYTES = size_bytes("1MB")
-SCHEME = "dcqcn"
-SIMPY_SCALE = {"a": 1.0, "b": 1.0, "c": 0.25}
-"""Default part of a case's messages that SimPy runs, so that it takes about ten seconds at most."""
 
 SCHEMES_CASE, SCHEMES_SCALE = "a", 0.25
 """What is measured for each scheme: an incast of 8."""
 
+TOGETHER_CASE = "dart"
+"""What is measured in two processes at once."""
+
 _LEAST_WALL_S, _MOST_RUNS = 1.0, 5
-
-
-@dataclass(frozen=True)
-class Case:
-    """A network and a workload, of which a part may be run.
-
-    Attributes
-    ----------
-    name, description : str
-        For tables.
-    network : callable
-        Returns the topology.
-    work : callable
-        Returns the whole workload on it.
-    """
-
-    name: str
-    description: str
-    network: Callable[[], nx.Graph[Any]]
-    work: Callable[[nx.Graph[Any]], pd.DataFrame]
-
-    def part(self, graph: nx.Graph[Any], scale: float) -> pd.DataFrame:
-        """Return the first `scale` of the messages, at least one."""
-        whole = self.work(graph)
-        return whole.iloc[: max(1, round(scale * len(whole)))]
-
-
-def _incast(graph: nx.Graph[Any]) -> pd.DataFrame:
-    receiver, *senders = topology.hosts(graph)
-    return workload.incast(senders, receiver, MESSAGE_BYTES)
-
-
-def _permutation(graph: nx.Graph[Any]) -> pd.DataFrame:
-    return workload.permutation(topology.hosts(graph), MESSAGE_BYTES)
-
-
-def _random_pairs(graph: nx.Graph[Any]) -> pd.DataFrame:
-    names = topology.hosts(graph)
-    return workload.random_pairs(names, len(names), MESSAGE_BYTES)
-
-
-CASES = {
-    case.name: case
-    for case in (
-        Case("a", "32-to-1 incast, star, 100 Gb/s", lambda: topology.star(33), _incast),
-        Case("b", "permutation, 128-host fat tree, 100 Gb/s", lambda: topology.fat_tree(8), _permutation),
-        Case("c", "1,024 random flows, 1,024-host Clos, 10 Gb/s", topology.dart_clos, _random_pairs),
-    )
-}
-"""The cases by name. Messages of 1 MB; links of 1 us, in c of 5 us."""
+_FIXED_CALLS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +90,12 @@ class Measurement:
         """Packet-hops per second, data and control."""
         return (self.data_hops + self.control_hops) / self.wall_s
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Measurement:
+        """Return what `to_dict` made, of whatever version."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in content.items() if name in names})
+
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, and the rates of packet-hops."""
         return dataclasses.asdict(self) | {
@@ -154,15 +105,26 @@ class Measurement:
         }
 
 
-def run_case(name: str, engine: str, scale: float = 1.0, scheme: str = SCHEME) -> Measurement:
-    """Run one case with a scheme in this process.
+@dataclass(frozen=True)
+class FixedCost:
+    """What a call of `simulate` costs beside its packets: the median time, and the memory that it keeps."""
+
+    engine: str
+    calls: int
+    wall_s: float
+    kept_bytes: float
+
+
+def run_case(name: str, engine: str, scale: float = 1.0, scheme: str | None = None) -> Measurement:
+    """Run one case in this process, with its own scheme or another.
 
     Raises
     ------
     ConfigError
         If there is no such case or engine, or the scale is not in (0, 1].
     """
-    case = _case(name)
+    case = case_of(name)
+    scheme = case.scheme if scheme is None else scheme
     if not 0.0 < scale <= 1.0:
         raise ConfigError("scale", scale, "more than 0 and at most 1")
     warm_up_s = _warm_up(engine, scheme)
@@ -203,21 +165,21 @@ def _peak_memory_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def measure(name: str, engine: str, scale: float = 1.0) -> Measurement:
-    """Run one case in a process of its own.
+def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None) -> Measurement:
+    """Run one case in a process of its own; with `root`, by the code of that checkout.
 
     Raises
     ------
     SimulationError
         If the process fails; its last line of errors is the message.
     """
-    _case(name)
+    case_of(name)
     command = [sys.executable, "-m", "rdmacc.cli.bench", name, engine, repr(scale)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
         trouble = done.stderr.strip().splitlines()
         raise SimulationError(f"case {name} on {engine}: {trouble[-1] if trouble else 'no message'}")
-    return Measurement(**json.loads(done.stdout.splitlines()[-1]))
+    return Measurement.from_dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def run(
@@ -232,12 +194,12 @@ def run(
     names : iterable of str
         Cases.
     scale : float, optional
-        Part of each case's messages; default: all, and `SIMPY_SCALE` of them for SimPy.
+        Part of each case's messages; default: all, and the case's `simpy_scale` for SimPy.
     """
     chosen = list(engines)
     for name in names:
         for engine in chosen:
-            default = SIMPY_SCALE[_case(name).name] if engine == "simpy" else 1.0
+            default = case_of(name).simpy_scale if engine == "simpy" else 1.0
             yield measure(name, engine, default if scale is None else scale)
 
 
@@ -255,54 +217,32 @@ def run_schemes(engine: str, schemes: Iterable[str] | None = None) -> Iterable[M
         yield run_case(SCHEMES_CASE, engine, SCHEMES_SCALE, scheme)
 
 
-def schemes_text(measurements: Sequence[Measurement]) -> str:
-    """Return measurements of schemes as a table."""
-    headers = ("scheme", "engine", *_SPEEDS, "events", "run s")
-    rows = [(one.scheme, one.engine, *_speeds(one), f"{one.events:,}", f"{one.wall_s:.3f}") for one in measurements]
-    return text_table(headers, rows, "<<" + ">" * (len(headers) - 2))
+def fixed_cost(engine: str, calls: int = _FIXED_CALLS) -> FixedCost:
+    """Measure what a call of `simulate` costs beside its packets: an incast of 4 x 64 kB on a star, many times.
+
+    Parameters
+    ----------
+    engine : str
+        "simpy" or "compiled".
+    calls : int
+        How often it runs, after ten runs that are not measured.
+    """
+    graph, work = topology.star(5), workload.incast(["h1", "h2", "h3", "h4"], "h0", "64kB")
+    for _ in range(10):
+        simulate(graph, work, SCHEME, engine=engine, progress=False)
+    before = _peak_memory_bytes()
+    walls_s = []
+    for _ in range(calls):
+        begin = time.perf_counter()
+        simulate(graph, work, SCHEME, engine=engine, progress=False)
+        walls_s.append(time.perf_counter() - begin)
+    return FixedCost(engine, calls, sorted(walls_s)[calls // 2], (_peak_memory_bytes() - before) / calls)
 
 
-_SPEEDS = ("data M/s", "control M/s", "total M/s")
-
-
-def _speeds(one: Measurement) -> tuple[str, str, str]:
-    hops = (one.data_hops, one.control_hops, one.data_hops + one.control_hops)
-    data, control, total = (f"{count / one.wall_s / 1e6:.2f}" for count in hops)
-    return data, control, total
-
-
-def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
-    """Return compiled over SimPy in packet-hops per second, by case, where both were measured."""
-    speed = {(one.case, one.engine): one.hops_per_s for one in measurements}
-    both = [name for name in CASES if {(name, "compiled"), (name, "simpy")} <= set(speed)]
-    return {name: speed[name, "compiled"] / speed[name, "simpy"] for name in both}
-
-
-def table_text(measurements: Sequence[Measurement]) -> str:
-    """Return the measurements as a table, with a line for each ratio under it."""
-    headers = ("case", "engine", "messages", *_SPEEDS, "events", "run s", "set-up s", "memory")
-    rows = [
-        (
-            f"{one.case}: {CASES[one.case].description}",
-            one.engine,
-            f"{one.messages:,}" + ("" if one.scale == 1.0 else f" ({one.scale:.0%})"),
-            *_speeds(one),
-            f"{one.events:,}",
-            f"{one.wall_s:.2f}",
-            f"{one.setup_s:.2f}",
-            format_size(one.peak_memory_bytes, 3),
-        )
-        for one in measurements
-    ]
-    lines = [text_table(headers, rows, "<<" + ">" * (len(headers) - 2))]
-    lines += [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(measurements).items()]
-    return "\n".join(lines)
-
-
-def _case(name: str) -> Case:
-    if name not in CASES:
-        raise ConfigError("case", name, f"one of {', '.join(CASES)}")
-    return CASES[name]
+def together(name: str = TOGETHER_CASE, scale: float = 1.0) -> list[Measurement]:
+    """Run one case on the compiled engine in two processes at once; return both measurements."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda _: measure(name, "compiled", scale), range(2)))
 
 
 def _main(arguments: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ Each command imports what it needs, so that ``rdmacc --help`` is quick. Those ab
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from enum import StrEnum
@@ -153,39 +154,61 @@ def _parameter(value: Any, unit: str) -> str:
 def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
-    only: Annotated[list[str] | None, typer.Option("--only", help="Run only case a, b or c; repeatable.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart or k32; repeatable.")
+    ] = None,
     scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", help="File from --json: run its cases by its code and by this one, in turns."),
+    ] = None,
 ) -> None:
-    """Measure speed and memory: an incast, a permutation, random flows on 1,024 hosts, then each scheme."""
+    """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm
 
     from rdmacc.cli import bench as benchmark
+    from rdmacc.cli import bench_tables as tables
+    from rdmacc.cli.bench_cases import CASES
     from rdmacc.schemes import SCHEMES
 
     engines = ["simpy", "compiled"] if engine is BenchEngine.both else [engine.value]
-    cases = only or list(benchmark.CASES)
-    strangers = [name for name in cases if name not in benchmark.CASES]
+    cases = only or list(CASES)
+    strangers = [name for name in cases if name not in CASES]
     if strangers:
-        raise ConfigError("--only", strangers[0], f"one of {', '.join(benchmark.CASES)}")
+        raise ConfigError("--only", strangers[0], f"one of {', '.join(CASES)}")
+    if compare is not None:
+        stored = tables.Stored.load(compare)
+        typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases)))
+        return
     total = len(engines) * len(cases)
     running = benchmark.run(engines, cases, scale)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
-    by_scheme = []
+    by_scheme, fixed, both = [], [], []
     if not only:
+        fixed = [benchmark.fixed_cost(name) for name in engines]
+        if "compiled" in engines:
+            both = benchmark.together(scale=1.0 if scale is None else scale)
         each = benchmark.run_schemes(engines[-1])
         by_scheme = list(tqdm(each, desc="schemes", unit="scheme", total=len(SCHEMES), leave=False))
     if as_json:
-        ratios = benchmark.ratios(measured)
         content = {
+            "root": str(tables.root()),
             "measurements": [one.to_dict() for one in measured],
+            "fixed": [dataclasses.asdict(one) for one in fixed],
+            "together": [one.to_dict() for one in both],
             "schemes": [one.to_dict() for one in by_scheme],
-            "compiled_over_simpy": ratios,
+            "compiled_over_simpy": tables.ratios(measured),
         }
         typer.echo(json.dumps(content, indent=2))
-    else:
-        typer.echo(benchmark.table_text(measured))
-        if by_scheme:
-            typer.echo("\n" + benchmark.schemes_text(by_scheme))
+        return
+    typer.echo(tables.table_text(measured))
+    if fixed:
+        typer.echo("\n" + tables.fixed_text(fixed))
+    if both:
+        alone = next(one for one in measured if (one.case, one.engine) == (both[0].case, "compiled"))
+        typer.echo(tables.together_text(alone, both))
+    if by_scheme:
+        typer.echo("\n" + tables.schemes_text(by_scheme))
 
 
 if __name__ == "__main__":

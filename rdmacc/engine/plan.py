@@ -101,7 +101,7 @@ class Plan:
     paths: Paths
     """Of the messages that have one of their own; no steps where none has."""
     distance: Ints
-    """Hops from each node to each attachment; N x A, empty unless routing is symmetric."""
+    """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
     scripts: tuple[ScriptedLoss, ...]
     link_downs: tuple[LinkDown, ...]
@@ -154,9 +154,7 @@ def make_plan(
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     frame = workloads.validate(workload, fabric)
-    node_of = pd.Series(fabric.index)
-    src = frame["src"].map(node_of).to_numpy(np.int64)
-    dst = frame["dst"].map(node_of).to_numpy(np.int64)
+    src, dst = (np.fromiter(map(fabric.index.__getitem__, frame[end]), np.int64, len(frame)) for end in ("src", "dst"))
     size = frame["size_bytes"].to_numpy(np.int64)
     packets = -(-size // scheme.payload_bytes)
     if packets.max() >= 2**31:
@@ -164,9 +162,7 @@ def make_plan(
     start_ps = frame["start_ps"].to_numpy(np.int64)
     if start_ps.max() >= NEVER:
         raise ConfigError("start_ps", int(start_ps.max()), f"less than 2**62 ps, {NEVER // 86_400 // 10**12} days")
-    group = pd.factorize(frame["group"], sort=True)[0].astype(np.int64)  # 0, 1, ...; -1 for none
-    announced = pd.Series(1, index=range(len(group))).groupby([group, dst]).transform("size").to_numpy(np.int64)
-    group_size = np.where(group >= 0, announced, 1)
+    group, group_size = _groups(frame, dst, fabric.n_nodes)
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes
@@ -214,8 +210,21 @@ def make_plan(
     return plan
 
 
+def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
+    """Return each message's group (0, 1, ...; -1 for none), and how many messages of the group its receiver gets."""
+    group = pd.factorize(frame["group"].array, sort=True)[0].astype(np.int64)
+    size = np.ones(len(group), np.int64)
+    has_group = group >= 0
+    if has_group.any():
+        _, which, counts = np.unique(
+            group[has_group] * n_nodes + dst[has_group], return_inverse=True, return_counts=True
+        )
+        size[has_group] = counts[which]
+    return group, size
+
+
 def _dependencies(frame: pd.DataFrame) -> tuple[Ints, list[tuple[int, ...]] | None]:
-    waits_for = frame["after"].map(len).to_numpy(np.int64)
+    waits_for = np.fromiter(map(len, frame["after"].array), np.int64, len(frame))
     if not waits_for.any():
         return waits_for, None
     row_of = {label: row for row, label in enumerate(frame.index)}
@@ -230,9 +239,9 @@ def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, I
     """Return each message's queue pair, and source and destination of each queue pair."""
     if not is_pairwise:
         return np.arange(len(src)), src, dst
-    codes, pairs = pd.factorize(pd.MultiIndex.from_arrays([src, dst]))
-    ends = np.array(list(pairs), dtype=np.int64)
-    return codes.astype(np.int64), ends[:, 0], ends[:, 1]
+    count = int(dst.max()) + 1
+    codes, pairs = pd.factorize(src * count + dst)
+    return codes.astype(np.int64), *np.divmod(pairs, count)
 
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:
@@ -291,14 +300,7 @@ def _priorities(frame: pd.DataFrame, scheme: Scheme) -> Ints:
 def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     if scheme.routing != "symmetric":
         return np.zeros((0, 0), np.int64)
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(fabric.n_nodes))
-    graph.add_edges_from(zip(fabric.port_node.tolist(), fabric.port_peer.tolist(), strict=True))
-    distance = np.zeros((fabric.n_nodes, len(fabric.attachments)), np.int64)
-    for column, attachment in enumerate(fabric.attachments.tolist()):
-        for node, hops in nx.single_source_shortest_path_length(graph, attachment).items():
-            distance[node, column] = hops
-    return distance
+    return fabric.hops()
 
 
 def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:

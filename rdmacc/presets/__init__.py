@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rdmacc.presets import dart_2020, default, hpcc_ns3, igbn_2019, rcc_2021
+from rdmacc.presets import dart_2020, default, expresspass_2017, hpcc_ns3, igbn_2019, rcc_2021
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "dart_2020",
     "default",
     "define",
+    "expresspass_2017",
     "hpcc_ns3",
     "igbn_2019",
     "preset",

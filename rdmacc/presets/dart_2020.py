@@ -36,13 +36,16 @@ _DCQCN = {
     "Dcqcn.reference_bps": ("40Gbps", "assumed: the increases scale with the link"),
     "Dcqcn.min_rate_bps": ("10Mbps", "assumed"),
 }
+_PAIR = {
+    "connection": ("pair", "assumed: as DASR's (III-C), so that all schemes' flows wait behind the same ones"),
+}
 _IOFD = {
     "FlowDeflection.threshold_bytes": ("15kB", "VI-A"),
     "FlowDeflection.tokens": (4, "VI-A"),
     "FlowDeflection.short_bytes": ("8kB", "VI-A: short flows have 2, 4 or 8 KB"),
 }
 
-DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add("dcqcn", lambda: Scheme(control=(Dcqcn(),), switch=(EcnStep(),)), _STEP | _DCQCN | _PAIR)
 DART_2020.add(
     "dctcp",
     "dctcp",
@@ -55,15 +58,17 @@ DART_2020.add(
         "DropTail.limit_bytes": ("225kB", "VI-A, assumed: for each port"),
     },
 )
-DART_2020.add("pri-q", lambda: Scheme(control=(PriQ(), Dcqcn()), switch=(EcnStep(),)), _STEP | _DCQCN)
+DART_2020.add("pri-q", lambda: Scheme(control=(PriQ(), Dcqcn()), switch=(EcnStep(),)), _STEP | _DCQCN | _PAIR)
 DART_2020.add(
     "timely",
     "timely",
-    {
+    _PAIR
+    | {
         "t_low_ps": ("50us", "VI-A"),
         "t_high_ps": ("500us", "VI-A"),
         "additive_bps": ("1Mbps", "VI-A, called alpha there"),
         "beta": (0.8, "VI-A"),
+        "min_rtt_ps": ("0s", "assumed: the queue pair's base RTT, TIMELY's minimum RTT; 60 us between pods"),
         "hyper_after": (5, "VI-A has hyper increase on; the count is TIMELY's"),
         "segment_bytes": ("1460B", "VI-A"),
         "has_window": (True, "VI-A: the rate as a window"),
@@ -72,7 +77,7 @@ DART_2020.add(
 )
 DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
 DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)
-DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD)
+DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD | _PAIR)
 DART_2020.add("dart", "dart", _STEP | _DCQCN | _IOFD)
 DART_2020.add("rcp", "rcp", {"RcpStamp.alpha": (0.4, "VI-D"), "RcpStamp.beta": (0.4, "VI-D")})
 DART_2020.add("infiniband-cc", "infiniband-cc", {})  # V-B names it, but gives no settings

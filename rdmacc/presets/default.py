@@ -14,6 +14,7 @@ from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
+from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
@@ -136,6 +137,22 @@ register_scheme("rcc-pid", lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"
 register_scheme("rcc-async", lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)))
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
+
+register_scheme(
+    "expresspass",
+    lambda: Scheme(
+        name="expresspass",
+        recovery=ExpressPass(),
+        buffer=DropTail(limit_bytes=384_500),  # 250 full packets, as in the authors' simulator
+        queueing=Queueing(credit_fraction=CREDIT_SHARE),
+        routing="symmetric",
+        payload_bytes=1460,
+        header_bytes=78,
+        least_wire_bytes=84,
+        ack_bytes=84,
+        ack_priority=DATA_CLASS,
+    ),
+)
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 

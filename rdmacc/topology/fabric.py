@@ -5,7 +5,7 @@ node towards one neighbour. The ports of a node are contiguous and ordered by th
 
 Routing uses every path of fewest hops; a host forwards nothing. Hosts that hang by one link on the same
 switch share that switch's routes: the switch is their *attachment*, and the tables have a column for an
-attachment, not for a host.
+attachment, not for a host, and no row for the hosts that hang on one: they have one port.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
 from rdmacc.topology.base import Graph, validate
-from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of
+from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of, rows_of
 
 __all__ = ["Fabric"]
 
@@ -33,8 +33,8 @@ Choice: TypeAlias = Callable[[int, tuple[int, ...]], int]
 class Fabric:
     """A network of N nodes, H hosts, P ports and A attachments. Treat the arrays as read-only.
 
-    At node v, the ports towards host d are ``last_port[d]`` if v is the attachment of d, else the
-    ``route_count[v, attach[d]]`` entries of `route_ports` from ``route_first[v, attach[d]]`` on; a count of 0
+    At switch v, row r = ``route_row[v]``, the ports towards host d are ``last_port[d]`` if v is the attachment of d,
+    else the ``route_count[r, attach[d]]`` entries of `route_ports` from ``route_first[r, attach[d]]`` on; a count of 0
     means that d cannot be reached from v. See :meth:`candidates`.
     """
 
@@ -74,10 +74,12 @@ class Fabric:
     """A host's attachment, as an index into `attachments`; -1 for a switch; shape N."""
     last_port: Int32s
     """Port from a host's attachment switch to the host; -1 for a switch or a host without one; shape N."""
+    route_row: Int32s
+    """Row of the routing tables: a switch's own, its attachment's for a host; shape N."""
     route_first: Int32s
-    """First candidate towards an attachment, as an index into `route_ports`; shape N x A."""
+    """First candidate towards an attachment, as an index into `route_ports`; shape R x A, R rows."""
     route_count: Int32s
-    """Number of candidates; shape N x A."""
+    """Number of candidates; shape R x A."""
     route_ports: Int32s
     """Lists of candidate ports, each ascending; a node's equal lists are stored once."""
     down_ports: frozenset[int] = frozenset()
@@ -109,7 +111,7 @@ class Fabric:
         np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
         port_class = np.where(is_host[node], HOST_NIC, np.where(is_host[peer], LAST_HOP, IN_NETWORK))
         attachments, attach, last_port = attach_of(is_host, first, peer, ports["port_reverse"])
-        route_first, route_count, route_ports = routes_of(is_host, first, node, peer, attachments)
+        route_first, route_count, route_ports = routes_of(is_host, first, peer, attachments)
         return cls(
             name=str(graph.graph.get("name", "")),
             names=names,
@@ -123,6 +125,7 @@ class Fabric:
             attachments=attachments,
             attach=attach,
             last_port=last_port,
+            route_row=rows_of(is_host, attachments, attach),
             route_first=route_first,
             route_count=route_count,
             route_ports=route_ports,
@@ -141,7 +144,7 @@ class Fabric:
         gone = np.array(sorted(down), dtype=np.int64)
         peer = self.port_peer.copy()
         peer[gone] = self.port_node[gone]  # leads nowhere
-        first, count, routes = routes_of(self.is_host, self.node_first_port, self.port_node, peer, self.attachments)
+        first, count, routes = routes_of(self.is_host, self.node_first_port, peer, self.attachments)
         last_port = np.where(np.isin(self.last_port, gone), -1, self.last_port).astype(np.int32)
         return replace(
             self, route_first=first, route_count=count, route_ports=routes, last_port=last_port, down_ports=down
@@ -221,10 +224,13 @@ class Fabric:
         column = self.attach[dst]
         if node == self.attachments[column]:
             return () if node == dst or self.last_port[dst] < 0 else (int(self.last_port[dst]),)
-        if node == dst:
+        if node == dst or not self.reachable(node, dst):
             return ()
-        first = self.route_first[node, column]
-        return tuple(self.route_ports[first : first + self.route_count[node, column]].tolist())
+        if self._hangs(node):
+            return (int(self.node_first_port[node]),)
+        row = self.route_row[node]
+        first = self.route_first[row, column]
+        return tuple(self.route_ports[first : first + self.route_count[row, column]].tolist())
 
     def reachable(self, src: int, dst: int) -> bool:
         """Tell whether a packet gets from node `src` to host `dst`.
@@ -250,8 +256,37 @@ class Fabric:
         """
         sources, targets = np.asarray(src), np.asarray(dst)
         columns = self.attach[targets]
-        at_end = (sources == self.attachments[columns]) | (sources == targets)
-        return np.asarray(at_end | (self.route_count[sources, columns] > 0))
+        hangs = self._hangs(sources)
+        start = np.where(hangs, self.attachments[self.attach[sources]], sources)
+        found = (start == self.attachments[columns]) | (self.route_count[self.route_row[sources], columns] > 0)
+        if self.down_ports:
+            found &= ~(hangs & np.isin(self.node_first_port[sources], list(self.down_ports)))
+        return np.asarray(found | (sources == targets))
+
+    def first_ports(self, nodes: npt.ArrayLike, dst: npt.ArrayLike) -> Int32s:
+        """Return, elementwise, the first of the :meth:`candidates`; there must be one."""
+        here, targets = np.asarray(nodes), np.asarray(dst)
+        columns = self.attach[targets]
+        ports = self.route_ports[self.route_first[self.route_row[here], columns]]
+        ports = np.where(self._hangs(here), self.node_first_port[here], ports)
+        return np.where(here == self.attachments[columns], self.last_port[targets], ports)
+
+    def hops(self) -> Int64s:
+        """Return the hops from each row of the tables to each attachment, 0 where no path leads there; shape R x A."""
+        columns, ends = np.arange(len(self.attachments)), self.route_row[self.attachments]
+        onward = self.route_row[self.port_peer[self.route_ports[self.route_first]]]
+        hops = np.zeros(onward.shape, dtype=np.int64)
+        here = np.repeat(np.arange(len(onward))[:, None], len(columns), axis=1)
+        under_way = self.route_count > 0
+        while under_way.any():
+            hops += under_way
+            here = np.where(under_way, onward[here, columns], here)
+            under_way &= here != ends
+        return hops
+
+    def _hangs(self, nodes: Any) -> Any:
+        """Tell whether nodes are hosts that hang by one link on a switch."""
+        return self.is_host[nodes] & (self.attachments[self.attach[nodes]] != nodes)
 
     def check_path(self, src: int, dst: int) -> None:
         """Raise a ConfigError unless `src` and `dst` are two different hosts that a path joins.
@@ -377,16 +412,12 @@ class Fabric:
         full, rest = np.divmod(sizes, payload_bytes)
         has_full, has_rest = full > 0, rest > 0
         full_wire, rest_wire = payload_bytes + header_bytes, rest + header_bytes
-        columns = self.attach[targets]
-        ends, lasts = self.attachments[columns], self.last_port[targets]
         nodes = sources.copy()
         through = np.zeros(len(sizes), dtype=np.int64)
         slowest, arrival = np.zeros_like(through), np.zeros_like(through)
         active = np.arange(len(sizes))
         while len(active):
-            here, column = nodes[active], columns[active]
-            first = self.route_first[here, column]
-            ports = np.where(here == ends[active], lasts[active], self.route_ports[first])
+            ports = self.first_ports(nodes[active], targets[active])
             byte_ps, delay = self.port_byte_ps[ports], self.port_delay_ps[ports]
             time = (full_wire * byte_ps + 0.5).astype(np.int64)
             through[active] += time + delay
@@ -403,6 +434,16 @@ class Fabric:
 
         A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
         gives all queue pairs as base RTT (third.cc, GLOBAL_T).
+
+        Parameters
+        ----------
+        payload_bytes : int
+            Payload of the packet.
+
+        Returns
+        -------
+        int
+            Picoseconds; 0 if no path joins any two hosts.
         """
         hosts = self.hosts.astype(np.int64)
         most = 0

@@ -285,16 +285,12 @@ def _walk(
     fabric: Fabric, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64], data_bytes: int, ack_bytes: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return hops, round-trip propagation (ps), base RTT (ps) and slowest rate (bit/s) of each pair."""
-    columns = fabric.attach[dst]
-    ends, lasts = fabric.attachments[columns], fabric.last_port[dst]
     nodes = src.copy()
     hops, propagation, sending = (np.zeros(len(src), dtype=np.int64) for _ in range(3))
     slowest = np.full(len(src), np.inf)
     active = np.arange(len(src))
     while len(active):
-        here = nodes[active]
-        onward = fabric.route_ports[fabric.route_first[here, columns[active]]]
-        ports = np.where(here == ends[active], lasts[active], onward)
+        ports = fabric.first_ports(nodes[active], dst[active])
         byte_ps = fabric.port_byte_ps[ports]
         hops[active] += 1
         propagation[active] += 2 * fabric.port_delay_ps[ports]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rdmacc.topology.base import Graph
 
-__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of"]
+__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Int8s: TypeAlias = npt.NDArray[np.int8]
@@ -73,61 +73,79 @@ def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> t
     return attachments.astype(np.int32), attach, last_port
 
 
-def _hops(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> Int32s:
-    """Return the hops from each node to each attachment, -1 if none; shape A x N."""
-    hops = np.full((len(attachments), len(is_host)), -1, dtype=np.int32)
-    hops[np.arange(len(attachments)), attachments] = 0
-    linked = np.flatnonzero(np.diff(first))
-    level = 0
-    frontier = hops == 0
-    while linked.size and frontier.any():
-        level += 1
-        near = np.logical_or.reduceat(frontier[:, peer], first[linked], axis=1)
-        new = np.zeros_like(frontier)
-        new[:, linked] = near & (hops[:, linked] < 0)
-        hops[new] = level
-        frontier = new & ~is_host
-    return hops
+def rows_of(is_host: Bools, attachments: Int32s, attach: Int32s) -> Int32s:
+    """Return `route_row`: switches and attachments have rows, by number; other hosts have their attachment's."""
+    row = np.full(len(is_host), -1, dtype=np.int32)
+    nodes = _with_rows(is_host, attachments)
+    row[nodes] = np.arange(len(nodes))
+    row[is_host] = row[attachments[attach[is_host]]]
+    return row
 
 
-def routes_of(
-    is_host: Bools, first: Int32s, node: Int32s, peer: Int32s, attachments: Int32s
-) -> tuple[Int32s, Int32s, Int32s]:
+def _with_rows(is_host: Bools, attachments: Int32s) -> npt.NDArray[np.int64]:
+    return np.union1d(np.flatnonzero(~is_host), attachments)
+
+
+def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> tuple[Int32s, Int32s, Int32s]:
     """Return `route_first`, `route_count` and `route_ports`.
 
-    Parameters
-    ----------
-    is_host : ndarray of bool
-        Which nodes are hosts; shape N.
-    first : ndarray of int
-        First port of each node; shape N + 1.
-    node : ndarray of int
-        Node of each port; shape P.
-    peer : ndarray of int
-        Node that each port leads to; shape P.
-    attachments : ndarray of int
-        Nodes to route to; shape A.
+    The shortest paths to all attachments at once: a set of attachments is a row of bits, and a node joins the sets of
+    its neighbours. A port of node v leads to an attachment if v has found it at the level after the port's peer.
     """
-    hops = _hops(is_host, first, peer, attachments)
-    forwards = ~is_host[peer] | (peer == attachments[:, None])
-    nearer = (hops[:, node] > 0) & (hops[:, peer] == hops[:, node] - 1) & forwards
-    shape = (len(is_host), len(attachments))
+    nodes = _with_rows(is_host, attachments)
+    row = np.full(len(is_host), -1)
+    row[nodes] = np.arange(len(nodes))
+    degree = first[nodes + 1] - first[nodes]
+    ports = np.repeat(first[nodes] - np.cumsum(degree) + degree, degree) + np.arange(degree.sum())
+    inner = row[peer[ports]] >= 0  # a host that hangs on a switch is on no way to another one
+    ports = ports[inner]
+    here, there = np.repeat(row[nodes], degree)[inner], row[peer[ports]]
+    ends = np.searchsorted(here, np.arange(len(nodes) + 1))
+    found = _levels(here, there, row[attachments], is_host[nodes])
+    shape = (len(nodes), len(attachments))
     route_first, route_count = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=np.int32)
     lists: list[Int32s] = []
     stored = 0
-    for v in range(len(is_host)):
-        low, high = first[v], first[v + 1]
-        packed = np.packbits(nearer[:, low:high], axis=1)
-        seen: dict[bytes, tuple[int, int]] = {}
-        for a in np.flatnonzero(packed.any(axis=1)):
-            key = packed[a].tobytes()
-            if key not in seen:
-                ports = (low + np.flatnonzero(nearer[a, low:high])).astype(np.int32)
-                lists.append(ports)
-                seen[key] = (stored, len(ports))
-                stored += len(ports)
-            route_first[v, a], route_count[v, a] = seen[key]
-    return route_first, route_count, np.concatenate(lists) if lists else np.zeros(1, dtype=np.int32)
+    for v in range(len(nodes)):
+        low, high = ends[v], ends[v + 1]
+        leads = np.unpackbits(found[low:high].view(np.uint8), axis=1, count=len(attachments))
+        choices, which = _distinct_columns(leads)
+        counts = choices.sum(axis=0)
+        starts = stored + np.cumsum(counts) - counts
+        lists.append(ports[low:high][np.nonzero(choices.T)[1]].astype(np.int32))
+        stored += len(lists[-1])
+        route_first[v], route_count[v] = starts[which], counts[which]
+    route_first[route_count == 0] = 0
+    return route_first, route_count, np.concatenate([*lists, np.zeros(1, dtype=np.int32)])
+
+
+def _levels(here: Any, there: Any, ends: Any, is_host: Bools) -> npt.NDArray[np.uint64]:
+    """Return for each port, from row `here` to row `there`, the attachments that it leads to, as a row of bits."""
+    width = -(-len(ends) // 64)
+    bits = np.zeros((len(is_host), width * 64), dtype=np.uint8)
+    bits[ends, np.arange(len(ends))] = 1
+    frontier = np.packbits(bits, axis=1).view(np.uint64)
+    seen, found = frontier.copy(), np.zeros((len(here), width), dtype=np.uint64)
+    linked, begins = np.unique(here, return_index=True)
+    while len(linked) and frontier.any():
+        reached = frontier[there]
+        new = np.zeros_like(seen)
+        new[linked] = np.bitwise_or.reduceat(reached, begins, axis=0) & ~seen[linked]
+        found |= reached & new[here]
+        seen |= new
+        frontier = np.where(is_host[:, None], np.uint64(0), new)
+    return found
+
+
+def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Any]:
+    """Return the distinct columns of a matrix of bits, and which of them each column is."""
+    packed = np.packbits(leads, axis=0)
+    words = np.zeros((max(-(-len(packed) // 8), 1) * 8, leads.shape[1]), dtype=np.uint8)
+    words[: len(packed)] = packed
+    keys = np.ascontiguousarray(words.T).view(np.uint64)
+    key = keys[:, 0] if keys.shape[1] == 1 else keys.view([("", np.uint64)] * keys.shape[1])[:, 0]
+    _, firsts, which = np.unique(key, return_index=True, return_inverse=True)
+    return leads[:, firsts], which
 
 
 def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8s:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
@@ -109,7 +107,7 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
     ConfigError
         If a message waits for one that does not exist.
     """
-    lengths = np.fromiter(map(len, after), dtype=np.int64, count=len(after))
+    lengths = np.fromiter(map(len, after.array), dtype=np.int64, count=len(after))
     waiting = np.flatnonzero(lengths)
     flat = list(chain.from_iterable(after.iloc[waiting]))
     if not flat:
@@ -210,6 +208,9 @@ def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> Non
     ConfigError
         If messages wait on each other in a cycle, which it shows.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     count = len(labels)
     graph = coo_array((np.ones(len(wanted), dtype=np.int8), (waiting, wanted)), shape=(count, count))
     loops = np.flatnonzero(waiting == wanted)

@@ -322,6 +322,8 @@ def _groups(frame: pd.DataFrame) -> Any:
     column = frame["group"]
     if column.dtype == "Int64":
         return column.array
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+        return column.astype("Int64").array
     values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
     for row, value in enumerate(values):
         if type(value) is int or value is pd.NA:
@@ -351,8 +353,10 @@ def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
 
 def _tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
     """Return the column of `after` as tuples without repeats."""
-    values = [value if type(value) is tuple and len(value) < 2 else _tuple(value) for value in column]
-    return np.fromiter(values, dtype=object, count=len(values))
+    values = column.to_numpy(dtype=object)
+    if set(map(type, values)) != {tuple} or max(map(len, values), default=0) > 1:
+        values = np.fromiter(map(_tuple, values), dtype=object, count=len(values))
+    return values.copy()
 
 
 def _tuple(value: object) -> tuple[Any, ...]:

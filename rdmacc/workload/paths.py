@@ -74,7 +74,7 @@ def _steps(fabric: Fabric, value: Any, src: Hashable, dst: Hashable) -> list[tup
         raise ConfigError("path", value, f"must lead from {src!r} to {dst!r}, with all nodes in between")
     if len(set(names)) < len(names):
         raise ConfigError("path", value, "must not visit a node twice")
-    found = []
+    found: list[tuple[int, int]] = []
     for here, there in pairwise(names):
         try:
             port = fabric.port(here, there)

@@ -13,7 +13,7 @@ from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
 from rdmacc.workload.frame import Host, Int64s, Objects, as_objects
 
-__all__ = ["Network", "Traffic", "as_fabric", "port_bytes", "spread"]
+__all__ = ["Network", "Traffic", "as_fabric", "port_bytes"]
 
 Network: TypeAlias = "Graph | Fabric"
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -53,19 +53,20 @@ class Traffic:
 
     def port_shares(self) -> Floats:
         """Return, for each port, the expected part of all bytes that crosses it; shape P."""
-        fabric = self.fabric
-        shape = (fabric.n_nodes, len(fabric.attachments))
+        fabric, rows = self.fabric, self.fabric.route_row
         columns = fabric.attach[self.receivers]
-        towards = np.bincount(columns, weights=self._weight, minlength=shape[1])
-        mass = np.zeros(shape)
-        mass[self.senders] = towards
+        towards = np.bincount(columns, weights=self._weight, minlength=len(fabric.attachments))
+        per_row = np.bincount(rows[self.senders], minlength=len(fabric.route_count))
+        mass = np.outer(per_row, towards)
         loops = self.receivers[self.is_loop]
-        mass[loops, columns[self.is_loop]] -= self._weight[self.is_loop]
+        np.subtract.at(mass, (rows[loops], columns[self.is_loop]), self._weight[self.is_loop])
         mass[np.abs(mass) < 1e-12] = 0.0
-        arriving = np.zeros(fabric.n_nodes)
+        leaving, arriving = np.zeros(fabric.n_nodes), np.zeros(fabric.n_nodes)
+        leaving[self.senders] = towards.sum()
+        leaving[loops] -= self._weight[self.is_loop]
         arriving[self.receivers] = self._weight * self._others
         total = arriving.sum()
-        return spread(fabric, mass / total, arriving / total)
+        return _spread(fabric, mass / total, leaving / total, arriving / total)
 
     def pairs(self, rng: np.random.Generator, count: int) -> tuple[Int64s, Int64s]:
         """Return node numbers of `count` random senders and receivers, uniform over all pairs.
@@ -135,13 +136,18 @@ def port_bytes(fabric: Fabric, src: Int64s, dst: Int64s, counted: Int64s) -> Flo
     counted : ndarray of int
         Bytes of each message; shape M.
     """
-    mass, arriving = np.zeros((fabric.n_nodes, len(fabric.attachments))), np.zeros(fabric.n_nodes)
-    np.add.at(mass, (src, fabric.attach[dst]), counted)
-    np.add.at(arriving, dst, counted)
-    return spread(fabric, mass, arriving)
+    shape = (len(fabric.route_count), len(fabric.attachments))
+    place = fabric.route_row[src].astype(np.int64) * shape[1] + fabric.attach[dst]
+    mass = _sums(place, counted, shape[0] * shape[1]).reshape(shape)
+    return _spread(fabric, mass, _sums(src, counted, fabric.n_nodes), _sums(dst, counted, fabric.n_nodes))
 
 
-def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
+def _sums(place: Int64s, values: Int64s | Floats, count: int) -> Floats:
+    """Return the sum of the values at each place."""
+    return np.bincount(place, weights=values, minlength=count).astype(np.float64, copy=False)
+
+
+def _spread(fabric: Fabric, mass: Floats, leaving: Floats, arriving: Floats) -> Floats:
     """Return what crosses each port, if all splits equally over the shortest paths.
 
     Parameters
@@ -149,9 +155,9 @@ def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
     fabric : Fabric
         The network.
     mass : ndarray of float
-        What each node sends towards each attachment; shape N x A.
-    arriving : ndarray of float
-        What each node receives; shape N.
+        What the hosts of each row of the routes send towards each attachment; shape R x A.
+    leaving, arriving : ndarray of float
+        What each node sends and receives; shape N.
 
     Returns
     -------
@@ -166,30 +172,32 @@ def spread(fabric: Fabric, mass: Floats, arriving: Floats) -> Floats:
     columns = mass.shape[1]
     crossing = np.zeros(fabric.n_ports)
     here = mass.copy()
-    ends = (fabric.attachments, np.arange(columns))
+    attached = fabric.attachments
+    ends = (fabric.route_row[attached], np.arange(columns))
     while True:
         here[ends] = 0.0
-        node, column = np.nonzero(here)
-        if not len(node):
+        row, column = np.nonzero(here)
+        if not len(row):
             break
-        counts = fabric.route_count[node, column].astype(np.int64)
+        counts = fabric.route_count[row, column].astype(np.int64)
         if not counts.all():
             lost = int(np.argmin(counts))
+            sender = int(np.flatnonzero((fabric.route_row == row[lost]) & (leaving > 0))[0])
             raise ConfigError(
                 "receivers",
-                fabric.names[fabric.attachments[column[lost]]],
-                f"reachable from {fabric.names[node[lost]]!r}",
+                fabric.names[attached[column[lost]]],
+                f"reachable from {fabric.names[sender]!r}",
             )
-        rows = np.repeat(np.arange(len(node)), counts)
-        nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        ports = fabric.route_ports[fabric.route_first[node, column][rows] + nth]
-        share = (here[node, column] / counts)[rows]
-        crossing += np.bincount(ports, weights=share, minlength=fabric.n_ports)
-        place = fabric.port_peer[ports].astype(np.int64) * columns + column[rows]
-        onward = np.zeros(here.size)
-        np.add.at(onward, place, share)
-        here = onward.reshape(mass.shape)
+        origin = np.repeat(np.arange(len(row)), counts)
+        nth = np.arange(len(origin)) - np.repeat(np.cumsum(counts) - counts, counts)
+        ports = fabric.route_ports[fabric.route_first[row, column][origin] + nth]
+        share = (here[row, column] / counts)[origin]
+        crossing += _sums(ports, share, fabric.n_ports)
+        place = fabric.route_row[fabric.port_peer[ports]].astype(np.int64) * columns + column[origin]
+        here = _sums(place, share, here.size).reshape(here.shape)
     last = fabric.last_port
     hangs = last >= 0
     crossing[last[hangs]] += arriving[hangs]
+    nics = fabric.port_reverse[last[hangs]]
+    crossing[nics] += leaving[hangs]
     return crossing

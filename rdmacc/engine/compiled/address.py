@@ -7,6 +7,7 @@ compiled code reads and writes by field name; `call` calls a compiled handler by
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ jit = njit(error_model="numpy")
 """Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
 
 
+@cache
 def record_at(dtype: np.dtype[np.void]) -> Callable[[int], Any]:
     """Return a function from an address to the record of type `dtype` that is there."""
     record_type = from_dtype(dtype)

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 @cache
-def compiled_kernel() -> tuple[Any, Any, Any]:
+def compiled_kernel() -> tuple[Any, Any, Any, Any]:
     """Return the kernel, compiled now if this version of the sources has never run here."""
     folder = cache_folder()
     is_new = not any(folder.rglob("*.nbi"))
@@ -30,8 +30,9 @@ def compiled_kernel() -> tuple[Any, Any, Any]:
         run = numba.njit("int64(int64, int64, int64)", **compile_now)(kernel.run_kernel)
         fail_port = numba.njit("void(int64, int64)", **compile_now)(kernel.fail_port_kernel)
         call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **compile_now)(kernel.call_rows)
+        push_events = numba.njit("void(int64, int64, int64)", **compile_now)(kernel.push_events)
     if is_new:
         _log.warning(
             "rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder
         )
-    return run, call_rows, fail_port
+    return run, call_rows, fail_port, push_events

@@ -30,12 +30,14 @@ class CompiledEngine(Tables):
     name = "compiled"
 
     def __init__(self, plan: Plan) -> None:
-        self._run, self._call_rows, self._fail_port = compiled_kernel()
+        self._run, self._call_rows, self._fail_port, self._push_events = compiled_kernel()
         super().__init__(plan)
         self._open()
 
     def _open(self) -> None:
-        """Set up the components' records by on_open and on_port."""
+        """Schedule the first events, and set up the components' records by on_open and on_port."""
+        events = self._first_events()
+        self._push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
         for hook, owner, rows in (("on_open", "qp", self.qps), ("on_port", "port", self.ports)):
             if self._hooks.addresses[hook]:
                 base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
@@ -67,9 +69,10 @@ class CompiledEngine(Tables):
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
-        pending = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
-        times = pending[pending[:, 1] < self._ranks["probe"], 0]
-        return int(times.min()) if len(times) else NEVER
+        near = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
+        later = self._nodes[: int(self.globals["node_used"])]  # those that are free have the time NEVER
+        times = (events[events[:, 1] < self._ranks["probe"], 0].min(initial=NEVER) for events in (near, later))
+        return int(min(times))
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
@@ -95,7 +98,7 @@ class CompiledEngine(Tables):
             if reason == kernel.MORE_PACKETS:
                 self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))
             elif reason == kernel.MORE_EVENTS:
-                self._grow_heap(2 * int(self.globals["heap_capacity"]) + int(self.globals["reserve_events"]))
+                self._grow_events(2 * int(self.globals["event_capacity"]) + int(self.globals["reserve_events"]))
             elif reason == kernel.MORE_SAMPLES:
                 self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
             elif reason == kernel.MORE_TRACE:

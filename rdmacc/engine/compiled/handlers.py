@@ -2,7 +2,8 @@
 
 As the reference engine does (`rdmacc.engine.reference.binding`), source is written for each hook: the handlers in
 order, the lowest rate and window, and the set of deadlines that moved. The source lies in the cache folder under its
-hash, so that Numba keeps the machine code beside it.
+hash, so that Numba keeps the machine code beside it. Within a process it is compiled or loaded once, and stays: another
+simulation of the same scheme takes it from there.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
@@ -41,7 +44,15 @@ _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "p
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 _NATIVE = (chance.hash63, chance.uniform, *compiled_bits.FUNCTIONS)
-_OPTIONS = {"error_model": "numpy"}
+
+_INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""How handlers are compiled: division by zero as in C; without the wrappers that calls from Python and C would need and
+nobody makes, which are a third of the work."""
+
+_COMPILED: dict[str, dict[str, Any]] = {}
+"""This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
+
+_SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 assert compiled_chance
 
@@ -94,6 +105,8 @@ class CompiledHooks:
         self._namespace["packet_at"] = record_at(layout.packet)
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
+        self._handlers: dict[str, Callable[..., Any]] = {}
+        self._noted: set[Callable[..., Any]] = set()
         self._functions: dict[Callable[..., Any], Any] = {}
         sources: dict[str, str] = {}
         for name in HOOKS:
@@ -107,7 +120,6 @@ class CompiledHooks:
                 sources[name] = self._write(name, [timer_call(scheme, slot)], kind == "Sender")
         self.source = "\n\n".join(sources.values())
         compiled = self._compile(list(sources))
-        self._keep = compiled
         self.addresses = {name: compiled[name].address if name in compiled else 0 for name in HOOKS}
         self.timers = {
             kind: [(slot, compiled[name].address) for slot, name in names] for kind, names in timer_names.items()
@@ -120,7 +132,8 @@ class CompiledHooks:
         touched_components: set[tuple[str, int]] = set()
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"
-            self._namespace[handler] = self._jitted(call.function)
+            self._handlers[handler] = call.function
+            self._note(call.function)
             arguments = [self._argument(argument, call.component, touched) for argument in call.arguments]
             lines.append(f"{handler}({', '.join(arguments)})")
             touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
@@ -163,42 +176,51 @@ class CompiledHooks:
             touched[local] = f"{name}_at({_ENGINE_RECORDS[name]})"
         return local
 
-    def _jitted(self, function: Callable[..., Any]) -> Any:
-        """Return a compiled form of a plain function, and of the plain functions that it calls."""
-        if function in self._functions:
-            return self._functions[function]
+    def _note(self, function: Callable[..., Any]) -> None:
+        """Note what a plain function, and those that it calls, are made of."""
+        if function in self._noted:
+            return
+        self._noted.add(function)
         self._inputs.append(_source_of(function))
-        namespace = dict(function.__globals__)
-        names = {name for code in _codes(function.__code__) for name in code.co_names}
-        for name in sorted(names & namespace.keys()):
-            value = namespace[name]
+        for name, value in _globals_of(function):
             if isinstance(value, python_types.FunctionType):
-                if value not in _NATIVE:
-                    namespace[name] = self._jitted(value)
-            elif isinstance(value, _CONSTANTS):  # Numba freezes them: another value is another function
+                self._note(value)
+            else:  # Numba freezes constants: another value is another function
                 self._inputs.append(f"{name} = {value!r}")
         for cell in function.__closure__ or ():
             self._inputs.append(repr(cell.cell_contents))
-        copy = python_types.FunctionType(
-            function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
-        )
-        self._functions[function] = numba.njit(**_OPTIONS)(copy)
+
+    def _jitted(self, function: Callable[..., Any]) -> Any:
+        """Return a compiled form of a plain function, and of the plain functions that it calls."""
+        if function not in self._functions:
+            called = {name: value for name, value in _globals_of(function) if callable(value)}
+            namespace = dict(function.__globals__) | {name: self._jitted(value) for name, value in called.items()}
+            copy = python_types.FunctionType(
+                function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
+            )
+            self._functions[function] = numba.njit(**_INNER)(copy)
         return self._functions[function]
 
     def _compile(self, names: list[str]) -> dict[str, Any]:
-        """Compile the written functions, or load them from the cache."""
+        """Compile the written functions, or load them from the cache, or take what this process has."""
         text = "\n".join([self.source, *self._inputs])
-        path = cache_folder() / f"hooks_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
+        key = hashlib.sha256(text.encode()).hexdigest()
+        if key not in _COMPILED:
+            _COMPILED[key] = self._compile_now(names, cache_folder() / f"hooks_{key[:16]}.py")
+        return _COMPILED[key]
+
+    def _compile_now(self, names: list[str], path: Path) -> dict[str, Any]:
         if not path.exists():
             scratch = path.with_suffix(f".{id(self)}.tmp")
             scratch.write_text(self.source)
             scratch.replace(path)
+        self._namespace |= {name: self._jitted(function) for name, function in self._handlers.items()}
         exec(compile(self.source, str(path), "exec"), self._namespace)
         compiled = {}
         with caching_in(path.parent):
             for name in names:
                 try:
-                    compiled[name] = numba.cfunc(_SIGNATURE, cache=True, **_OPTIONS)(self._namespace[name])
+                    compiled[name] = numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")(self._namespace[name])
                 except numba.core.errors.NumbaError as error:
                     raise self._explain(name, error) from None
         return compiled
@@ -215,11 +237,23 @@ def _codes(code: python_types.CodeType) -> list[python_types.CodeType]:
     return [code, *(inner for item in nested for inner in _codes(item))]
 
 
+def _globals_of(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of the plain functions and constants that a function takes from its module."""
+    used = {name for code in _codes(function.__code__) for name in code.co_names}
+    for name in sorted(used & function.__globals__.keys()):
+        value = function.__globals__[name]
+        if (isinstance(value, python_types.FunctionType) and value not in _NATIVE) or isinstance(value, _CONSTANTS):
+            yield name, value
+
+
 def _source_of(function: Callable[..., Any]) -> str:
-    try:
-        return inspect.getsource(function)
-    except OSError:
-        return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+    if function not in _SOURCES:
+        try:
+            _SOURCES[function] = inspect.getsource(function)
+        except OSError:
+            code = function.__code__
+            _SOURCES[function] = repr((code.co_code, code.co_consts, code.co_names))
+    return _SOURCES[function]
 
 
 def _line_and_reason(message: str) -> tuple[int | None, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, store_i8
+from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, prefetch, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.engine.compiled.heap import heap_pop, heap_push, heap_replace
+from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
 from rdmacc.engine.compiled.hosts import expire, host_receive
-from rdmacc.engine.compiled.layout import SAMPLE, WATCH
+from rdmacc.engine.compiled.layout import QUEUE, SAMPLE, WATCH
 from rdmacc.engine.compiled.messages import start
 from rdmacc.engine.compiled.ports import expire_nic_timer, fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
@@ -37,7 +37,7 @@ from rdmacc.engine.compiled.timers import arm
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, IDLE, MAC
+from rdmacc.state import DATA, DATA_CLASS, IDLE, MAC, NUM_CLASSES
 
 __all__ = [
     "MORE_EVENTS",
@@ -48,14 +48,34 @@ __all__ = [
     "STOPPED",
     "call_rows",
     "fail_port_kernel",
+    "push_events",
     "run_kernel",
 ]
 
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE = range(6)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
 
+_QUEUE_BYTES = QUEUE.itemsize
 _WATCH_BYTES = WATCH.itemsize
 _SAMPLE_BYTES = SAMPLE.itemsize
+
+
+@jit
+def look_ahead(g):
+    """Ask for what the next event will need; the row of its port was asked for when its step began."""
+    rank = load_i8(g.heap + 8)
+    if g.tick_ps:
+        rank = rank_without_order(rank)
+    number = rank & RANK_MASK
+    if rank >= WAKE:
+        if rank < SHAPE:
+            prefetch(g.queues + (number * NUM_CLASSES + DATA_CLASS) * _QUEUE_BYTES)
+    elif rank >= DELIVER:
+        port = port_at(g, number)
+        if port.flight_head >= 0:
+            prefetch(g.packets + port.flight_head * g.packet_bytes)
+        if port.flight_next >= 0:
+            prefetch(g.packets + port.flight_next * g.packet_bytes)
 
 
 @jit
@@ -64,16 +84,18 @@ def deliver(g, number, now):
     port = port_at(g, number)
     packet_number = port.flight_head
     if packet_number < 0:  # the link went down
-        heap_pop(g)
+        pop_event(g)
         return
     packet = packet_at(g, packet_number)
-    following = packet.next
+    following = port.flight_next
     port.flight_head = following
     if following >= 0:
         upcoming = packet_at(g, following)
-        heap_replace(g, upcoming.arrival_ps, rank_in(g, DELIVER + number, upcoming.order))
+        port.flight_next = upcoming.next
+        replace_event(g, upcoming.arrival_ps, rank_in(g, DELIVER + number, upcoming.order))
     else:
-        heap_pop(g)
+        pop_event(g)
+    look_ahead(g)
     if port.has_loss:
         loss = port.loss_data if packet.kind == DATA else port.loss_control
         if loss > 0.0 and packet.priority != MAC:
@@ -186,7 +208,7 @@ def run_kernel(address, until_ps, max_events):
         if g.packet_capacity - g.packet_count + g.free_count < g.reserve_packets:
             reason = MORE_PACKETS
             break
-        if g.heap_capacity - g.heap_length < g.reserve_events:
+        if g.event_capacity - g.heap_length - g.wheel_count < g.reserve_events:
             reason = MORE_EVENTS
             break
         if g.sample_capacity - g.sample_count < g.n_watches:
@@ -206,15 +228,16 @@ def run_kernel(address, until_ps, max_events):
             if rank >= DELIVER:
                 deliver(g, number, now)
             else:
-                heap_pop(g)
+                pop_event(g)
                 if g.next_start < g.n_starts and load_entry(g.starts, g.next_start) == number:
                     g.next_start += 1
                     if g.next_start < g.n_starts:
                         upcoming = load_entry(g.starts, g.next_start)
-                        heap_push(g, message_at(g, upcoming).start_ps, rank_last(g, START + upcoming))
+                        push_event(g, message_at(g, upcoming).start_ps, rank_last(g, START + upcoming))
                 start(g, number, now)
         else:
-            heap_pop(g)
+            pop_event(g)
+            look_ahead(g)
             if rank < SHAPE:
                 port = port_at(g, number)
                 port.is_wake_pending = 0
@@ -235,11 +258,19 @@ def run_kernel(address, until_ps, max_events):
             else:
                 watch = watch_at(g.watches + number * _WATCH_BYTES)
                 record_sample(g, number, value_of(watch), now)
-                heap_push(g, now + watch.every_ps, rank_last(g, PROBE + number))
+                push_event(g, now + watch.every_ps, rank_last(g, PROBE + number))
         if g.n_changes:
             look_at_changes(g, now)
     g.events = events
     return reason
+
+
+def push_events(address, events, count):
+    """Schedule events, from rows of time and rank."""
+    g = globals_at(address)
+    for _ in range(count):
+        push_event(g, load_i8(events), load_i8(events + 8))
+        events += 16
 
 
 def call_rows(address, hook, base, stride, count):

@@ -25,7 +25,7 @@ from rdmacc.engine.records import (
     Transmitter,
     Turns,
 )
-from rdmacc.records import Byte, Float, Int, Int32, Record, record_dtype
+from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
 from rdmacc.switch.credits import TokenBucket
@@ -63,8 +63,9 @@ class _QueuePair(Record):
 
 
 class _Port(Record):
-    flight_head = Int32(-1)
+    flight_head = Int32(-1, "first of the packets under way, the only one with an event")
     flight_tail = Int32(-1)
+    flight_next = Int32(-1, "the packet behind flight_head: here, so that both can be fetched ahead")
     node = Int32()
     peer = Int32()
     reverse = Int32()
@@ -85,6 +86,10 @@ class _Line(Record):
 class _Host(Record):
     first_incoming = Int32(-1)
     last_incoming = Int32(-1)
+
+
+class _Switch(Record):
+    route_row = Int32(doc="of the tables of routes")
 
 
 class _Queue(Record):
@@ -115,7 +120,22 @@ class KernelGlobals(Record):
     events = Int()
     heap = Int(doc="address of the root")
     heap_length = Int()
-    heap_capacity = Int()
+    wheel_shift = Int(doc="a step has 2**wheel_shift ps")
+    wheel_now = Int(doc="step whose events, and those before, are in the heap")
+    wheel_count = Int(doc="events in buckets")
+    near_wheel = Int(doc="address of the near buckets' first nodes; -1 for none")
+    near_bits = Int(doc="address of a bit for each bucket")
+    near_mask = Int(doc="buckets less one")
+    near_shift = Int(doc="2**near_shift buckets")
+    far_wheel = Int()
+    far_bits = Int()
+    far_first = Int(NEVER, "first step of the first far bucket that has events")
+    beyond_head = Int(-1, "first node of the events beyond the far wheel")
+    beyond_first = Int(NEVER, "the first of their steps")
+    nodes = Int(doc="rows of events in buckets")
+    node_free = Int(-1)
+    node_used = Int(doc="rows ever used")
+    event_capacity = Int(doc="of heap and nodes, each")
     packets = Int()
     packet_bytes = Int()
     packet_capacity = Int()
@@ -262,7 +282,7 @@ RECORDS: dict[str, tuple[type[Record], ...]] = {
     "qp": (state.QueuePair, _QueuePair, QueuePairUse),
     "host": (state.Host, _Host, Clock),
     "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
-    "switch": (Routing, SharedBuffer),
+    "switch": (Routing, SharedBuffer, _Switch),
 }
 """The engine's records in each kind of row. Those that an event touches come together."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row, rank_last
 from rdmacc.engine.compiled.senders import call_sender
@@ -21,7 +21,7 @@ def start(g, number, now):
     if g.start_delay_ps and not message.is_delayed:
         message.is_delayed = 1
         message.start_ps = now
-        heap_push(g, now + g.start_delay_ps, rank_last(g, START + number))
+        push_event(g, now + g.start_delay_ps, rank_last(g, START + number))
         return
     if not message.is_delayed:
         message.start_ps = now
@@ -95,7 +95,7 @@ def count_down(g, number, now, is_acked):
         if (waiting.src == message.src) == is_acked:
             waiting.waits_for -= 1
             if waiting.waits_for == 0:
-                heap_push(g, max(now, waiting.start_ps), rank_last(g, START + waiting_number))
+                push_event(g, max(now, waiting.start_ps), rank_last(g, START + waiting_number))
 
 
 @jit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     PACE,
@@ -96,7 +96,7 @@ def join_line(g, qp, now):
     qp.pace_timer_ps = start
     if start < qp.pace_timer_armed:
         qp.pace_timer_armed = start
-        heap_push(g, start, rank_now(g, PACE + qp.number))
+        push_event(g, start, rank_now(g, PACE + qp.number))
     return False
 
 
@@ -135,7 +135,8 @@ def send_next_nic(g, port, now):
         send_data(g, port, qp, number, now)
         join_line(g, qp, now)
         break
-    if port.waiting & ~port.paused and not port.is_wake_pending:
+    # A credit that must wait for tokens has an event of its own.
+    if port.waiting & ~port.paused and not port.is_wake_pending and port.busy_until_ps > now:
         wake_at_end(g, port)
 
 

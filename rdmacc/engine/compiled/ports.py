@@ -129,7 +129,7 @@ def fail_port(g, number):
     port, now = port_at(g, number), g.now_ps
     port.is_down = 1
     packet = port.flight_head
-    port.flight_head = -1
+    port.flight_head = port.flight_next = -1
     while packet >= 0:
         following = packet_at(g, packet).next
         port.lost_packets += 1

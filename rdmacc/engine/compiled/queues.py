@@ -6,7 +6,7 @@ See `rdmacc.engine.reference.ports` and `switches`.
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, prefetch
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
@@ -92,7 +92,7 @@ def join_queue(g, port, number, cls, now):
 def wake_at_end(g, port):
     """Wake up when the transmission under way ends."""
     port.is_wake_pending = 1
-    heap_push(g, port.busy_until_ps, rank_in(g, WAKE + port.number, port.order))
+    push_event(g, port.busy_until_ps, rank_in(g, WAKE + port.number, port.order))
 
 
 @jit
@@ -123,8 +123,10 @@ def transmit(g, port, number, now):
     packet.next = -1
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number
-        heap_push(g, arrival, rank_in(g, DELIVER + port.number, packet.order))
+        push_event(g, arrival, rank_in(g, DELIVER + port.number, packet.order))
     else:
+        if port.flight_next < 0:
+            port.flight_next = number
         packet_at(g, port.flight_tail).next = number
     port.flight_tail = number
 
@@ -140,7 +142,7 @@ def next_class(g, port, now):
             sendable ^= 1 << CREDITS
             if not sendable and not port.is_shape_pending:
                 port.is_shape_pending = 1
-                heap_push(g, ready, rank_now(g, SHAPE + port.number))
+                push_event(g, ready, rank_now(g, SHAPE + port.number))
     if not sendable:
         return -1
     return choose_class(g, port, sendable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.nic import join, may_send, next_start_ps, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
 from rdmacc.engine.compiled.rows import PACE, message_at, port_at, queue_of, rank_now
@@ -115,7 +115,7 @@ def push_timer(g, port, at_ps):
     rank = rank_now(g, PACE + port.number)
     port.timer_ps = at_ps
     port.timer_order = rank >> ORDER_SHIFT
-    heap_push(g, at_ps, rank)
+    push_event(g, at_ps, rank)
 
 
 @jit

@@ -117,11 +117,11 @@ def next_hop(g, node, packet, key):
     column = load_entry(g.attach, dst)
     if load_entry(g.attachments, column) == node:
         return load_entry(g.last_port, dst)
-    cell = node * g.n_attachments + column
+    switch = switch_at(g, node)
+    cell = switch.route_row * g.n_attachments + column
     first, count = load_entry(g.route_first, cell), load_entry(g.route_count, cell)
     if count <= 1:
         return load_entry(g.route_ports, first) if count else -1
-    switch = switch_at(g, node)
     if g.routing == ECMP:
         chosen = modulo(hash63(switch.salt, key), count)
     elif g.routing == SYMMETRIC:  # the same at equal distance, there and back, and another one at each tier

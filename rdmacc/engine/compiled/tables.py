@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bits import words_of
+from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
 from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
@@ -41,6 +42,12 @@ from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables"]
 
+_EVENTS_A_STEP = 32
+"""Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
+
+_NEAR_BITS = 6, 16
+"""The near wheel has at least 2**6 and at most 2**16 buckets."""
+
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
 
@@ -68,6 +75,7 @@ class Tables:
         self._hooks = CompiledHooks(plan.scheme, self.layout)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
+        self._nodes: Any = None
         self._globals = np.zeros(1, GLOBALS)
         self.globals = self._globals[0]
         self.globals["free_head"] = self.globals["spare"] = -1
@@ -77,6 +85,7 @@ class Tables:
         self._fill_routes(plan.fabric)
         self._fill_faults()
         self._fill_watches()
+        self._set_wheels()
         self._reserve()
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
@@ -163,6 +172,7 @@ class Tables:
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
+        self.switches["route_row"] = fabric.route_row
         self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
         for name in QUEUE.names or ():
             self.queues[name] = -1 if name in ("head", "tail") else 0
@@ -289,7 +299,7 @@ class Tables:
     def _fill_faults(self) -> None:
         plan = self.plan
         scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
-        cells = plan.fabric.n_nodes * len(plan.fabric.attachments)
+        cells = plan.fabric.route_count.size
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
         self._set(
             path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
@@ -338,19 +348,36 @@ class Tables:
         self._grow_packets(1024 + 2 * self._fan_in)
         slots = {kind: int(self.globals[f"n_{kind.lower()}_slots"]) for kind in KINDS}
         armed = plan.n_qps * (slots["Sender"] + slots["Receiver"]) + len(self.ports) * slots["Egress"]
-        self._grow_heap(4096 + int(self.globals["reserve_events"]) + armed)
+        self._grow_events(4096 + int(self.globals["reserve_events"]) + armed)
         self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(1024 + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
-        events = [(0, self._ranks["probe"] + i) for i, w in enumerate(plan.watches) if w.probe.every_ps is not None]
+
+    def _first_events(self) -> npt.NDArray[np.int64]:
+        """Return time and rank of the first events: probes, and the first message; the kernel goes on from there."""
+        watches = enumerate(self.plan.watches)
+        events = [(0, self._ranks["probe"] + i) for i, watch in watches if watch.probe.every_ps is not None]
         if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
-            events.append((int(plan.start_ps[first]), self._ranks["start"] + first))
-        events.sort()  # a sorted array is a heap
-        for i, event in enumerate(events):
-            self._heap[HEAP_PADDING + i] = event
-        self.globals["heap_length"] = len(events)
+            events.append((int(self.plan.start_ps[first]), self._ranks["start"] + first))
+        return np.array(events, np.int64).reshape(-1, 2)
+
+    def _set_wheels(self) -> None:
+        """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel."""
+        fabric, wire_bytes = self.plan.fabric, self.plan.scheme.wire_bytes
+        packets_per_ps = float(fabric.port_rate_bps.sum()) / (8e12 * wire_bytes)
+        shift = max(0, int(np.log2(_EVENTS_A_STEP / packets_per_ps)))
+        longest_ps = int((wire_bytes * fabric.port_byte_ps + fabric.port_delay_ps).max())
+        near_shift = min(max((longest_ps >> shift).bit_length(), _NEAR_BITS[0]), _NEAR_BITS[1])
+        for name, bits in (("near", near_shift), ("far", FAR_BITS)):
+            self._memory[f"{name}_wheel"] = np.full(1 << bits, -1, np.int32)
+            self._memory[f"{name}_bits"] = np.zeros(1 << (bits - 6), np.int64)
+            self._set(**{name: self._memory[name].ctypes.data for name in (f"{name}_wheel", f"{name}_bits")})
+        self._set(
+            wheel_shift=shift, near_shift=near_shift, near_mask=(1 << near_shift) - 1, far_first=NEVER,
+            beyond_first=NEVER, beyond_head=-1, node_free=-1,
+        )  # fmt: skip
 
     def _grow_packets(self, capacity: int) -> None:
         stride = len(self.layout.defaults["packet"])
@@ -361,14 +388,21 @@ class Tables:
         self._memory["packet"] = fresh
         self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
 
-    def _grow_heap(self, capacity: int) -> None:
+    def _grow_events(self, capacity: int) -> None:
         fresh = _aligned((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
         fresh[:] = NEVER
         if "heap" in self._memory:
             fresh[: len(self._heap)] = self._heap
         self._memory["heap"] = fresh
         self._heap = fresh
-        self._set(heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, heap_capacity=capacity)
+        nodes = _aligned(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
+        nodes[:, 0] = NEVER
+        if "nodes" in self._memory:
+            nodes[: len(self._nodes)] = self._nodes
+        self._memory["nodes"] = self._nodes = nodes
+        self._set(
+            heap=fresh.ctypes.data + HEAP_PADDING * EVENT_BYTES, nodes=nodes.ctypes.data, event_capacity=capacity
+        )  # fmt: skip
 
     def _grow_samples(self, capacity: int) -> None:
         fresh = np.zeros(capacity, SAMPLE)

@@ -7,7 +7,7 @@ senders, 12-23 receivers, 24-35 transfers, 36-47 endpoints, 48-59 egresses.
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
-from rdmacc.engine.compiled.heap import heap_push
+from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.rows import (
     EGRESS_TIMER,
     ENDPOINT_TIMER,
@@ -43,7 +43,7 @@ def arm_slots(g, kind, bits, row, first_rank):
             at = row + slot_offset(g, kind, slot)
             time_ps = max(load_i8(at), g.now_ps)
             store_i8(at + 8, time_ps)
-            heap_push(g, time_ps, rank_now(g, first_rank + slot))
+            push_event(g, time_ps, rank_now(g, first_rank + slot))
         bits >>= 1
         slot += 1
 

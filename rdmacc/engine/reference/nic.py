@@ -104,7 +104,8 @@ class NicPort(Port):
             self.send_data(qp, message, now)
             self.schedule(qp, now)
             break
-        if self.waiting & ~self.paused and not self.is_wake_pending:
+        # A credit that must wait for tokens has an event of its own.
+        if self.waiting & ~self.paused and not self.is_wake_pending and self.busy_until_ps > now:
             self.wake_at_end()
 
     def send_queued(self, cls: int, now: int) -> None:
@@ -148,7 +149,7 @@ class NicPort(Port):
         qp.inflight_bytes += payload
         qp.credits -= 1
         net.sent_bytes += payload
-        request = None
+        request: Any = None
         if net.on_send is not None:
             request = call_sender(net, net.on_send, qp, message, packet, now)
         if net.marks_at_nic:

@@ -96,7 +96,7 @@ class Switch(Routing, SharedBuffer):
         if routing == "ecmp":
             chosen = hash63(self.salt, key) % count
         elif routing == "symmetric":  # the same at equal distance, there and back, and another one at each tier
-            distance = int(plan.distance[self.number, net.fabric.attach[dst]])
+            distance = int(plan.distance[net.fabric.route_row[self.number], net.fabric.attach[dst]])
             chosen = hash63(plan.symmetric_salt, (key >> 1) * 64 + distance) % count
         elif routing == "spray-random":
             chosen = hash63(self.salt, self.spray_count) % count

@@ -1,0 +1,93 @@
+"""The scenarios of the benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.errors import ConfigError
+from rdmacc.units import size_bytes
+
+__all__ = ["CASES", "SCHEME", "Case", "case_of"]
+
+MESSAGE_BYTES = size_bytes("1MB")
+SCHEME = "dcqcn"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network and a workload, of which a part may be run.
+
+    Attributes
+    ----------
+    name, description : str
+        For tables.
+    network : callable
+        Returns the topology.
+    work : callable
+        Returns the whole workload on it.
+    simpy_scale : float
+        Default part of the messages that SimPy runs, so that it takes about ten seconds at most.
+    scheme : str
+        What runs.
+    """
+
+    name: str
+    description: str
+    network: Callable[[], nx.Graph[Any]]
+    work: Callable[[nx.Graph[Any]], pd.DataFrame]
+    simpy_scale: float = 1.0
+    scheme: str = SCHEME
+
+    def part(self, graph: nx.Graph[Any], scale: float) -> pd.DataFrame:
+        """Return the first `scale` of the messages, at least one."""
+        whole = self.work(graph)
+        return whole.iloc[: max(1, round(scale * len(whole)))]
+
+
+def _incast(graph: nx.Graph[Any]) -> pd.DataFrame:
+    receiver, *senders = topology.hosts(graph)
+    return workload.incast(senders, receiver, MESSAGE_BYTES)
+
+
+def _permutation(graph: nx.Graph[Any]) -> pd.DataFrame:
+    return workload.permutation(topology.hosts(graph), MESSAGE_BYTES)
+
+
+def _random_pairs(graph: nx.Graph[Any]) -> pd.DataFrame:
+    names = topology.hosts(graph)
+    return workload.random_pairs(names, len(names), MESSAGE_BYTES)
+
+
+def _dart(graph: nx.Graph[Any]) -> pd.DataFrame:
+    return workload.dart_mix(graph, 0.4, duration="2ms").sort_values("start_ps", kind="stable", ignore_index=True)
+
+
+def _short_pairs(graph: nx.Graph[Any]) -> pd.DataFrame:
+    names = topology.hosts(graph)
+    return workload.random_pairs(names, len(names), MESSAGE_BYTES // 10)
+
+
+CASES = {
+    case.name: case
+    for case in (
+        Case("a", "32-to-1 incast, star, 100 Gb/s", lambda: topology.star(33), _incast),
+        Case("b", "permutation, 128-host fat tree, 100 Gb/s", lambda: topology.fat_tree(8), _permutation),
+        Case("c", "1,024 random flows, 1,024-host Clos, 10 Gb/s", topology.dart_clos, _random_pairs, 0.25),
+        Case("dart", "Dart's mix at 40% load for 2 ms, 1,024-host Clos", topology.dart_clos, _dart, 0.1, "dart"),
+        Case("k32", "random flows of 100 kB, 8,192-host fat tree", lambda: topology.fat_tree(32), _short_pairs, 0.1),
+    )
+}
+"""The cases by name. Messages of 1 MB if not said otherwise; links of 1 us, in the Clos of 5 us."""
+
+
+def case_of(name: str) -> Case:
+    """Return the case of that name; raise a ConfigError if there is none."""
+    if name not in CASES:
+        raise ConfigError("case", name, f"one of {', '.join(CASES)}")
+    return CASES[name]

@@ -1,0 +1,193 @@
+"""The benchmarks' tables, and a run beside a stored one."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import rdmacc
+from rdmacc.cli.bench import FixedCost, Measurement, measure
+from rdmacc.cli.bench_cases import CASES
+from rdmacc.errors import ConfigError
+from rdmacc.results.tables import text_table
+from rdmacc.units import format_size
+
+__all__ = [
+    "Comparison",
+    "Stored",
+    "compare",
+    "comparisons_text",
+    "fixed_text",
+    "ratios",
+    "root",
+    "schemes_text",
+    "table_text",
+    "together_text",
+]
+
+_ROUNDS = 3
+
+
+def root() -> Path:
+    """Return the folder that holds the code that runs here."""
+    return Path(rdmacc.__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What ``rdmacc bench --json`` wrote: measurements, and the folder of the code that made them."""
+
+    measurements: Sequence[Measurement]
+    root: Path | None
+
+    @classmethod
+    def load(cls, path: Path) -> Stored:
+        """Read a file.
+
+        Raises
+        ------
+        ConfigError
+            If it is not what ``rdmacc bench --json`` writes.
+        """
+        try:
+            content = json.loads(path.read_text())
+            measurements = [Measurement.from_dict(one) for one in content["measurements"]]
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise ConfigError("--compare", str(path), f"a file that `rdmacc bench --json` wrote ({error})") from None
+        made_by = Path(content["root"]) if content.get("root") else None
+        return cls(measurements, made_by)
+
+    @property
+    def rerun(self) -> Path | None:
+        """The checkout that made it, if it is still there and is not this one."""
+        is_there = self.root is not None and (self.root / "rdmacc" / "cli" / "bench.py").exists()
+        return self.root if is_there and self.root != root() else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One case by two versions of the code: packet-hops per second of each, round by round."""
+
+    case: str
+    engine: str
+    before: Sequence[float]
+    after: Sequence[float]
+
+    @property
+    def ratio(self) -> float:
+        """After over before: the median of the rounds."""
+        return statistics.median(new / old for old, new in zip(self.before, self.after, strict=True))
+
+
+Measure = Callable[[str, str, float, Path | None], Measurement]
+
+
+def compare(
+    stored: Stored, names: Iterable[str], rounds: int = _ROUNDS, measure: Measure = measure
+) -> Iterable[Comparison]:
+    """Yield each stored case beside the same case by the code that runs here.
+
+    Where the checkout that made the stored run is still there, both run, in turns, so that a machine that is busy
+    with something else slows down both. Where it is not, the stored numbers are what this code is compared with.
+
+    Parameters
+    ----------
+    stored : Stored
+        The run before.
+    names : iterable of str
+        Cases.
+    rounds : int
+        How often each runs.
+    measure : callable
+        Runs a case in a process of its own (`rdmacc.cli.bench.measure`).
+    """
+    wanted = set(names)
+    for old in stored.measurements:
+        if old.case not in wanted:
+            continue
+        before, after = [], []
+        for _ in range(rounds):
+            again = measure(old.case, old.engine, old.scale, stored.rerun) if stored.rerun else old
+            before.append(again.hops_per_s)
+            after.append(measure(old.case, old.engine, old.scale, None).hops_per_s)
+        yield Comparison(old.case, old.engine, before, after)
+
+
+def comparisons_text(stored: Stored, comparisons: Iterable[Comparison]) -> str:
+    """Return comparisons as a table."""
+    headers = ("case", "engine", "before M/s", "after M/s", "ratio", "rounds")
+    rows = [
+        (
+            f"{one.case}: {CASES[one.case].description}",
+            one.engine,
+            f"{statistics.median(one.before) / 1e6:.2f}",
+            f"{statistics.median(one.after) / 1e6:.2f}",
+            f"{one.ratio:.2f}",
+            str(len(one.after)),
+        )
+        for one in comparisons
+    ]
+    how = f"in turns with {stored.rerun}" if stored.rerun else "beside the stored numbers: their code is not there"
+    return text_table(headers, rows, "<<" + ">" * (len(headers) - 2)) + f"\n{how}"
+
+
+def fixed_text(costs: Iterable[FixedCost]) -> str:
+    """Return what a small simulation costs, one line for each engine."""
+    return "\n".join(
+        f"a call of simulate, {one.engine}: {one.wall_s * 1e3:.1f} ms, keeps {one.kept_bytes / 1024:.1f} KiB"
+        for one in costs
+    )
+
+
+def together_text(alone: Measurement, both: Sequence[Measurement]) -> str:
+    """Return how fast two processes at once are, beside one alone."""
+    rates = " and ".join(f"{one.hops_per_s / 1e6:.2f}" for one in both)
+    times = sum(one.hops_per_s for one in both) / alone.hops_per_s
+    return f"{alone.case} twice at once: {rates} M/s, {times:.2f} times one alone ({alone.hops_per_s / 1e6:.2f} M/s)"
+
+
+def schemes_text(measurements: Sequence[Measurement]) -> str:
+    """Return measurements of schemes as a table."""
+    headers = ("scheme", "engine", *_SPEEDS, "events", "run s")
+    rows = [(one.scheme, one.engine, *_speeds(one), f"{one.events:,}", f"{one.wall_s:.3f}") for one in measurements]
+    return text_table(headers, rows, "<<" + ">" * (len(headers) - 2))
+
+
+_SPEEDS = ("data M/s", "control M/s", "total M/s")
+
+
+def _speeds(one: Measurement) -> tuple[str, str, str]:
+    hops = (one.data_hops, one.control_hops, one.data_hops + one.control_hops)
+    data, control, total = (f"{count / one.wall_s / 1e6:.2f}" for count in hops)
+    return data, control, total
+
+
+def ratios(measurements: Sequence[Measurement]) -> dict[str, float]:
+    """Return compiled over SimPy in packet-hops per second, by case, where both were measured."""
+    speed = {(one.case, one.engine): one.hops_per_s for one in measurements}
+    both = [name for name in CASES if {(name, "compiled"), (name, "simpy")} <= set(speed)]
+    return {name: speed[name, "compiled"] / speed[name, "simpy"] for name in both}
+
+
+def table_text(measurements: Sequence[Measurement]) -> str:
+    """Return the measurements as a table, with a line for each ratio under it."""
+    headers = ("case", "engine", "messages", *_SPEEDS, "events", "run s", "set-up s", "memory")
+    rows = [
+        (
+            f"{one.case}: {CASES[one.case].description}",
+            one.engine,
+            f"{one.messages:,}" + ("" if one.scale == 1.0 else f" ({one.scale:.0%})"),
+            *_speeds(one),
+            f"{one.events:,}",
+            f"{one.wall_s:.2f}",
+            f"{one.setup_s:.2f}",
+            format_size(one.peak_memory_bytes, 3),
+        )
+        for one in measurements
+    ]
+    lines = [text_table(headers, rows, "<<" + ">" * (len(headers) - 2))]
+    lines += [f"{name}: compiled is {ratio:.1f} times as fast as simpy" for name, ratio in ratios(measurements).items()]
+    return "\n".join(lines)

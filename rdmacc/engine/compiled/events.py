@@ -1,0 +1,199 @@
+"""The queue of events: a timing wheel of two levels behind a small heap.
+
+Time is cut into steps of `2**wheel_shift` ps, in each of which a few events fall. The heap holds the events up to the
+end of the step of now, in order; a bucket of the near wheel holds those of one later step, in no order, and a bucket of
+the far wheel those of as many steps as the near wheel has buckets. What is later still, as a timer of seconds, waits in
+a chain. An event that is pushed goes to its bucket at the cost of a chained row, however many others are pending;
+when the heap is empty, the next bucket is poured into it. Each wheel has a bit for each bucket, so that empty ones are
+passed 64 at a time.
+
+Pending events are what is in the heap, and in the `wheel_count` rows of `nodes` whose time is not NEVER; the heap is
+empty only if no event is pending.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, store_i4, store_i8
+from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
+from rdmacc.engine.compiled.rows import RANK_MASK, SENDER_TIMER, SHAPE, rank_without_order
+from rdmacc.records import NEVER
+
+__all__ = ["FAR_BITS", "NODE_BYTES", "pop_event", "push_event", "replace_event"]
+
+FAR_BITS = 12
+"""The far wheel has 2**12 buckets."""
+
+NODE_BYTES = 32
+"""Rows of time, rank, the next row of the bucket; two in a cache line."""
+
+_FAR_MASK = (1 << FAR_BITS) - 1
+
+
+@intrinsic
+def lowest_bit(typing_context, word):
+    """Return the place of the lowest bit that is set, 64 if none is."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return types.int64(types.int64), generate
+
+
+@jit
+def push_event(g, time_ps, rank):
+    """Add an event; the caller has seen to it that there is room."""
+    step = time_ps >> g.wheel_shift
+    if step <= g.wheel_now:
+        near_push(g, time_ps, rank)
+    elif g.heap_length == 0:  # nothing else is pending
+        g.wheel_now = step
+        near_push(g, time_ps, rank)
+    else:
+        wheel_push(g, time_ps, rank, step)
+
+
+@jit
+def replace_event(g, time_ps, rank):
+    """Replace the first event by another one."""
+    step = time_ps >> g.wheel_shift
+    if step <= g.wheel_now:
+        near_replace(g, time_ps, rank)
+    else:
+        wheel_push(g, time_ps, rank, step)
+        pop_event(g)
+
+
+@jit
+def pop_event(g):
+    """Remove the first event."""
+    near_pop(g)
+    if g.heap_length == 0 and g.wheel_count > 0:
+        refill(g)
+
+
+@jit
+def wheel_push(g, time_ps, rank, step):
+    """Add an event of a later step to its bucket."""
+    number = g.node_free
+    if number >= 0:
+        node = g.nodes + number * NODE_BYTES
+        g.node_free = load_i8(node + 16)
+    else:
+        number = g.node_used
+        g.node_used = number + 1
+        node = g.nodes + number * NODE_BYTES
+    g.wheel_count += 1
+    store_i8(node, time_ps)
+    store_i8(node + 8, rank)
+    now = g.wheel_now
+    if step - now <= g.near_mask:
+        add_node(g.near_wheel, g.near_bits, step & g.near_mask, node, number)
+        return
+    turn = step >> g.near_shift
+    if turn - (now >> g.near_shift) <= _FAR_MASK:
+        add_node(g.far_wheel, g.far_bits, turn & _FAR_MASK, node, number)
+        g.far_first = min(g.far_first, turn << g.near_shift)
+    else:
+        store_i8(node + 16, g.beyond_head)
+        g.beyond_head = number
+        g.beyond_first = min(g.beyond_first, step)
+
+
+@jit
+def add_node(wheel, bits, bucket, node, number):
+    """Put a row at the head of a bucket."""
+    slot = wheel + bucket * 4
+    head = np.int64(load_i4(slot))
+    store_i8(node + 16, head)
+    store_i4(slot, np.int32(number))
+    if head < 0:
+        word = bits + (bucket >> 6) * 8
+        store_i8(word, load_i8(word) | (1 << (bucket & 63)))
+
+
+@jit
+def take_bucket(wheel, bits, bucket):
+    """Empty a bucket; return its first row."""
+    slot = wheel + bucket * 4
+    number = np.int64(load_i4(slot))
+    store_i4(slot, np.int32(-1))
+    word = bits + (bucket >> 6) * 8
+    store_i8(word, load_i8(word) & ~(1 << (bucket & 63)))
+    return number
+
+
+@jit
+def buckets_ahead(bits, mask, after):
+    """Return how many buckets after one the next bucket with events is, once round at most; 0 if there is none."""
+    start = after + 1
+    place = start & mask
+    word = load_i8(bits + (place >> 6) * 8) & (-1 << (place & 63))
+    base = place & ~63
+    for _ in range((mask >> 6) + 2):
+        if word:
+            return ((base + lowest_bit(word) - after - 1) & mask) + 1
+        base = (base + 64) & mask
+        word = load_i8(bits + (base >> 6) * 8)
+    return 0
+
+
+@jit
+def refill(g):
+    """Go on to the next step that has events, and move them to the empty heap."""
+    while g.heap_length == 0 and g.wheel_count > 0:
+        now = g.wheel_now
+        ahead = buckets_ahead(g.near_bits, g.near_mask, now & g.near_mask)
+        step = min(g.far_first, g.beyond_first)
+        if ahead:
+            step = min(step, now + ahead)
+        g.wheel_now = step
+        if step == g.beyond_first:
+            number = g.beyond_head
+            g.beyond_head = -1
+            g.beyond_first = NEVER
+            pour(g, number)
+        if step == g.far_first:
+            turn = step >> g.near_shift
+            number = take_bucket(g.far_wheel, g.far_bits, turn & _FAR_MASK)
+            ahead = buckets_ahead(g.far_bits, _FAR_MASK, turn & _FAR_MASK)
+            g.far_first = (turn + ahead) << g.near_shift if ahead else NEVER
+            pour(g, number)
+        pour(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
+
+
+@jit
+def pour(g, number):
+    """Move the events of a chain of rows to where they belong now."""
+    while number >= 0:
+        node = g.nodes + number * NODE_BYTES
+        time_ps, rank, following = load_i8(node), load_i8(node + 8), load_i8(node + 16)
+        store_i8(node, NEVER)
+        store_i8(node + 16, g.node_free)
+        g.node_free = number
+        g.wheel_count -= 1
+        step = time_ps >> g.wheel_shift
+        if step > g.wheel_now:
+            wheel_push(g, time_ps, rank, step)
+        else:
+            fetch_rows(g, rank)
+            near_push(g, time_ps, rank)
+        number = following
+
+
+@jit
+def fetch_rows(g, rank):
+    """Ask for the row that an event of this step will need."""
+    if g.tick_ps:
+        rank = rank_without_order(rank)
+    number = rank & RANK_MASK
+    if rank < SHAPE:
+        row = g.ports + number * g.port_bytes
+        prefetch(row)
+        prefetch(row + 64)
+    elif rank < SENDER_TIMER:
+        prefetch(g.qps + number * g.qp_bytes)

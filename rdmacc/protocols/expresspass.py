@@ -1,0 +1,395 @@
+"""ExpressPass: the receiver paces credits, each of which lets one packet go; what credits are lost is its feedback.
+
+Sources: Cho, Jang and Han, "Credit-scheduled delay-bounded congestion control for datacenters", SIGCOMM 2017
+("paper"); the authors' simulator, kaist-ina/ns2-xpass, `xpass/xpass.cc` ("ns2-xpass").
+
+The sender asks for credits and stops them when its last packet is covered. The receiver sends them at a rate of its own
+for each message. Every port lets only so many credits pass that the data which they call for fit into the link back
+(`Queueing.credit_fraction`), and drops the others: a data packet echoes its credit's number, so the receiver sees what
+share was lost on the way, and steers towards a small one. Data and credits must take the same path (`routing`).
+
+Two feedback laws (`feedback`): that of the simulator, which other papers have compared with, aims at a loss that
+shrinks as the rate grows, and cuts to the rate that got through; that of the paper (algorithm 1) aims at a fixed loss.
+
+Assumptions, so that the loss of no packet stops a message: a stop names the packets sent, so a receiver that misses one
+asks for it at once, and one that has all answers by an ACK (the simulator has none); a sender that gets neither sends
+the stop again. A sender without a credit for `idle_timeout_ps` asks again, and a receiver that has heard nothing for
+ten times as long stops. Credits that find their sender out of data are wasted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rdmacc.chance import uniform
+from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
+from rdmacc.protocols.go_back_n import acknowledge, rewind
+from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
+from rdmacc.state import ACK, CREDIT, CREDITS, NAK, REQUEST
+
+__all__ = ["CREDIT_SHARE", "FEEDBACKS", "ExpressPass"]
+
+CREDIT_SHARE = 84 / (84 + 1538)
+"""Of a link, for credits: one of 84 B for each full packet of 1,538 B the other way (paper, section 3.1)."""
+
+FEEDBACKS = ("simulator", "paper")
+
+_NEW, _ASKING, _RECEIVING, _STOPPED = range(4)
+
+_PENDING = 32
+_SILENT = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressPass(Component):
+    """Credits at a rate that the loss of credits steers, one data packet for each, go-back-N."""
+
+    feedback: str = param("simulator", "simulator or paper", choices=FEEDBACKS)
+    initial_fraction: float = param(
+        0.5, "first rate, of the most", symbol="alpha", source="paper, section 5: 1/2 to 1/32", low=1e-6, high=1.0
+    )
+    initial_weight: float = param(
+        0.5, "first weight of the highest rate in an increase", symbol="w_init", source="ns2-xpass", low=0.0, high=1.0
+    )
+    least_weight: float = param(0.01, "least weight", symbol="w_min", source="paper, section 5", low=0.0, high=1.0)
+    most_weight: float = param(0.5, "largest weight", symbol="w_max", source="paper, section 3.2", low=0.0, high=1.0)
+    weight_step: float = param(
+        0.05, "the weight grows so much (simulator)", source="ns2-xpass, credit_feedback_control", low=0.0
+    )
+    target_loss: float = param(
+        0.125,
+        "loss of credits to aim at; in the simulator's law scaled by 1 - rate / most",
+        source="ns2-xpass, target_loss_scaling_; 0.1 in the paper",
+        low=0.0,
+        high=1.0,
+    )
+    credit_share: float = param(
+        CREDIT_SHARE, "most credits, as a share of the line", source="paper, section 3.1", low=1e-6, high=1.0
+    )
+    least_credit_bytes: int = param("84B", "smallest credit on the wire", unit="bytes", source="paper, 3.1", low=1)
+    most_credit_bytes: int = param(
+        "84B", "largest; sizes between are drawn", unit="bytes", source="paper, 3.1: least Ethernet frame", low=1
+    )
+    jitter: float = param(
+        0.1, "the gap between credits varies by so much to either side", source="ns2-xpass", low=0.0, high=1.0
+    )
+    scaled_packets: int = param(
+        40, "the first rate of a message with fewer packets is in proportion; 0: never", source="ns2-xpass", low=0
+    )
+    early_stop: bool = param(
+        True, "stop once as many credits came in a round trip as packets are left", source="ns2-xpass"
+    )
+    retransmit_timeout_ps: int = param(
+        "100us",
+        "a request, or a NAK, without effect is sent again",
+        unit="ps",
+        source="ns2-xpass, fat-tree script; 100 ms in ns-default.tcl",
+        low=1,
+    )
+    idle_timeout_ps: int = param(
+        "2ms",
+        "a sender without credits asks again",
+        unit="ps",
+        source="assumed: ns2-xpass's stop timeout",
+        low=1,
+    )
+    retry_limit: int = param(100, "timeouts in a row after which the message fails", source="assumed", low=0)
+    is_paper: bool = field(default=False, init=False, repr=False)
+
+    class Transfer(Record):
+        """A message: the sender's side, and the receiver's timer for what is missing."""
+
+        nack_timer_ps = Deadline("receiver: asks again for the packet that is missing")
+        state = Byte(_NEW)
+        retry_timer_ps = Deadline("sender: asks or stops again")
+        retries = Int32(doc="timeouts since the last packet of the receiver")
+        asked_ps = Int(doc="when it asked last")
+        rtt_ps = Int(doc="from a request to its first credit")
+        round_ps = Int(doc="begin of the round trip in which credits are counted")
+        round_credits = Int32(doc="credits of that round trip")
+        is_last = Byte(doc="1 if the stop follows the last packet that has a credit")
+        wasted_credits = Int32(doc="credits that found nothing to send")
+        first_pending = Int32(doc="number of the oldest credit that is not used, counted as they came")
+        pending_numbers = Ints(_PENDING, doc="their numbers, a ring")
+        pending_ps = Ints(_PENDING, doc="when they were sent")
+
+    class Receiver(Record):
+        """The receiver's side of a message, which has a queue pair of its own."""
+
+        credit_timer_ps = Deadline("the next credit")
+        is_crediting = Byte()
+        credit_bps = Float(doc="rate of credits now")
+        weight = Float()
+        may_grow = Byte(doc="1 if the last update was an increase: the next one may raise the weight")
+        updated_ps = Int(doc="last update of the rate")
+        next_credit = Int32(doc="number of the next credit to send")
+        expected_credit = Int32(doc="number of the credit that the next packet should echo")
+        total_credits = Int32(doc="credits accounted for since the last update")
+        lost_credits = Int32(doc="those of them that brought no packet")
+        rtt_ps = Float(doc="smoothed time from a credit to its packet; 0 before the first")
+        heard_ps = Int(doc="when the sender's last packet came")
+        draws = Int32(doc="random numbers used")
+
+    class Header(Record):
+        """In requests, credits and data."""
+
+        credit_number = Int32(doc="credit, data: which credit")
+        credit_ps = Int(doc="credit, data: when the credit was sent")
+        left_packets = Int32(doc="request: packets to send; 0 in a stop")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "is_paper", self.feedback == "paper")  # handlers see numbers only
+        if self.most_credit_bytes < self.least_credit_bytes:
+            allowed = f"at least least_credit_bytes, {self.least_credit_bytes}"
+            raise ConfigError("ExpressPass.most_credit_bytes", self.most_credit_bytes, allowed)
+
+    # Sender
+
+    @staticmethod
+    def on_open(qp):
+        qp.credits = 0
+
+    @staticmethod
+    def on_start(params, message, transfer, request, now):
+        ask(params, message, transfer, request, now)
+
+    @staticmethod
+    def on_credit(params, qp, message, transfer, packet, request, now):
+        transfer.retries = 0
+        transfer.round_credits += 1
+        if transfer.state == _ASKING:
+            transfer.state = _RECEIVING
+            transfer.rtt_ps = now - transfer.asked_ps
+            transfer.round_ps = now
+        if transfer.state == _RECEIVING:
+            transfer.retry_timer_ps = now + params.idle_timeout_ps
+        if message.next_psn + qp.credits < message.packets and qp.credits < _PENDING:
+            place = (transfer.first_pending + qp.credits) % _PENDING
+            transfer.pending_numbers[place] = packet.credit_number
+            transfer.pending_ps[place] = packet.credit_ps
+            qp.credits += 1
+        else:
+            transfer.wasted_credits += 1
+        if transfer.state == _RECEIVING:
+            left = message.packets - message.next_psn - qp.credits
+            if left <= 0:
+                transfer.is_last = 1
+            elif params.early_stop and now - transfer.round_ps >= transfer.rtt_ps:
+                if transfer.round_credits >= left:
+                    transfer.is_last = 1
+                transfer.round_credits = 0
+                transfer.round_ps = now
+            if transfer.is_last and qp.credits == 0:
+                stop(message, transfer, request, now)
+
+    @staticmethod
+    def on_send(qp, message, transfer, packet, request, now):
+        place = transfer.first_pending % _PENDING
+        packet.credit_number = transfer.pending_numbers[place]
+        packet.credit_ps = transfer.pending_ps[place]
+        transfer.first_pending += 1
+        if transfer.is_last and qp.credits == 0:
+            stop(message, transfer, request, now)
+        elif transfer.state == _STOPPED:
+            transfer.retry_timer_ps = now + 2 * transfer.rtt_ps
+
+    @staticmethod
+    def on_ack(params, qp, message, transfer, packet, request, now):
+        if packet.psn < message.una_psn:
+            return
+        transfer.retries = 0
+        acknowledge(qp, message, packet.psn)
+        if packet.kind == NAK:
+            rewind(qp, message)
+            transfer.is_last = 0
+            if transfer.state == _STOPPED:
+                ask(params, message, transfer, request, now)
+
+    @staticmethod
+    def on_retry_timer(params, qp, message, transfer, request, now):
+        has_more = message.next_psn + qp.credits < message.packets
+        if transfer.state == _STOPPED and has_more:  # it stopped early, and the credits under way were too few
+            ask(params, message, transfer, request, now)
+            return
+        message.timeouts += 1
+        transfer.retries += 1
+        if transfer.retries > params.retry_limit:
+            message.failed = 1
+        elif transfer.state == _ASKING or has_more:
+            ask(params, message, transfer, request, now)
+        else:
+            stop(message, transfer, request, now)
+            transfer.retry_timer_ps = now + params.retransmit_timeout_ps
+
+    # Receiver
+
+    @staticmethod
+    def on_request(params, qp, receiver, message, transfer, packet, reply, now):
+        receiver.heard_ps = now
+        if packet.left_packets == 0:
+            receiver.is_crediting = 0
+            receiver.credit_timer_ps = NEVER
+        if message.received_packets == message.packets:
+            reply.kind = ACK
+            reply.psn = message.packets
+        else:
+            if message.received_packets < packet.psn and transfer.nack_timer_ps == NEVER:
+                ask_again(params, message, transfer, reply, now)
+            if packet.left_packets > 0 and not receiver.is_crediting:
+                begin_credits(params, qp, receiver, packet, now)
+
+    @staticmethod
+    def on_data(params, receiver, message, transfer, packet, reply, now):
+        receiver.heard_ps = now
+        count_credits(receiver, packet, now)
+        if packet.psn == message.received_packets and not packet.is_trimmed:
+            packet.accepted = 1
+            message.received_packets += 1
+            transfer.nack_timer_ps = NEVER
+            if message.received_packets == message.packets and not receiver.is_crediting:
+                reply.kind = ACK  # the stop has come before
+                reply.psn = message.packets
+        elif packet.psn >= message.received_packets and transfer.nack_timer_ps == NEVER:
+            ask_again(params, message, transfer, reply, now)
+
+    @staticmethod
+    def on_nack_timer(params, message, transfer, reply, now):
+        ask_again(params, message, transfer, reply, now)
+
+    @staticmethod
+    def on_credit_timer(params, qp, receiver, reply, now):
+        if now - receiver.heard_ps > _SILENT * params.idle_timeout_ps:
+            receiver.is_crediting = 0
+            return
+        update_rate(params, qp, receiver, now)
+        reply.kind = CREDIT
+        reply.priority = CREDITS
+        reply.wire_bytes = params.least_credit_bytes
+        if params.most_credit_bytes > params.least_credit_bytes:
+            sizes = params.most_credit_bytes - params.least_credit_bytes + 1
+            reply.wire_bytes += int(draw(qp, receiver) * sizes)
+        reply.psn = receiver.next_credit
+        reply.credit_number = receiver.next_credit
+        reply.credit_ps = now
+        receiver.next_credit += 1
+        gap_ps = mean_credit_bits(params) * 1e12 / receiver.credit_bps
+        if params.jitter > 0.0:
+            gap_ps *= 1.0 + params.jitter * (2.0 * draw(qp, receiver) - 1.0)
+        receiver.credit_timer_ps = now + max(1, int(gap_ps))
+
+
+# Sender
+
+
+def ask(params, message, transfer, request, now):
+    """Ask for credits for what is left."""
+    request.kind = REQUEST
+    request.psn = message.next_psn
+    request.left_packets = message.packets - message.next_psn
+    transfer.state = _ASKING
+    transfer.asked_ps = now
+    transfer.is_last = 0
+    transfer.retry_timer_ps = now + params.retransmit_timeout_ps
+
+
+def stop(message, transfer, request, now):
+    """Tell the receiver to send no more credits, and what has been sent."""
+    request.kind = REQUEST
+    request.psn = message.next_psn
+    request.left_packets = 0
+    transfer.state = _STOPPED
+    transfer.is_last = 0
+    transfer.retry_timer_ps = now + 2 * transfer.rtt_ps
+
+
+# Receiver
+
+
+def ask_again(params, message, transfer, reply, now):
+    """Ask for the packet that is missing, and for all behind it."""
+    reply.kind = NAK
+    reply.psn = message.received_packets
+    transfer.nack_timer_ps = now + params.retransmit_timeout_ps
+
+
+def begin_credits(params, qp, receiver, packet, now):
+    """Start to send credits at the first rate."""
+    fraction = params.initial_fraction
+    if packet.left_packets < params.scaled_packets:
+        fraction *= packet.left_packets / params.scaled_packets
+    receiver.is_crediting = 1
+    receiver.weight = params.initial_weight
+    receiver.credit_bps = fraction * params.credit_share * qp.peer_line_bps
+    receiver.updated_ps = now
+    receiver.credit_timer_ps = now
+
+
+def count_credits(receiver, packet, now):
+    """Account for the credits up to the one that a packet echoes; those passed over are lost."""
+    lost = packet.credit_number - receiver.expected_credit
+    if lost >= 0:  # else it was overtaken, and counted as lost
+        receiver.total_credits += lost + 1
+        receiver.lost_credits += lost
+        receiver.expected_credit = packet.credit_number + 1
+    sample_ps = now - packet.credit_ps
+    receiver.rtt_ps = 0.8 * receiver.rtt_ps + 0.2 * sample_ps if receiver.rtt_ps > 0.0 else float(sample_ps)
+
+
+def update_rate(params, qp, receiver, now):
+    """Once a round trip, steer the rate by the share of credits that were lost."""
+    elapsed_ps = now - receiver.updated_ps
+    if receiver.rtt_ps <= 0.0 or elapsed_ps < receiver.rtt_ps or receiver.total_credits == 0:
+        return
+    most_bps = params.credit_share * qp.peer_line_bps
+    loss = receiver.lost_credits / receiver.total_credits
+    if params.is_paper:
+        update_by_paper(params, receiver, loss, most_bps)
+    else:
+        through_bps = mean_credit_bits(params) * 1e12 * (receiver.total_credits - receiver.lost_credits) / elapsed_ps
+        update_by_simulator(params, receiver, loss, most_bps, through_bps)
+    receiver.credit_bps = max(receiver.credit_bps, mean_credit_bits(params) * 1e12 / receiver.rtt_ps)
+    receiver.total_credits = 0
+    receiver.lost_credits = 0
+    receiver.updated_ps = now
+
+
+def update_by_simulator(params, receiver, loss, most_bps, through_bps):
+    """Feedback of ns2-xpass, `credit_feedback_control`."""
+    target = (1.0 - receiver.credit_bps / most_bps) * params.target_loss
+    if loss > target:
+        receiver.credit_bps = min(receiver.credit_bps, through_bps * (1.0 + target))
+        receiver.weight = max(receiver.weight / 2.0, params.least_weight)
+        receiver.may_grow = 0
+    else:
+        if receiver.may_grow:
+            receiver.weight = min(receiver.weight + params.weight_step, params.most_weight)
+        receiver.may_grow = 1
+        receiver.credit_bps += receiver.weight * (most_bps - receiver.credit_bps)
+    receiver.credit_bps = min(receiver.credit_bps, most_bps)
+
+
+def update_by_paper(params, receiver, loss, most_bps):
+    """Feedback of the paper, algorithm 1."""
+    if loss > params.target_loss:
+        receiver.credit_bps *= (1.0 - loss) * (1.0 + params.target_loss)
+        receiver.weight = max(receiver.weight / 2.0, params.least_weight)
+        receiver.may_grow = 0
+    else:
+        if receiver.may_grow:
+            receiver.weight = (receiver.weight + params.most_weight) / 2.0
+        receiver.may_grow = 1
+        aim_bps = most_bps * (1.0 + params.target_loss)
+        receiver.credit_bps += receiver.weight * (aim_bps - receiver.credit_bps)
+
+
+def mean_credit_bits(params):
+    """Return the mean size of a credit."""
+    return 4.0 * (params.least_credit_bytes + params.most_credit_bytes)
+
+
+def draw(qp, receiver):
+    """Return a random number of the receiver's."""
+    receiver.draws += 1
+    return uniform(qp.reply_chance_key, receiver.draws)

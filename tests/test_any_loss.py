@@ -1,0 +1,111 @@
+"""No scheme loses or duplicates a byte, or hangs, when any one packet is lost: the k-th of each kind, for every k.
+
+Add a receiver-driven scheme to `CASES`. Losses are on the link that leaves the packet's host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.engine.compare import differences
+from rdmacc.faults import ScriptedLoss
+from rdmacc.schemes import Scheme, scheme
+from tests.support import check_conservation
+
+MOST = 50
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scheme, the kinds of packets that it sends, and what it carries: messages of which the first is hurt."""
+
+    make: Callable[[], Scheme]
+    kinds: tuple[str, ...]
+    sizes: tuple[str, ...] = ("60kB", "60kB")
+
+    def work(self) -> pd.DataFrame:
+        """Return messages from one host each, all to h0, at the same time."""
+        return rdmacc.messages([(f"h{i + 1}", "h0", size) for i, size in enumerate(self.sizes)])
+
+
+CASES = {
+    "expresspass": Case(lambda: scheme("expresspass"), ("data", "credit", "request", "ack")),
+    "expresspass, one packet": Case(
+        lambda: scheme("expresspass"), ("data", "credit", "request", "ack"), sizes=("100B",)
+    ),
+    "expresspass, paper": Case(
+        lambda: rdmacc.preset("expresspass-2017", "100Gbps")["expresspass-paper"], ("data", "credit", "request", "ack")
+    ),
+    "rcc": Case(lambda: scheme("rcc", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+    "rcc-sender": Case(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+}
+
+
+def run(case, engine, faults=()):
+    """Run a case to its end; return the result."""
+    work = case.work()
+    return rdmacc.simulate(
+        rdmacc.star(len(work) + 1), work, case.make(), engine=engine, faults=faults, trace=True, progress=False
+    )
+
+
+@cache
+def sent_by_kind(name):
+    """Return how many packets of each kind the first message's hosts send when nothing is lost."""
+    trace = run(CASES[name], "compiled").packet_trace
+    rows = trace[(trace["what"] == "sent") & (trace["message"] == 0) & trace["node"].str.startswith("h")]
+    return rows["kind"].value_counts().to_dict()
+
+
+def check_whole(result):
+    """Assert that every message has come, once, and that all bytes are accounted for."""
+    flows = result.flows
+    assert (flows["status"] == "finished").all()
+    assert result.counters.accepted_bytes == flows["size_bytes"].sum()
+    check_conservation(result)
+
+
+@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack"])
+@pytest.mark.parametrize("name", CASES)
+def test_no_loss_of_one_packet_hurts(name, kind):
+    case = CASES[name]
+    if kind not in case.kinds:
+        pytest.skip("the scheme does not send such packets")
+    count = sent_by_kind(name)[kind]
+    assert count > 0
+    for nth in range(1, min(count, MOST) + 1):
+        result = run(case, "compiled", [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)])
+        check_whole(result)
+        assert result.ports["lost_packets"].sum() == 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_engines_agree_on_losses(name):
+    for kind in CASES[name].kinds:
+        count = min(sent_by_kind(name)[kind], MOST)
+        for nth in sorted({1, 2, count // 2 + 1, count}):
+            faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]
+            one, other = (run(CASES[name], engine, faults) for engine in ("simpy", "compiled"))
+            assert differences(one.outcome, other.outcome) == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_losses_in_a_row_do_not_hurt(name):
+    for kind in CASES[name].kinds:
+        count = min(sent_by_kind(name)[kind], 5)
+        for nth in range(1, count + 1):
+            faults = [ScriptedLoss(message=0, psn=None, nth=k, kind=kind) for k in (nth, nth + 1)]
+            check_whole(run(CASES[name], "compiled", faults))
+
+
+@pytest.mark.parametrize("loss", [0.01, 0.2])
+@pytest.mark.parametrize("name", CASES)
+def test_random_losses_do_not_hurt(name, loss):
+    result = run(CASES[name], "compiled", [rdmacc.Loss(data=loss, control=loss)])
+    check_whole(result)

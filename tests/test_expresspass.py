@@ -1,0 +1,321 @@
+"""ExpressPass: its feedback by handlers alone, and its published facts in the simulator, on both engines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc import probes
+from rdmacc.errors import ConfigError
+from rdmacc.faults import ScriptedLoss
+from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
+from rdmacc.records import NEVER
+from rdmacc.state import CREDIT, CREDITS, DATA_CLASS, QueuePair
+from tests.support import check_finished, packet_with, samples, spokes
+
+FULL = 1538
+LINE_BPS = 10e9
+MOST_BPS = CREDIT_SHARE * LINE_BPS
+RTT_PS = 20_000_000
+
+
+def plain(**changes):
+    return replace(rdmacc.scheme("expresspass"), recovery=ExpressPass(**changes))
+
+
+# The receiver's feedback, on plain records
+
+
+class Crediter:
+    """The receiver of a message, driven by hand: one update at a time."""
+
+    def __init__(self, rate, **changes):
+        self.params = ExpressPass(jitter=0.0, **changes)
+        self.qp, self.receiver = QueuePair(), ExpressPass.Receiver()
+        self.qp.peer_line_bps = LINE_BPS
+        self.receiver.credit_bps = rate * MOST_BPS
+        self.receiver.weight = self.params.initial_weight
+        self.receiver.rtt_ps = float(RTT_PS)
+        self.now = 0
+
+    def send(self):
+        """Send a credit now; return it and the time to the next one."""
+        reply = packet_with(ExpressPass.Header)
+        self.params.on_credit_timer(self.params, self.qp, self.receiver, reply, self.now)
+        return reply, self.receiver.credit_timer_ps - self.now
+
+    def update(self, lost=0, total=100, after_ps=RTT_PS):
+        """Let a round trip pass in which so many of the credits brought no packet; return the rate, of the most."""
+        self.now += after_ps
+        self.receiver.heard_ps = self.now
+        self.receiver.total_credits, self.receiver.lost_credits = total, lost
+        self.send()
+        return self.receiver.credit_bps / MOST_BPS
+
+
+def test_credits_share_of_a_link():
+    """84 B of credit for 1,538 B of data: 5.179 % and 94.82 % of the line, 90.01 % of it payload."""
+    assert pytest.approx(0.05179, abs=5e-6) == CREDIT_SHARE
+    assert pytest.approx(0.9482, abs=5e-5) == 1 - CREDIT_SHARE
+    assert pytest.approx(0.9001, abs=5e-5) == 1460 / 1622
+
+
+@pytest.mark.parametrize(("rate", "bytes_per_s"), [(10e9, 64.73e6), (40e9, 258.94e6), (100e9, 647.35e6)])
+def test_most_credits(rate, bytes_per_s):
+    assert CREDIT_SHARE * rate / 8 == pytest.approx(bytes_per_s, rel=1e-4)
+
+
+def test_gap_of_credits_at_the_highest_rate():
+    """1,622 B at 10 Gb/s."""
+    credit, gap_ps = Crediter(1.0).send()
+    assert gap_ps == pytest.approx(1_297_600, abs=1)
+    assert (credit.kind, credit.priority, credit.wire_bytes) == (CREDIT, CREDITS, 84)
+
+
+def test_growth_from_a_half():
+    crediter = Crediter(0.5, initial_weight=0.5)
+    assert [crediter.update() for _ in range(3)] == pytest.approx([0.75, 0.875, 0.9375])
+    assert crediter.receiver.weight == 0.5
+
+
+def test_growth_from_a_sixteenth():
+    """The first increase leaves the weight as it is, the later ones raise it by 0.05."""
+    crediter = Crediter(1 / 16, initial_weight=1 / 16)
+    found = [(crediter.update(), crediter.receiver.weight) for _ in range(3)]
+    assert [rate for rate, _ in found] == pytest.approx([0.1211, 0.2200, 0.3467], abs=1e-4)
+    assert [weight for _, weight in found] == pytest.approx([0.0625, 0.1125, 0.1625])
+
+
+def test_the_weight_grows_to_a_half():
+    crediter = Crediter(0.5, initial_weight=0.4)
+    for _ in range(5):
+        crediter.update()
+    assert crediter.receiver.weight == 0.5
+
+
+def test_a_loss_above_the_target_cuts_to_what_came_through():
+    """Target 0.0625 at half the rate; 60 of 100 credits of 84 B in 20 us."""
+    crediter = Crediter(0.5)
+    through = 60 * 84 * 8e12 / RTT_PS / MOST_BPS
+    assert crediter.update(lost=40) == pytest.approx(min(0.5, through * 1.0625))
+    assert crediter.receiver.weight == 0.25
+    assert crediter.update() == pytest.approx(0.25 + 0.75 * 0.5)  # the weight has not grown
+    assert crediter.receiver.weight == 0.25
+
+
+def test_a_cut_never_raises_the_rate():
+    """What came through in this round trip is more than the rate of now."""
+    assert Crediter(0.1).update(lost=50) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("lost", "is_cut"), [(12, False), (13, True)])
+def test_the_target_falls_with_the_rate(lost, is_cut):
+    """At a rate near 0 the target is 0.125, at the highest none."""
+    crediter = Crediter(1e-3)
+    before = crediter.receiver.weight
+    crediter.update(lost=lost)
+    assert (crediter.receiver.weight < before) == is_cut
+    fast = Crediter(1.0)
+    fast.update(lost=1)
+    assert fast.receiver.weight < before
+
+
+def test_at_least_one_credit_a_round_trip():
+    crediter = Crediter(0.5)
+    least = 84 * 8e12 / RTT_PS / MOST_BPS
+    assert crediter.update(lost=100) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("after_ps", [RTT_PS - 1, RTT_PS])
+def test_an_update_once_a_round_trip(after_ps):
+    crediter = Crediter(0.5)
+    assert (crediter.update(after_ps=after_ps) > 0.5) == (after_ps >= RTT_PS)
+
+
+def test_no_update_without_news():
+    assert Crediter(0.5).update(total=0) == 0.5
+
+
+def test_feedback_of_the_paper():
+    """Loss of 0.2 against 0.1: times 0.8 x 1.1; then w 1/4, and the aim is 1.1 of the most; then w (1/4 + 1/2) / 2."""
+    crediter = Crediter(0.5, feedback="paper", target_loss=0.1)
+    assert crediter.update(lost=20) == pytest.approx(0.5 * 0.8 * 1.1)
+    assert crediter.update(lost=10) == pytest.approx(0.44 * 0.75 + 0.25 * 1.1)
+    expected = 0.605 * 0.625 + 0.375 * 1.1
+    assert crediter.update() == pytest.approx(expected)
+    assert crediter.receiver.weight == 0.375
+
+
+def test_jitter_and_sizes_are_drawn_within_their_bounds():
+    crediter = Crediter(1.0)
+    crediter.params = ExpressPass(least_credit_bytes=76, most_credit_bytes=92)
+    found = [crediter.send() for _ in range(2000)]
+    sizes, gaps = np.array([(credit.wire_bytes, gap) for credit, gap in found]).T
+    assert set(sizes) == set(range(76, 93))
+    assert abs(sizes.mean() - 84) < 4 * 4.9 / 2000**0.5
+    assert 0.9 * 1_297_600 - 1 <= gaps.min() < 0.91 * 1_297_600
+    assert 1.09 * 1_297_600 < gaps.max() <= 1.1 * 1_297_600
+    assert crediter.params.jitter == 0.1
+
+
+def test_smoothed_time_from_credit_to_packet():
+    params, receiver = ExpressPass(), ExpressPass.Receiver()
+    packet, reply = packet_with(ExpressPass.Header), packet_with(ExpressPass.Header)
+    message, transfer = rdmacc.state.Message(), ExpressPass.Transfer()
+    message.packets = 10
+    for number, sent, now in ((0, 0, 1000), (3, 100, 3100)):
+        packet.psn, packet.credit_number, packet.credit_ps = message.received_packets, number, sent
+        params.on_data(params, receiver, message, transfer, packet, reply, now)
+    assert receiver.rtt_ps == pytest.approx(0.8 * 1000 + 0.2 * 3000)
+    assert (receiver.total_credits, receiver.lost_credits, receiver.expected_credit) == (4, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"), [({"most_credit_bytes": 80}, "most_credit_bytes"), ({"feedback": "other"}, "feedback")]
+)
+def test_wrong_parameters(changes, name):
+    with pytest.raises(ConfigError) as caught:
+        ExpressPass(**changes)
+    assert caught.value.field == f"ExpressPass.{name}"
+
+
+# In the simulator
+
+
+@pytest.mark.parametrize(("packets", "fraction"), [(1, 1 / 80), (20, 1 / 4), (39, 39 / 80), (40, 1 / 2), (1000, 1 / 2)])
+def test_the_first_rate_scales_with_small_messages(engine, packets, fraction):
+    work = rdmacc.messages([("h1", "h0", packets * 1460)])
+    watch = probes.field("flow", 0, "credit_bps")
+    simulation = rdmacc.Simulation(spokes(["10Gbps"] * 2), work, plain(), engine=engine, probes=[watch])
+    result = simulation.run("4us", progress=False)
+    assert samples(result, watch.name)[-1][1] == pytest.approx(fraction * MOST_BPS)
+
+
+def test_one_message_takes_a_round_trip_more_than_its_bytes(engine):
+    """A request of 84 B, a credit of 84 B, the packet; each over two links of 10 Gb/s and 1 us."""
+    work = rdmacc.messages([("h1", "h0", 1460)])
+    result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, plain(), engine=engine)
+    hop = 1_000_000
+    assert result.flows["fct_ps"].tolist() == [2 * (84 * 800 + hop) * 2 + 2 * (FULL * 800 + hop)]
+    assert result.counters.requests == 2
+    assert result.counters.acks == 1
+    check_finished(result)
+
+
+@pytest.mark.parametrize("senders", [1, 2, 8])
+def test_greedy_flows_fill_what_credits_leave_and_lose_nothing(engine, senders):
+    """Data of all senders take 94.82 % of the link at most; the queue stays at a few packets, nothing is dropped."""
+    work = rdmacc.incast([f"h{i + 1}" for i in range(senders)], "h0", "3MB")
+    scheme = rdmacc.preset("expresspass-2017")["expresspass"]
+    graph = spokes(["10Gbps"] * (senders + 1), buffer="100MB")
+    result = rdmacc.Simulation(graph, work, scheme, engine=engine).run("2ms", progress=False)
+    port = result.ports.set_index("port").loc["s0->h0"]
+    share = port["tx_bytes"] * 8e12 / (LINE_BPS * 2_000_000_000)
+    assert 0.85 < share <= 1.005 * (1 - CREDIT_SHARE)  # a full queue of credits rather has room for a short one
+    assert port["dropped_packets"] == 0
+    assert port["peak_queue_bytes"] <= 8 * FULL
+    assert result.counters.naks == 0
+    assert result.counters.dropped_bytes == 0
+    packets = result.outcome.messages["received_packets"]
+    assert packets.sum() ** 2 > 0.8 * senders * (packets**2).sum()  # Jain's index
+
+
+def test_credits_take_their_share_of_every_port(engine):
+    """Two receivers of one sender credit at full rate: the sender's port lets half of them pass."""
+    work = rdmacc.messages([("h0", "h1", "3MB"), ("h0", "h2", "3MB")])
+    scheme = rdmacc.preset("expresspass-2017")["expresspass"]
+    result = rdmacc.Simulation(spokes(["10Gbps"] * 3, buffer="100MB"), work, scheme, engine=engine, trace=True).run(
+        "1ms", progress=False
+    )
+    trace = result.packet_trace
+    credits = trace[(trace["kind"] == "credit") & (trace["what"] == "sent") & (trace["node"] == "s0")]
+    most = CREDIT_SHARE * LINE_BPS / 8 * 1e-3 + 168
+    assert credits["wire_bytes"].sum() <= most
+    assert credits["wire_bytes"].sum() > 0.9 * most
+    assert (credits["priority"] == CREDITS).all()
+    port = result.ports.set_index("port").loc["s0->h0"]
+    assert port["dropped_packets"] > 50
+
+
+def test_data_and_credits_take_the_same_links(engine):
+    fabric = rdmacc.fat_tree(4, "10Gbps", "1us")
+    work = rdmacc.messages([(f"h{i}", f"h{15 - i}", "30kB") for i in range(8)])
+    result = rdmacc.simulate(fabric, work, plain(), engine=engine, trace=True)
+    trace = result.packet_trace[result.packet_trace["what"] == "sent"]
+    for _, rows in trace.groupby("message"):
+        ways = {kind: set(zip(some["node"], some["peer"])) for kind, some in rows.groupby("kind")}
+        assert ways["credit"] == {(b, a) for a, b in ways["data"]}
+        assert ways["request"] == ways["data"]
+    check_finished(result)
+
+
+def test_early_stop_saves_credits(engine):
+    work = rdmacc.messages([("h1", "h0", "300kB")])
+    wasted = []
+    for early_stop in (False, True):
+        result = rdmacc.simulate(
+            spokes(["10Gbps"] * 2, delay="20us"), work, plain(early_stop=early_stop), engine=engine
+        )
+        wasted.append(int(result.transfers["wasted_credits"].iloc[0]))
+        assert result.counters.credits == 206 + wasted[-1]
+        check_finished(result)
+    assert wasted[1] < wasted[0]
+
+
+@pytest.mark.parametrize("nth", [1, 3, 206])
+def test_a_lost_packet_is_asked_for_and_all_behind_it(engine, nth):
+    """One NAK; what was under way behind it is sent again: nothing for the last packet, which the stop tells of."""
+    work = rdmacc.messages([("h1", "h0", "300kB")])
+    faults = [ScriptedLoss(message=0, psn=None, nth=nth)]
+    scheme = plain(early_stop=False)
+    result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme, engine=engine, faults=faults)
+    assert result.counters.naks == 1
+    assert result.flows["retransmissions"].iloc[0] >= 1
+    if nth == 206:
+        assert result.flows["retransmissions"].iloc[0] == 1
+    assert result.counters.timeouts == 0
+    check_finished(result)
+
+
+def test_a_lost_request_costs_a_timeout(engine):
+    work = rdmacc.messages([("h1", "h0", 1460)])
+    faults = [ScriptedLoss(message=0, psn=None, nth=1, kind="request")]
+    base, hurt = (
+        rdmacc.simulate(spokes(["10Gbps"] * 2), work, plain(), engine=engine, faults=some) for some in ((), faults)
+    )
+    assert hurt.flows["fct_ps"].iloc[0] - base.flows["fct_ps"].iloc[0] == 100_000_000
+    assert hurt.counters.timeouts == 1
+
+
+def test_a_message_whose_receiver_is_gone_fails(engine):
+    work = rdmacc.messages([("h1", "h0", "3MB")])
+    down = rdmacc.LinkDown(link=("s0", "h0"), at_ps="100us")
+    scheme = plain(retry_limit=3)
+    result = rdmacc.simulate(spokes(["10Gbps"] * 2), work, scheme, engine=engine, faults=[down])
+    assert result.flows["status"].tolist() == ["failed"]
+
+
+def test_a_receiver_whose_sender_is_gone_falls_silent(engine):
+    work = rdmacc.messages([("h1", "h0", "3MB"), ("h2", "h0", "30kB", "50ms")])
+    down = rdmacc.LinkDown(link=("s0", "h1"), at_ps="100us")
+    scheme = plain(retry_limit=3, idle_timeout_ps="100us")
+    result = rdmacc.simulate(spokes(["10Gbps"] * 3), work, scheme, engine=engine, faults=[down])
+    assert result.flows["status"].tolist() == ["failed", "finished"]
+    assert result.counters.credits < 3000
+    assert ExpressPass.Receiver().credit_timer_ps == NEVER
+
+
+def test_the_preset_is_the_simulators():
+    scheme = rdmacc.preset("expresspass-2017")["expresspass"]
+    control, queueing = scheme.recovery, scheme.queueing
+    assert (control.initial_fraction, control.initial_weight, control.target_loss) == (0.5, 0.0625, 0.125)
+    assert (control.least_credit_bytes, control.most_credit_bytes) == (76, 92)
+    assert (queueing.credit_burst_bytes, queueing.credit_limit_bytes) == (168, 672)
+    assert queueing.credit_fraction == CREDIT_SHARE
+    assert scheme.buffer.limit_bytes == 384_500
+    assert (scheme.wire_bytes, scheme.least_wire_bytes, scheme.ack_bytes) == (FULL, 84, 84)
+    assert scheme.ack_priority == DATA_CLASS
+    assert scheme.routing == "symmetric"
