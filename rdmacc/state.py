@@ -135,6 +135,7 @@ class QueuePair(Record):
     paths = Int32(1, doc="if routing is by source: shortest paths to its receiver")
     peer_line_bps = Float(doc="rate of the receiver's link")
     base_rtt_ps = Int(doc="RTT of a full packet and its ACK in an empty network")
+    base_delay_ps = Int(doc="the packet's share of it: one way")
     rate_bps = Float(doc="pacing rate now")
     window_bytes = Int(UNLIMITED, doc="limit of inflight_bytes")
     inflight_bytes = Int(doc="payload sent and not acknowledged (w by recovery)")

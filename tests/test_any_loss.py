@@ -61,6 +61,8 @@ CASES = {
     "ren, literal": Case(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
     "amrt": Case(lambda: scheme("amrt"), ("data", "credit")),
     "polo": Case(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
+    "rcc": Case(lambda: scheme("rcc", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+    "rcc-sender": Case(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
 }
 
 

@@ -29,6 +29,8 @@ from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
 from rdmacc.protocols.polo import Polo
 from rdmacc.protocols.pri_q import PriQ
+from rdmacc.protocols.rcc import Rcc
+from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.ren import Ren
 from rdmacc.protocols.swift import Swift
@@ -157,6 +159,12 @@ POLO_STEP = EcnStep(kmin_bytes="6kB")  # type: ignore[arg-type]
 register_scheme("polo", lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)))
 
 # RCC
+
+register_scheme("rcc", lambda: Scheme(name="rcc", control=(Rcc(),)))
+register_scheme("rcc-sender", lambda: Scheme(name="rcc-sender", control=(RccSender(),)))
+register_scheme("rcc-ewa", lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)))
+register_scheme("rcc-pid", lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)))
+register_scheme("rcc-async", lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)))
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 

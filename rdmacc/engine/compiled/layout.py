@@ -284,8 +284,8 @@ RECORDS: dict[str, tuple[type[Record], ...]] = {
     "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
     "switch": (Routing, SharedBuffer, _Switch),
 }
-"""The engine's records in each kind of row. Those that an event touches come together: the first cache line of a packet is
-all that its way through the network needs; what only its ends read, `sent_ps` and the headers, lies behind."""
+"""The engine's records in each kind of row. Those that an event touches come together: the first cache line of a packet
+is all that its way through the network needs; what only its ends read, `sent_ps` and the headers, lies behind."""
 
 GLOBALS = record_dtype(KernelGlobals)
 PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
