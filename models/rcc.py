@@ -21,14 +21,24 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Model, param
+from rdmacc import probes, topology, workload
+from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.protocols.rcc import Rcc
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rdmacc.results.result import Result
+
 __all__ = ["RccFluid"]
+
+_BINS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,3 +230,83 @@ class RccFluid(Model):
             ax.set_ylim(0, 1.3 * frame["queue_bytes"].max() / 1e3)
             ax.legend(loc="upper right", ncols=2)
         return ax
+
+    def scenario(self) -> Scenario:
+        """Return the same as packets: flows to receivers of their own through one link, windows by PID alone.
+
+        Equation (4) is taken as printed, with one update in each current RTT, as in (6) and (9). Senders start at
+        line rate with a window of C d each, whatever `start_first` and `start` say.
+        """
+        scheme = Scheme(
+            name="rcc-pid",
+            control=(Rcc(law="pid", pid_form="accumulating", period="rtt", kp=self.kp, kd=self.kd, delta=self.delta),),
+        )
+        wire = scheme.wire_bytes + scheme.ack_bytes  # six links, three transmissions each way
+        delay = max(1, round((self.base_rtt_ps - 3 * 8e12 * wire / self.capacity_bps) / 6))
+        flows = [(f"h{i}", f"h{self.flows + i}") for i in range(self.flows)]
+        return Scenario(
+            topology=topology.dumbbell(self.flows, self.flows, rate=self.capacity_bps, delay=ps(delay), buffer="64MB"),
+            workload=workload.long_flows(flows, size="100GB"),
+            scheme=scheme,
+            until=ps(self.duration_ps),
+            probes=[
+                probes.queue("s0", "s1", every="1us"),
+                probes.throughput("s0", "s1", every="5us"),
+                *(probes.field("flow", i, "Rcc.cwnd_bytes", every="5us") for i in range(self.flows)),
+            ],
+        )
+
+    def predict(self, result: Result) -> pd.DataFrame:
+        """Return the queue, the link's use and the mean window, averaged over 200 bins of the run.
+
+        Windows start as the simulation's do.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        start = self.flows / (1.0 + self.delta / 2.0)
+        frame = self.replace(start_first=start, start=start).solve()
+        time = frame["time_ps"].to_numpy()
+        windows = (frame["window_first_bytes"] + (self.flows - 1) * frame["window_other_bytes"]) / self.flows
+        curves = {
+            "queue": (time, frame["queue_bytes"].to_numpy()),
+            "utilisation": (time, frame["utilisation"].to_numpy()),
+            "mean window": (time, windows.to_numpy()),
+        }
+        return _tidy(curves, float(result.now_ps))
+
+    def measure(self, result: Result) -> pd.DataFrame:
+        """Return the same of a simulation with the probes of `scenario()`; windows count headers, as C does.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        scheme = result.plan.scheme
+        headers = scheme.wire_bytes / scheme.payload_bytes
+        windows = [result.samples(f"Rcc.cwnd_bytes {i}") for i in range(self.flows)]
+        mean = np.mean([window.to_numpy(np.float64) for window in windows], axis=0) * headers
+        queue, sent = result.samples("queue s0->s1"), result.samples("throughput s0->s1")
+        curves = {
+            "queue": (_times(queue), queue.to_numpy(np.float64)),
+            "utilisation": (_times(sent), sent.to_numpy(np.float64) / self.capacity_bps),
+            "mean window": (_times(windows[0]), mean),
+        }
+        return _tidy(curves, float(result.now_ps))
+
+
+def _times(samples: pd.Series[float]) -> Floats:
+    return samples.index.to_numpy(np.float64)
+
+
+def _tidy(curves: dict[str, tuple[Floats, Floats]], end_ps: float) -> pd.DataFrame:
+    units = {"queue": "bytes", "utilisation": "", "mean window": "bytes"}
+    centres = (np.arange(_BINS) + 0.5) * end_ps / _BINS
+    parts = [
+        pd.DataFrame({"quantity": name, "unit": units[name], "x": centres, "value": binned(time, value, end_ps, _BINS)})
+        for name, (time, value) in curves.items()
+    ]
+    return pd.concat(parts, ignore_index=True)

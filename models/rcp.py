@@ -74,12 +74,8 @@ class RcpFluid(Model):
     @property
     def rtt_ps(self) -> int:
         """Round trip of a full packet and its ACK on two links, d."""
-        byte_ps = 8e12 / self.capacity_bps
-        return (
-            4 * self.link_delay_ps
-            + 2 * transmission_ps(_WIRE_BYTES, byte_ps)
-            + 2 * transmission_ps(_ACK_BYTES, byte_ps)
-        )
+        data_ps = transmission_ps(_WIRE_BYTES, self.capacity_bps)
+        return 4 * self.link_delay_ps + 2 * (data_ps + transmission_ps(_ACK_BYTES, self.capacity_bps))
 
     def fixed_point(self) -> pd.Series:
         """Return rate and queue with all flows."""

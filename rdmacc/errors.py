@@ -11,7 +11,7 @@ from __future__ import annotations
 import pickle
 import reprlib
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 __all__ = [
@@ -119,9 +119,12 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
     rdmacc.errors.ConfigError: scheme = 'dcqn': must be the name of a scheme; did you mean 'dcqcn'?
     """
     names = [str(name) for name in known]
-    close = get_close_matches(str(value).lower(), {name.lower(): name for name in names}, n=2)
+    given = str(value).lower()
+    close = get_close_matches(given, {name.lower(): name for name in names}, n=2)
     if close:
-        meant = " or ".join(repr(name) for name in names if name.lower() in close)
+        meant_names = [name for name in names if name.lower() in close]
+        meant_names.sort(key=lambda name: SequenceMatcher(None, name.lower(), given).ratio(), reverse=True)
+        meant = " or ".join(map(repr, meant_names))
         return ConfigError(field, value, f"{noun or 'a known name'}; did you mean {meant}?", where)
     if not names:
         return ConfigError(field, value, f"{noun or 'a known name'}; there is none", where)

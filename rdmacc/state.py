@@ -53,7 +53,7 @@ KIND_NAMES = ("none", "data", "ack", "nak", "cnp", "credit", "request", "advert"
 # Priority classes, lower first. MAC holds PFC frames only, CREDITS what a switch rate-limits (ExpressPass). CONTROL,
 # the highest of the eight 802.1Q classes, holds ACKs, NAKs, CNPs and grants; PFC pauses the classes from DATA_CLASS on.
 MAC, CREDITS, CONTROL, DATA_CLASS = range(4)
-NUM_CLASSES = 10
+NUM_CLASSES = 11
 
 # Where a link is: from a host, from a switch to a host, from switch to switch.
 HOST_NIC, LAST_HOP, IN_NETWORK = range(3)
@@ -135,6 +135,7 @@ class QueuePair(Record):
     paths = Int32(1, doc="if routing is by source: shortest paths to its receiver")
     peer_line_bps = Float(doc="rate of the receiver's link")
     base_rtt_ps = Int(doc="RTT of a full packet and its ACK in an empty network")
+    base_delay_ps = Int(doc="the packet's share of it: one way")
     rate_bps = Float(doc="pacing rate now")
     window_bytes = Int(UNLIMITED, doc="limit of inflight_bytes")
     inflight_bytes = Int(doc="payload sent and not acknowledged (w by recovery)")

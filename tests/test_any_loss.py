@@ -42,6 +42,27 @@ CASES = {
     "expresspass, paper": Case(
         lambda: rdmacc.preset("expresspass-2017", "100Gbps")["expresspass-paper"], ("data", "credit", "request", "ack")
     ),
+    "expresspass-aeolus": Case(
+        lambda: scheme("expresspass-aeolus", rtt_bytes="15kB"), ("data", "credit", "request", "ack")
+    ),
+    "homa": Case(lambda: scheme("homa", rtt_bytes="10kB"), ("data", "credit", "ack")),
+    "homa, unscheduled": Case(lambda: scheme("homa"), ("data", "ack"), sizes=("5kB", "60kB")),
+    "homa-aeolus": Case(lambda: scheme("homa-aeolus", rtt_bytes="10kB"), ("data", "credit", "request", "ack")),
+    "homa-aeolus, unscheduled": Case(lambda: scheme("homa-aeolus"), ("data", "request", "ack"), sizes=("5kB", "60kB")),
+    "ndp": Case(lambda: scheme("ndp"), ("data", "ack", "nak", "credit"), sizes=("500kB", "500kB", "500kB")),
+    "ndp, one packet": Case(lambda: scheme("ndp"), ("data", "ack"), sizes=("100B",)),
+    "phost": Case(lambda: scheme("phost"), ("data", "credit", "request", "ack"), sizes=("200kB", "200kB")),
+    "phost, simulator": Case(
+        lambda: rdmacc.preset("phost-yaps")["phost"], ("data", "credit", "request", "ack"), sizes=("60kB", "60kB")
+    ),
+    "phost, one packet": Case(lambda: scheme("phost"), ("data", "request", "ack"), sizes=("100B",)),
+    "ren": Case(lambda: scheme("ren"), ("data", "credit")),
+    "ren, one packet": Case(lambda: scheme("ren"), ("data", "credit"), sizes=("100B",)),
+    "ren, literal": Case(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
+    "amrt": Case(lambda: scheme("amrt"), ("data", "credit")),
+    "polo": Case(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
+    "rcc": Case(lambda: scheme("rcc", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+    "rcc-sender": Case(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
 }
 
 
@@ -69,7 +90,8 @@ def check_whole(result):
     check_conservation(result)
 
 
-@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack"])
+@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack", "nak"])
+@pytest.mark.parametrize("kind", ["data", "credit", "request", "ack", "advert"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_loss_of_one_packet_hurts(name, kind):
     case = CASES[name]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import heapq
+import resource
 import subprocess
 import sys
 import textwrap
@@ -74,6 +76,34 @@ def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
         assert g["heap_length"][0] + g["wheel_count"][0] == len(expected)
         assert (nodes[: g["node_used"][0], 0] < NEVER).sum() == g["wheel_count"][0]
         assert tuple(memory[HEAP_PADDING]) == (expected[0] if expected else (NEVER, NEVER))
+
+
+def test_hooks_are_kept_for_the_life_of_the_process():
+    """Under all that they are made of: another parameter's value is the same code, another handler is not."""
+    hooks = [
+        CompiledHooks(scheme, layout.Layout.of(scheme)) for scheme in map(rdmacc.scheme, ("dcqcn", "dcqcn", "swift"))
+    ]
+    assert hooks[0].addresses == hooks[1].addresses
+    assert hooks[0].addresses["on_ack"] != hooks[2].addresses["on_ack"]
+    slower = rdmacc.scheme("dcqcn", cnp_interval_ps="100us")
+    assert CompiledHooks(slower, layout.Layout.of(slower)).addresses == hooks[0].addresses
+
+
+def test_a_thousand_simulations_keep_nothing():
+    """Objects, and memory that Python does not see: of Numba, of LLVM, of NumPy."""
+    network = rdmacc.star(3)
+    work = rdmacc.incast(["h1", "h2"], "h0", "4kB")
+
+    def simulate(times: int) -> tuple[int, int]:
+        for _ in range(times):
+            rdmacc.simulate(network, work, "dcqcn", engine="compiled", progress=False)
+        gc.collect()
+        return len(gc.get_objects()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    objects, peak = simulate(100)
+    more_objects, higher_peak = simulate(1000)
+    assert more_objects - objects < 100
+    assert higher_peak - peak < 20 * 1024  # KiB; it was 306 MiB
 
 
 @pytest.mark.parametrize("key", [0, 1, 2**40 + 7, 2**63 - 1])

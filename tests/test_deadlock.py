@@ -22,7 +22,7 @@ from rdmacc.engine.plan import make_plan
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.buffer import headroom_bytes
-from rdmacc.units import ms, us
+from rdmacc.units import ms, ps, us
 from tests.support import WIRE, check_conservation, check_finished, line_rate, spokes
 
 SCHEMES = ["line-rate", "dcqcn", "dcqcn-hpcc", "dasr"]
@@ -176,7 +176,7 @@ def test_a_long_pause_is_not_a_deadlock(engine):
 )
 def test_rings_finish_or_deadlock(engine, pool, alpha, extra, long, xon):
     """With any traffic beside: every message finishes, or a circle is reported. Nothing stalls, fails or hangs."""
-    rows = [(f"h{i}", f"h{(i + hops) % 5}", size, start) for i, hops, size, start in extra]
+    rows = [(f"h{i}", f"h{(i + hops) % 5}", size, ps(start)) for i, hops, size, start in extra]
     work = clockwise(5, 2, long)
     if rows:
         work = rdmacc.combine(work, rdmacc.messages(rows))

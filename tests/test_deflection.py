@@ -14,6 +14,7 @@ from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, IN_NETWORK, LAST_HOP
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection
 from rdmacc.switch.queueing import Queueing
 from rdmacc.topology.fabric import Fabric
+from rdmacc.units import ps
 from tests.support import Watcher, check_conservation, line_rate, packet_with
 
 LANES = Queueing(lanes=5)
@@ -154,7 +155,7 @@ def random_messages(hosts, count, size, window_ps, seed=1):
     rows = []
     for _ in range(count):
         src, dst = rng.choice(len(hosts), size=2, replace=False)
-        rows.append((hosts[src], hosts[dst], int(rng.integers(1, size)), int(rng.integers(window_ps))))
+        rows.append((hosts[src], hosts[dst], int(rng.integers(1, size)), ps(rng.integers(window_ps))))
     return rdmacc.messages(rows)
 
 

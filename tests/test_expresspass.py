@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc import probes
+from rdmacc import probes, topology
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
@@ -319,3 +320,24 @@ def test_the_preset_is_the_simulators():
     assert (scheme.wire_bytes, scheme.least_wire_bytes, scheme.ack_bytes) == (FULL, 84, 84)
     assert scheme.ack_priority == DATA_CLASS
     assert scheme.routing == "symmetric"
+
+
+def test_two_flows_on_a_dumbbell_share_the_link(engine):
+    """The second one starts at 1 ms: within 2 ms each has its half, and no data packet is lost."""
+    graph = nx.Graph(name="dumbbell")
+    for name in ("h0", "h1", "h2", "h3"):
+        topology.add_host(graph, name)
+    for name in ("L", "R"):
+        topology.add_switch(graph, name, "100MB")
+    for one, other in (("h0", "L"), ("h1", "L"), ("L", "R"), ("R", "h2"), ("R", "h3")):
+        topology.add_link(graph, one, other, "10Gbps", "10us")
+    work = rdmacc.messages([("h0", "h2", "20MB"), ("h1", "h3", "20MB", "1ms")])
+    scheme = rdmacc.preset("expresspass-2017")["expresspass"]
+    watches = [probes.field("flow", number, "received_packets", every="1ms") for number in (0, 1)]
+    result = rdmacc.Simulation(graph, work, scheme, engine=engine, probes=watches).run("6ms", progress=False)
+    rates = [np.diff([value for _, value in samples(result, one.name)]) * 1460 * 8e12 / 1e9 for one in watches]
+    assert rates[0][0] > 0
+    late = [rate[3:].mean() for rate in rates]
+    assert sum(late) == pytest.approx(9.0e9, rel=0.02)
+    assert min(late) > 0.85 * max(late)
+    assert result.ports["dropped_packets"].sum() == result.ports.set_index("port").loc["R->L", "dropped_packets"]

@@ -19,7 +19,7 @@ from rdmacc import DropTail, Loss, probes
 from rdmacc.protocols.go_back_n import acknowledge, bytes_before, rewind
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, NAK, NONE, QueuePair
-from rdmacc.units import ms, us
+from rdmacc.units import ms, ps, us
 from tests.support import (
     ACK_WIRE,
     WIRE,
@@ -400,7 +400,7 @@ def test_efficiency_under_random_loss(engine, p, nak):
     """Fact 2: p = 1e-3 and W = 64 packets in a round trip leave 0.94 of the goodput."""
     packets = 30_000
     delay = (64 * T - 2 * T - 2 * T_ACK) // 4
-    graph = rdmacc.star(2, rate=RATE, delay=delay)
+    graph = rdmacc.star(2, rate=RATE, delay=ps(delay))
     work = rdmacc.messages([("h0", "h1", packets * 1000)])
     scheme = line_rate().replace(nak_interval_ps=nak, ack_every_packets=16)
     result = rdmacc.simulate(graph, work, scheme, engine=engine, seed=1, faults=[Loss(data=p, links=(("h0", "s0"),))])

@@ -11,6 +11,7 @@ from rdmacc import Component
 from rdmacc.records import Int, Record
 from rdmacc.state import ACK, DATA, HOST_NIC, IN_NETWORK, Port
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
+from rdmacc.units import us
 from tests.support import chain, line_rate, packet_with
 
 
@@ -104,7 +105,7 @@ def test_records_reach_the_sender(engine):
     """Three switches, the second at half speed: its link is seen saturated, with a queue behind all but the last."""
     base = line_rate()
     scheme = rdmacc.Scheme(name="int", recovery=base.recovery, control=(*base.control, Reader()), switch=IntStamp())
-    graph = chain(["10Gbps", "10Gbps", "5Gbps", "10Gbps"], ["1us"] * 4)
+    graph = chain(["10Gbps", "10Gbps", "5Gbps", "10Gbps"], [us(1)] * 4)
     watches = [rdmacc.probes.field("flow", 0, f"Reader.{name}") for name in ("hops", "sent", "sent_before", "queue")]
     watches += [rdmacc.probes.field("flow", 0, f"Reader.{name}") for name in ("time_ps", "time_before_ps")]
     work = rdmacc.messages([("h0", "h1", 50_000)])

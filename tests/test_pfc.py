@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import ConfigError, Pfc, probes
 from rdmacc.switch.buffer import headroom_bytes
-from rdmacc.units import us
+from rdmacc.units import ps, us
 from tests.support import (
     PFC_WIRE,
     WIRE,
@@ -220,8 +220,8 @@ def test_default_headroom_when_full_packets_block_the_pause(engine, rate, delay)
     for extra in range(2000, 2000 + WIRE, 262):
         for offset in range(0, 4 * step, step):
             room = 2 * headroom_bytes(rdmacc.units.rate_bps(rate), delay, WIRE) + headroom_bytes(1e8, delay, WIRE)
-            graph = spokes([rate, "100Mbps", rate], delay, buffer=room + 3 * RESERVE + extra)
-            work = rdmacc.messages([("h0", "h1", "40kB", offset), ("h2", "h0", "60kB")])
+            graph = spokes([rate, "100Mbps", rate], ps(delay), buffer=room + 3 * RESERVE + extra)
+            work = rdmacc.messages([("h0", "h1", "40kB", ps(offset)), ("h2", "h0", "60kB")])
             result = rdmacc.simulate(graph, work, "line-rate", engine=engine, until="100us")
             assert result.counters.pfc_pauses > 0
             assert result.counters.pfc_violations == 0
@@ -331,7 +331,7 @@ def test_default_headroom_of_packets_that_announce(engine):
     random = np.random.default_rng(1)
     for seed in range(30):
         graph = spokes(["100Gbps", "100Mbps", "100Gbps"], "10ns", buffer=room + 3 * RESERVE + 2000 + 199 * seed)
-        rows = [("h0", "h1", 1000, int(random.integers(120_000)), 0)] * 200 + [("h2", "h0", 1000, 0, 1)] * 200
+        rows = [("h0", "h1", 1000, ps(random.integers(120_000)), 0)] * 200 + [("h2", "h0", 1000, 0, 1)] * 200
         result = rdmacc.simulate(graph, rdmacc.messages(rows), "dasr", engine=engine, until="30us")
         assert result.counters.pfc_pauses > 0
         assert result.counters.pfc_violations == 0

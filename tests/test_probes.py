@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Probe, probes
-from rdmacc.units import us
+from rdmacc.units import ps, us
 from tests.support import ACK_WIRE, WIRE, samples, transmission
 
 T, T_ACK, D = transmission(WIRE, 100e9), transmission(ACK_WIRE, 100e9), us(1)
@@ -71,7 +71,7 @@ def test_a_sample_sees_all_that_happens_at_its_instant(engine):
 
 def test_throughput_is_the_average_over_each_period(engine):
     """10 T from a saturated link: exactly the line rate, idle: 0."""
-    result = run(engine, probes.throughput("s0", "h0", 10 * T))
+    result = run(engine, probes.throughput("s0", "h0", ps(10 * T)))
     pairs = samples(result, "throughput s0->h0")
     assert [at for at, _ in pairs][:3] == [10 * T, 20 * T, 30 * T]
     rates = [value for _, value in pairs]
@@ -125,7 +125,7 @@ def test_fields_of_a_component(engine):
 def test_watching_changes_nothing(engine, scheme):
     """Flows, counters and ports are the same with probes and without, but for the number of events."""
     watch = [
-        probes.queue("s0", "h0"), probes.queue("s0", "h0", 777), probes.rate(0), probes.throughput("h1", "s0", 1001),
+        probes.queue("s0", "h0"), probes.queue("s0", "h0", "777ps"), probes.rate(0), probes.throughput("h1", "s0", "1001ps"),
         probes.field("flow", 0, "Dcqcn.alpha", "1us"),
     ]  # fmt: skip
     bare, watched = run(engine, scheme=scheme), run(engine, *watch, scheme=scheme)

@@ -72,19 +72,33 @@ def test_idle_time_beyond_the_queue_lets_packets_keep_under():
     assert bench.egress.under == 15  # 25 idle - 5 waiting - 5 used
 
 
-def test_marks_of_the_last_rtt_are_outstanding():
+@pytest.mark.parametrize(("reading", "left"), [("literal", 30), ("outstanding", 20)])
+def test_marks_of_the_last_rtt_are_outstanding(reading, left):
+    """20 idle, of which 10 are told in the second period: 30 are idle in it, 10 of them under way already."""
+    bench = Bench(reading=reading)
+    period(bench, 20, 20)
+    assert bench.egress.under == 20
+    for i in range(10):
+        assert bench.leave(bench.join(RTT + i * TICK), RTT + i * TICK) == UNDER
+    bench.tick(2 * RTT)
+    assert bench.egress.under == left
+
+
+def test_a_period_without_packets_is_no_sample():
+    """A port's first packet has none before it; the first after a silence has a gap in front, the next have none."""
     bench = Bench()
-    for packet in [bench.join(0) for _ in range(30)]:  # a port that was idle lets 40 through
-        assert bench.leave(packet, 0) == UNDER
-    bench.port.tx_bytes = 20 * WIRE
+    assert bench.leave(bench.join(0), 0) == FULL
     bench.tick(RTT)
-    assert bench.egress.under == 0  # 20 idle, and 30 already told
+    bench.tick(2 * RTT)
+    burst = [bench.join(9 * RTT) for _ in range(3)]
+    assert [bench.leave(packet, 9 * RTT) for packet in burst] == [UNDER, FULL, FULL]
 
 
 def test_a_switch_only_raises_the_code():
     bench = Bench()
     for before, after in ((UNDER, UNDER), (FULL, FULL), (OVER, OVER)):
         packet = bench.join(0)
+        bench.egress.under = 1
         packet.ren_mark = before
         assert bench.leave(packet, 0) == after
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Loss, Simulation, probes
-from rdmacc.units import ms, us
+from rdmacc.units import ms, ps, us
 from tests.support import WIRE, transmission
 
 T, D = transmission(WIRE, 100e9), us(1)
@@ -49,7 +49,7 @@ def test_in_pieces_as_in_one_go(engine, scheme):
 def test_any_cuts(engine, cuts):
     simulation = scenario(engine)
     for cut in sorted(cuts):
-        simulation.run(max(cut, simulation.now_ps))
+        simulation.run(ps(max(cut, simulation.now_ps)))
         assert simulation.is_finished or simulation.now_ps == cut
     same(simulation.run(), scenario(engine).run())
 

@@ -25,7 +25,7 @@ def trimming_verdict(part, queue, wire=WIRE, full=WIRE, key=1, count=0):
     port.queue_bytes, port.link_class, port.chance_key, port.chance_count = queue, LAST_HOP, key, count
     egress.full_bytes = full
     packet = data(Packet(), wire)
-    part.on_enqueue(part, port, egress, packet)
+    part.on_enqueue(part, port, egress, packet, 0)
     return packet.verdict
 
 
@@ -52,7 +52,7 @@ def test_only_data_at_switches_is_trimmed():
     for kind, where in ((ACK, LAST_HOP), (DATA, HOST_NIC)):
         port, packet = Port(), data(Packet())
         port.queue_bytes, port.link_class, packet.kind = 10**6, where, kind
-        part.on_enqueue(part, port, PayloadTrimming.Egress(), packet)
+        part.on_enqueue(part, port, PayloadTrimming.Egress(), packet, 0)
         assert packet.verdict == ACCEPT
 
 

@@ -75,6 +75,7 @@ class Plan:
     qp_dst: Ints
     qp_messages: Ints
     qp_base_rtt_ps: Ints
+    qp_base_delay_ps: Ints
     qp_chance_key: Ints
     qp_reply_chance_key: Ints
     qp_paths: Ints
@@ -193,7 +194,7 @@ def make_plan(
         waits_for=waits_for, dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
         qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
-        qp_base_rtt_ps=base_rtt,
+        qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
         qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst), reply_port=reply_port, paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,

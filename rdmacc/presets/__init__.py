@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from rdmacc.presets import dart_2020, default, expresspass_2017, hpcc_ns3, igbn_2019, rcc_2021
+from rdmacc.presets import (
+    dart_2020,
+    default,
+    expresspass_2017,
+    homa_2018,
+    homa_ns3,
+    hpcc_ns3,
+    igbn_2019,
+    ndp_2017,
+    ndp_htsim,
+    phost_2015,
+    rcc_2021,
+    ren_2021,
+)
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
 __all__ = [
@@ -13,8 +26,14 @@ __all__ = [
     "default",
     "define",
     "expresspass_2017",
+    "homa_2018",
+    "homa_ns3",
     "hpcc_ns3",
     "igbn_2019",
+    "ndp_2017",
+    "ndp_htsim",
+    "phost_2015",
     "preset",
     "rcc_2021",
+    "ren_2021",
 ]

@@ -9,30 +9,44 @@ from __future__ import annotations
 from functools import partial
 
 from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.presets.ndp_2017 import NDP_2017
+from rdmacc.presets.phost_2015 import make_phost
+from rdmacc.protocols.aeolus import HomaAeolus
+from rdmacc.protocols.amrt import Amrt
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.dcqcn_hpcc import DcqcnHpcc
 from rdmacc.protocols.dctcp import Dctcp
 from rdmacc.protocols.dctcp_hpcc import DctcpHpcc
 from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
+from rdmacc.protocols.expresspass_aeolus import ExpressPassAeolus
+from rdmacc.protocols.grant_clock import GrantClock
+from rdmacc.protocols.homa import Homa
 from rdmacc.protocols.hpcc import Hpcc
 from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
+from rdmacc.protocols.polo import Polo
 from rdmacc.protocols.pri_q import PriQ
+from rdmacc.protocols.rcc import Rcc
+from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.protocols.rcp import Rcp
+from rdmacc.protocols.ren import Ren
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
-from rdmacc.schemes import Scheme, register_scheme
+from rdmacc.schemes import Scheme, register_scheme, scheme
 from rdmacc.state import DATA_CLASS
+from rdmacc.switch.anti_ecn import AntiEcn
 from rdmacc.switch.buffer import DropTail
 from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.switch.red import EcnStep, Red
+from rdmacc.switch.ren_marker import RenMarker
+from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.units import ms, us
 
 __all__: list[str] = []
@@ -124,9 +138,33 @@ register_scheme(
     lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
 )
 
-# REN
+# REN, and its kin by the description of their papers: AMRT, Polo
+
+_granted = partial(
+    Scheme,
+    recovery=GrantClock(),
+    buffer=DropTail(limit_bytes=128_000),  # REN, 6
+    routing="spray-random",
+    payload_bytes=1460,
+    header_bytes=40,
+    ack_bytes=40,  # REN, 3.2.1: grants
+)
+
+register_scheme("ren", lambda: _granted(name="ren", control=(Ren(),), switch=(RenMarker(),)))
+register_scheme("amrt", lambda: _granted(name="amrt", control=(Amrt(),), switch=(AntiEcn(),)))
+
+POLO_STEP = EcnStep(kmin_bytes="6kB")  # type: ignore[arg-type]
+"""Polo's threshold is "small"; assumed: 4 packets."""
+
+register_scheme("polo", lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)))
 
 # RCC
+
+register_scheme("rcc", lambda: Scheme(name="rcc", control=(Rcc(),)))
+register_scheme("rcc-sender", lambda: Scheme(name="rcc-sender", control=(RccSender(),)))
+register_scheme("rcc-ewa", lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)))
+register_scheme("rcc-pid", lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)))
+register_scheme("rcc-async", lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)))
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 
@@ -145,6 +183,28 @@ register_scheme(
         ack_priority=DATA_CLASS,
     ),
 )
+
+register_scheme(
+    "homa",
+    lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
+)
+
+register_scheme(
+    "homa-aeolus",
+    lambda: Scheme(
+        name="homa-aeolus", recovery=HomaAeolus(), switch=(SelectiveDrop(),), buffer=DropTail(),
+        routing="spray-random", nic_order="srpt",
+    ),
+)  # fmt: skip
+
+register_scheme(
+    "expresspass-aeolus",
+    lambda: scheme("expresspass").replace(
+        name="expresspass-aeolus", recovery=ExpressPassAeolus(), switch=(SelectiveDrop(threshold_bytes=4 * 1538),)
+    ),
+)
+register_scheme("phost", make_phost)
+register_scheme("ndp", partial(NDP_2017.__getitem__, "ndp"))
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 

@@ -1,4 +1,4 @@
-"""RCC (Zhang et al., ICNP 2021): the baselines of its ns-3 simulations, hosts at 100 Gb/s, base RTT of 12 us.
+"""RCC (Zhang et al., ICNP 2021): the schemes of its ns-3 simulations, hosts at 100 Gb/s, base RTT of 12 us.
 
 It takes the parameters of the schemes' papers, and ECN thresholds that scale with the link as in the HPCC simulator
 (V-A). `rdmacc.rcc_fat_tree` builds its network.
@@ -36,3 +36,19 @@ RCC_2021.add(
     "timely",
     {"additive_bps": ("10Mbps", "V-A: as in the paper"), "beta": (0.8, "V-A: as in the paper")},
 )
+
+_RCC = {
+    "late_samples": (3, "III-F"),
+    "delta": (0.2, "III-F, V-A"),
+    "eta": (0.95, "III-F"),
+    "kp": (1e4, "V-A"),
+    "kd": (1e5, "V-A"),
+}
+_ASYNC = {"jitter_ps": ("500ns", "assumed: III-G has clocks within a few hundred ns of each other")}
+
+RCC_2021.add("rcc", "rcc", _RCC)
+RCC_2021.add("rcc-async", "rcc", _RCC | _ASYNC)
+RCC_2021.add("rcc-n1", "rcc", _RCC | _ASYNC | {"late_samples": (1, "V-E-1: n = 1, with the jitter")})
+RCC_2021.add("rcc-sender", "rcc-sender", _RCC)
+RCC_2021.add("rcc-pid", "rcc-pid", _RCC)
+RCC_2021.add("rcc-ewa", "rcc-ewa", _RCC)

@@ -16,6 +16,7 @@ module             feature
 `rcp_stamp`        RCP's fair rate of each link
 `fecn`             InfiniBand's forward congestion notification
 `ren_marker`       REN's marks of under- and over-utilisation
+`anti_ecn`         AMRT's bit for room on every link
 `deflection`       Dart's in-order flow deflection
 =================  ===========================================================================================
 """

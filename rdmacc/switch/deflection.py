@@ -23,7 +23,7 @@ moves to the next lane wherever it goes up after it has gone down (a valley, see
 every path goes up and then down, so there is no cyclic wait within a lane, and no lane waits for an earlier one: there
 is no deadlock. PFC counts a packet in the lane in which it came, whose pause is what keeps more from coming. In a Clos
 every shortest path goes up and then down, from whatever switch it starts, so a deflection costs one lane at most:
-`tokens` + 1 lanes are enough, up to the seven data classes that there are. With more tokens, or where failed links make
+`tokens` + 1 lanes are enough, up to the eight data classes that there are. With more tokens, or where failed links make
 shortest paths with valleys, the last lane takes the rest, and a deadlock is possible and reported. All packets of a
 message take the same path, so they change lanes at the same switch and stay in order. ``Queueing(lanes=tokens + 1)``
 serves the lanes in turn; otherwise they have strict priority.

@@ -1,23 +1,25 @@
 """REN's marks: a port tells by how many packets it was over- or under-used, two bits in each data packet.
 
-Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC 2021,
-sections 3.2.2, 3.2.3 and 3.3. Packets start as UNDER (00); a port may only raise the code: FULL (01), OVER (10). The
-receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
+Source: Li et al., "REN: Receiver-driven congestion control using explicit notification for data center", IEEE TCC
+2021, sections 3.1 to 3.2.3, figures 5 to 7. Packets start as UNDER (00); a port may only raise the code: FULL (01),
+OVER (10). The receiver copies it into its grant, and the sender answers with 2, 1 or 0 packets.
 
-At the end of a period of one RTT a port compares its queue with the time that it was idle, both in packets. If the
-queue is longer, it marks that many of the next packets OVER; if not, that many may keep UNDER; all others become FULL.
+At the end of each sampling period, of one base RTT, a port compares its queue `ql` with the time `ti` that it was idle,
+both in packets (3.2.3). If `ql` is larger, it marks `ql - ti` of the next packets OVER; if not, `ti - ql` may keep
+UNDER; all others become FULL (figure 7).
 
-Readings (`reading`), since the paper does not say what becomes of marks that have had no effect yet:
+The paper describes this three times, differently, and does not say what becomes of marks that have had no effect yet.
+Readings (`reading`):
 
-- ``"literal"``: the budget as it stands. Marks show a round trip later, so the same queue is marked twice and every
-  grant is suppressed: flows die.
+- ``"literal"``: section 3.2.3 as it stands. Marks show a round trip later, so the same queue is marked twice, all
+  grants are suppressed, and flows die. `Ren.keeps_one` alone saves them, at a loss of throughput.
 - ``"outstanding"`` (default): less the marks of that kind issued during the last base RTT.
-- ``"packet"``: the same, computed anew for each packet instead of each period.
+- ``"packet"``: the same, computed anew for each packet, by the idle time of the last RTT (figure 7 marks that way).
 
 Assumptions: a packet is the largest that the port has seen; idle time is the part of the period in which nothing, not
 even control packets, was put on the link, in whole packets; marks issued are remembered in 16 slices of the RTT; a
-packet that comes marked FULL does not use up the budget of UNDER. A port without a packet in a period carries nothing
-over: it lets one period's worth of packets keep UNDER when traffic returns.
+packet that comes marked FULL does not use up the budget of UNDER. A period without a packet is no sample and carries
+nothing over: only the packet that ends it has a gap in front, and keeps UNDER. A port's first packet ever has none.
 """
 
 from __future__ import annotations
@@ -37,16 +39,13 @@ READINGS = ("literal", "outstanding", "packet")
 
 _SLICES = 16
 _RING = _SLICES + 1  # one RTT of whole slices, and the one of now
-_MANY = 2**40
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenMarker(Component):
     """Mark packets by the queue and the idle time of their port."""
 
-    base_rtt_ps: int = param(
-        "10us", "base round trip", unit="ps", source="REN, section 4; 48 us in its testbed", low=16
-    )
+    base_rtt_ps: int = param("10us", "base round trip", unit="ps", source="REN, 6; 48 us in its testbed", low=16)
     period_ps: int = param("0s", "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
     reading: str = param("outstanding", "literal, outstanding or packet", choices=READINGS)
     is_literal: bool = field(default=False, init=False, repr=False)
@@ -60,7 +59,8 @@ class RenMarker(Component):
         start_ps = Int(doc="start of the period")
         start_tx_bytes = Int(doc="sent before it")
         over = Int(doc="packets still to mark OVER")
-        under = Int(_MANY, doc="packets that may still keep UNDER")
+        under = Int(doc="packets that may still keep UNDER")
+        active_ps = Int(doc="when the first packet came after the last period without any")
         over_marks = Ints(_RING, doc="marks issued, by slice of the RTT")
         under_marks = Ints(_RING)
         sent_in_slice = Ints(_RING, doc="bytes put on the link, by slice")
@@ -82,6 +82,7 @@ class RenMarker(Component):
         if packet.kind == DATA and port.link_class != HOST_NIC:
             egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
             if egress.period_timer_ps == NEVER:
+                egress.active_ps = now
                 begin_period(params, port, egress, now)
 
     @staticmethod
@@ -89,12 +90,9 @@ class RenMarker(Component):
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
         turn(params, port, egress, now)
-        if params.is_per_packet:
-            sent = 0
-            for count in egress.sent_in_slice:
-                sent += count
+        if params.is_per_packet and now > egress.active_ps:
             begin_ps = (egress.slice_now - _SLICES) * params.base_rtt_ps // _SLICES
-            budget(params, port, egress, now - begin_ps, sent)
+            budget(params, port, egress, now - max(begin_ps, egress.active_ps), sum_of(egress.sent_in_slice))
         place = egress.slice_now % _RING
         if egress.over > 0:
             egress.over -= 1
@@ -112,7 +110,7 @@ class RenMarker(Component):
         sent = port.tx_bytes - egress.start_tx_bytes
         if sent == 0 and port.queue_bytes == 0:
             egress.over = 0
-            egress.under = int(period_of(params) * port.rate_bps / (8e12 * egress.full_bytes))
+            egress.under = 1
         else:
             budget(params, port, egress, now - egress.start_ps, sent)
             begin_period(params, port, egress, now)
@@ -152,10 +150,16 @@ def budget(params, port, egress, span_ps, sent_bytes):
     queued = port.queue_bytes // egress.full_bytes
     idle_ps = span_ps - sent_bytes * 8e12 / port.rate_bps
     idle = max(0, int(idle_ps * port.rate_bps / (8e12 * egress.full_bytes)))
-    over, under = 0, 0
+    egress.over = max(0, queued - idle)
+    egress.under = max(0, idle - queued)
     if not params.is_literal:
-        for i in range(_RING):
-            over += egress.over_marks[i]
-            under += egress.under_marks[i]
-    egress.over = max(0, queued - idle - over)
-    egress.under = max(0, idle - queued - under)
+        egress.over = max(0, egress.over - sum_of(egress.over_marks))
+        egress.under = max(0, egress.under - sum_of(egress.under_marks))
+
+
+def sum_of(slices):
+    """Add up what was counted in all slices."""
+    total = 0
+    for i in range(_RING):
+        total += slices[i]
+    return total

@@ -5,15 +5,17 @@ SIGCOMM 2017, section 3.1; the authors' simulator (`compositequeue.cpp`).
 
 The port's other half is in `Queueing`: trimmed packets wait in class CONTROL with the ACKs, NAKs and pulls
 (`control_limit_bytes`, 8 packets of 9 KB in the paper) and go ahead of data, at most `wrr_ratio` (10) headers for each
-data packet. Return-to-sender is off: a header that finds its queue full is lost, and the sender's timer recovers it, as
-in the later fork of the simulator.
+data packet. A header that finds its queue full goes back to its sender with `returns_headers`, else it is lost, and
+the sender's timer recovers it.
 
 Assumptions: the limit is in bytes, `limit_packets` times the largest packet that the port has seen, so that a short
-packet takes its own bytes only; the data queue is that of all data classes together.
+packet takes its own bytes only; the data queue is that of all data classes together. The packet on the link is not in
+the queue; in csg-htsim it is, and the limit is given in bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmacc.chance import uniform
@@ -36,17 +38,47 @@ class PayloadTrimming(Component):
         low=0.0,
         high=1.0,
     )
+    limit_bytes: int = param(
+        "0B",
+        "bytes that the data queue holds; 0: limit_packets",
+        unit="bytes",
+        source="csg-htsim, sim/compositequeue.cpp",
+    )
+    counts_sending: bool = param(
+        False, "the data packet on the link counts as queued", source="csg-htsim, sim/compositequeue.cpp"
+    )
 
     class Egress(Record):
         """Of one port."""
 
         full_bytes = Int(doc="largest data packet seen")
+        sending_bytes = Int(doc="data packet sent last")
+        sending_until_ps = Int(doc="end of its transmission")
+
+    def handlers(self) -> dict[str, Callable[..., None]]:
+        """Return the handlers by name: no `on_dequeue` unless the packet on the link counts."""
+        found = super().handlers()
+        if not self.counts_sending:
+            del found["on_dequeue"]
+        return found
 
     @staticmethod
-    def on_enqueue(params, port, egress, packet):
+    def on_enqueue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
-            egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
-            if port.queue_bytes + packet.wire_bytes > params.limit_packets * egress.full_bytes:
+            limit_bytes = params.limit_bytes
+            if limit_bytes == 0:
+                egress.full_bytes = max(egress.full_bytes, packet.wire_bytes)
+                limit_bytes = params.limit_packets * egress.full_bytes
+            queue_bytes = port.queue_bytes
+            if params.counts_sending and now < egress.sending_until_ps:
+                queue_bytes += egress.sending_bytes
+            if queue_bytes + packet.wire_bytes > limit_bytes:
                 is_tail = uniform(port.chance_key, port.chance_count) < params.tail_probability
                 port.chance_count += 1
                 packet.verdict = TRIM_TAIL if is_tail else TRIM
+
+    @staticmethod
+    def on_dequeue(port, egress, packet, now):
+        if port.link_class != HOST_NIC:
+            egress.sending_bytes = packet.wire_bytes
+            egress.sending_until_ps = now + int(packet.wire_bytes * 8e12 / port.rate_bps)

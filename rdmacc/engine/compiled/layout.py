@@ -277,14 +277,15 @@ class KernelGlobals(Record):
 
 
 RECORDS: dict[str, tuple[type[Record], ...]] = {
-    "packet": (state.Packet, _Packet, Transit),
+    "packet": (Transit, _Packet, state.Packet),
     "message": (state.Message, _Message, MessageProgress),
     "qp": (state.QueuePair, _QueuePair, QueuePairUse),
     "host": (state.Host, _Host, Clock),
     "port": (Transmitter, _Port, state.Port, ClassTurns, TokenBucket, Turns, _Line, LinkLoss),
     "switch": (Routing, SharedBuffer, _Switch),
 }
-"""The engine's records in each kind of row. Those that an event touches come together."""
+"""The engine's records in each kind of row. Those that an event touches come together: the first cache line of a packet
+is all that its way through the network needs; what only its ends read, `sent_ps` and the headers, lies behind."""
 
 GLOBALS = record_dtype(KernelGlobals)
 PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())

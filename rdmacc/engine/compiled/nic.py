@@ -218,4 +218,6 @@ def send_data(g, port, qp, message_number, now):
     qp.last_wire_bytes = packet.wire_bytes
     transmit(g, port, number, now)
     if request >= 0 and address_request(g, request, qp.number, message_number, now):
-        join_queue(g, port, request, packet_at(g, request).priority, now)  # the caller sees to its turn
+        cls = packet_at(g, request).priority
+        # One of a data class waits with its message, whatever its class there; the caller sees to its turn.
+        join_queue(g, port, request, cls if cls < DATA_CLASS else message.priority, now)

@@ -194,7 +194,7 @@ class Tables:
         qps["nic"], qps["reply_nic"] = plan.qp_port, plan.reply_port
         qps["line_bps"] = qps["rate_bps"] = fabric.port_rate_bps[plan.qp_port]
         qps["peer_line_bps"] = fabric.port_rate_bps[plan.reply_port]
-        qps["base_rtt_ps"] = plan.qp_base_rtt_ps
+        qps["base_rtt_ps"], qps["base_delay_ps"] = plan.qp_base_rtt_ps, plan.qp_base_delay_ps
         qps["remaining"] = plan.qp_messages
         qps["paths"] = plan.qp_paths
         qps["chance_key"], qps["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key

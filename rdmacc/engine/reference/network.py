@@ -221,7 +221,7 @@ class Network:
             qp.nic, qp.reply_nic = self.ports[plan.qp_port[number]], self.ports[plan.reply_port[number]]
             qp.line_bps = qp.rate_bps = qp.nic.rate_bps
             qp.peer_line_bps = qp.reply_nic.rate_bps
-            qp.base_rtt_ps = int(plan.qp_base_rtt_ps[number])
+            qp.base_rtt_ps, qp.base_delay_ps = int(plan.qp_base_rtt_ps[number]), int(plan.qp_base_delay_ps[number])
             qp.remaining = int(plan.qp_messages[number])
             qp.paths = int(plan.qp_paths[number])
             qp.chance_key, qp.reply_chance_key = int(plan.qp_chance_key[number]), int(plan.qp_reply_chance_key[number])

@@ -163,7 +163,9 @@ class NicPort(Port):
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
         if address_request(net, request, qp, message, now):
-            self.join_queue(request, request.priority, now)  # the caller sees to its turn
+            cls = request.priority
+            # One of a data class waits with its message, whatever its class there; the caller sees to its turn.
+            self.join_queue(request, cls if cls < DATA_CLASS else message.priority, now)
 
     def schedule(self, qp: Any, now: int) -> None:
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""

@@ -1,0 +1,53 @@
+"""Homa's port to ns-3 (serhatarslan-hub/HomaL4Protocol-ns-3), as `HomaL4Protocol-paper-reproduction.cc` sets it.
+
+What departs from the paper: two levels for unscheduled packets, parted at 13 packets; granted messages have the levels
+from the third on; a grant's level holds for unscheduled packets too; control packets are in the highest level
+with data; the sender has no timer. A port's buffer counts packets, here their bytes; switches need buffers that no port
+exhausts.
+
+Not as in the port: it asks again at fixed times, and only for the message that it has granted last, so never for one
+whose packets wait in the network behind those of higher levels. Here the interval is so long that none is asked for in
+vain. A sender's order counts what it has sent, the port's what was granted.
+"""
+
+from __future__ import annotations
+
+from rdmacc.presets.base import Preset, define
+from rdmacc.state import DATA_CLASS
+
+__all__ = ["HOMA_NS3"]
+
+_SCRIPT = "HomaL4Protocol-paper-reproduction.cc"
+_CODE = "homa-l4-protocol.cc"
+_PAYLOAD = 1460
+
+
+def _rtt_bytes(line_bps: float) -> int:
+    return _PAYLOAD * (7 if line_bps <= 10e9 else 36)
+
+
+HOMA_NS3 = define(Preset("homa-ns3", "Homa's port to ns-3", rate="10Gbps"))
+
+HOMA_NS3.add(
+    "homa",
+    "homa",
+    {
+        "tick_ps": ("1ns", "ns-3 counts whole nanoseconds and cuts off the rest"),
+        "payload_bytes": (_PAYLOAD, "MTU 1500 less 20 of IP and 20 of Homa"),
+        "header_bytes": ("42B", "20 of Homa, 20 of IP, 2 of PPP"),
+        "ack_bytes": ("42B", "20 of Homa, 20 of IP, 2 of PPP"),
+        "ack_priority": (DATA_CLASS, f"{_CODE}: control packets have the highest priority, SetTos(0)"),
+        "rtt_bytes": (_rtt_bytes, f"{_SCRIPT}: 7 packets; 36 at 100 Gb/s with links of 1 us"),
+        "levels": (8, f"{_SCRIPT}: numTotalPrioBands"),
+        "cutoffs": (f"{12 * _PAYLOAD}B", f"{_CODE}, GetPrio: under 13 packets"),
+        "overcommit": (6, f"{_CODE}: overcommit level, 8 bands less 2 unscheduled ones"),
+        "lowest_levels": (False, f"{_CODE}, SendAppropriateGrants: from the unscheduled bands on"),
+        "grant_sets_level": (True, f"{_CODE}, GetPrio: m_prioSetByReceiver"),
+        "resend_interval_ps": ("100ms", f"{_CODE}, ExpireRtxTimeout: none for packets that wait in the network"),
+        "ping_interval_ps": ("1000s", f"{_CODE}: no timeout on the sender's side"),
+        "retry_limit": (5, f"{_CODE}: MaxRtxCnt"),
+        "routing": ("spray-random", f"{_SCRIPT}: ECMP_RANDOM"),
+        "DropTail.alpha": (1000.0, "the limit of a port alone bounds its queue"),
+        "DropTail.limit_bytes": (500 * 1502, f"{_SCRIPT}: 500 packets"),
+    },
+)

@@ -1,0 +1,92 @@
+"""REN (Li et al., IEEE TCC 2021): REN, what it starts from, and the baselines of its evaluation.
+
+Its simulations have links of 40 Gb/s, 10 us of round-trip propagation and 128 KB of buffer (section 6):
+`rdmacc.topology.papers.ren_leaf_spine`, preset "ren-2021". Its testbed has 10 Gb/s, 48 us and 64 KB (2.3, 5.2):
+`ren_testbed`, preset "ren-2021-testbed".
+
+"traditional" is the receiver-driven transmission of figures 1, 2 and 8, without marks. Readings of the marking rule
+other than the default are entries of their own: see `rdmacc.switch.ren_marker`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rdmacc.presets.base import Preset, define
+from rdmacc.protocols.grant_clock import GrantClock
+from rdmacc.schemes import Scheme
+from rdmacc.switch.buffer import DropTail
+
+__all__ = ["REN_2021", "REN_2021_TESTBED"]
+
+Values = dict[str, tuple[Any, str]]
+
+
+def _traditional() -> Scheme:
+    return Scheme(recovery=GrantClock(), buffer=DropTail(), ack_bytes=40)
+
+
+def _preset(name: str, rate: str, section: str, rtt: str, buffer: str, clock: Values, dctcp: Values) -> Preset:
+    """Return REN's preset for one of its two networks."""
+    shared: Values = {
+        "payload_bytes": ("1460B", "6: packets of 1.5 KB; assumed: with IP and TCP headers"),
+        "header_bytes": ("40B", "6: packets of 1.5 KB; assumed: with IP and TCP headers"),
+        "ack_bytes": ("40B", "3.2.1: grants of 40 bytes; ACKs alike"),
+        "DropTail.limit_bytes": (buffer, f"{section}; assumed: for each port"),
+        "DropTail.alpha": (1000.0, "the limit of a port alone bounds its queue"),
+    }
+    clocked: Values = {"GrantClock.base_rtt_ps": (rtt, section), **clock}
+    ren: Values = {**clocked, "RenMarker.base_rtt_ps": (rtt, f"{section}; 6.4: the sampling period is one")}
+    one = define(Preset(name, "REN, IEEE TCC 2021", rate=rate, values=shared))
+    one.add("ren", "ren", ren)
+    one.add("ren-ecmp", "ren", {**ren, "routing": ("ecmp", "ECMP in place of the spraying of 6.1")})
+    literal: Values = {"reading": ("literal", "3.2.3 as it stands")}
+    one.add("ren-literal", "ren", {**ren, **literal})
+    one.add(
+        "ren-literal-unsafe",
+        "ren",
+        {
+            **ren,
+            **literal,
+            "keeps_one": (False, "3.1 as it stands"),
+            "probe_ps": (0, "the paper has no timers"),
+        },
+    )
+    one.add("ren-packet", "ren", {**ren, "reading": ("packet", "figure 7")})
+    one.add("traditional", _traditional, {**clocked, "routing": ("spray-random", "as REN's")})
+    one.add("dctcp", "dctcp", dctcp)
+    return one
+
+
+REN_2021 = _preset(
+    "ren-2021",
+    rate="40Gbps",
+    section="6",
+    rtt="10us",
+    buffer="128kB",
+    clock={},
+    dctcp={
+        "g": (1 / 16, "assumed: DCTCP's own"),
+        "initial_window": (10, "assumed: RFC 6928"),
+        "NewReno.min_timeout_ps": ("1ms", "assumed: 10 ms at 10 Gb/s, scaled to the network's RTT"),
+        "EcnStep.kmin_bytes": ("45kB", "assumed: 30 packets; DCTCP's 65 at 10 Gb/s scaled would exceed the buffer"),
+        "EcnStep.reference_bps": (0.0, "the threshold is that of links of 40 Gb/s"),
+        "start_delay_ps": (0, "assumed: NS2 models no operating system"),
+    },
+)
+REN_2021_TESTBED = _preset(
+    "ren-2021-testbed",
+    rate="10Gbps",
+    section="2.3",
+    rtt="48us",
+    buffer="64kB",
+    clock={"GrantClock.least_timeout_ps": ("1ms", "assumed: a software timer")},
+    dctcp={
+        "g": (1 / 16, "assumed: DCTCP's own"),
+        "initial_window": (10, "assumed: RFC 6928"),
+        "NewReno.min_timeout_ps": ("10ms", "assumed: DCTCP's own"),
+        "EcnStep.kmin_bytes": ("30kB", "assumed: 20 packets; DCTCP's 65 exceed the buffer"),
+        "EcnStep.reference_bps": (0.0, "the threshold is that of links of 10 Gb/s"),
+        "start_delay_ps": (0, "assumed: as in its simulations"),
+    },
+)

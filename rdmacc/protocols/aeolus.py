@@ -1,0 +1,196 @@
+"""Aeolus: the first packets go without credit, and switches drop them first; what is lost is sent again with credit.
+
+Source: Hu et al., "Aeolus: a building block for proactive transport in datacenters", SIGCOMM 2020, section 3.
+
+A new message sends a burst at line rate before it has credit. These packets are flagged as unscheduled, and a switch
+drops them rather than let its queue grow (`rdmacc.switch.selective_drop`), so that scheduled packets are not lost. The
+receiver acknowledges each of them; a probe behind the last, in the same class, makes it known which were lost. A
+credit sends one packet: first one that is known to be lost, then one that was not sent yet, then an unscheduled one of
+which nothing is known. Retransmissions are scheduled, so each loss takes one.
+
+On Homa (`HomaAeolus`): the burst is RTTbytes, and credits are what grants add up to. The receiver of a probe grants
+again what is lost. Unscheduled packets keep their priority by size, above scheduled ones. The burst is sent in full,
+also if a grant comes before its end. RESEND stays, for what the probe cannot repair.
+
+Assumption: a probe that arrives before packets sent earlier, by another path, has them sent once more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.bits import clear_bit, find_set, has_bit, set_bit
+from rdmacc.component import param
+from rdmacc.protocols.homa import (
+    Homa,
+    answer,
+    begin_round,
+    close_message,
+    hear,
+    is_responsive,
+    level_of,
+    meet,
+    note_sent,
+    resend,
+    start_message,
+    take,
+    watch,
+)
+from rdmacc.records import Bits, Int32, Record
+from rdmacc.state import ACK, DATA_CLASS, NAK, REQUEST
+
+__all__ = ["HomaAeolus"]
+
+
+class Burst(Record):
+    """A message's unscheduled packets, on both sides."""
+
+    unknown = Bits("sender: unscheduled packets of which nothing is known")
+    counted_packets = Int32(doc="sender: grants that have become credits, with the unscheduled packets")
+    probed_psn = Int32(doc="receiver: the probe said that the packets below this were sent; 0 before")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomaAeolus(Homa):
+    """Homa whose unscheduled packets may be dropped early."""
+
+    infers_from_gaps: bool = param(
+        False,
+        "an ACK tells that the unscheduled packets before are lost; only where packets keep their order",
+        source="section 3.3",
+    )
+    probe_bytes: int = param("64B", "a probe on the wire", unit="bytes", source="section 3.3", low=1)
+
+    class Transfer(Homa.Transfer, Burst):
+        """Both sides of a message."""
+
+    class Header(Homa.Header):
+        """What the receiver knows of unscheduled packets. `SelectiveDrop` has the flag of these."""
+
+        acked_psn = Int32(-1, doc="ACK: this unscheduled packet has come")
+        probe_psn = Int32(doc="probe: the packets below this were sent; ACK: those not acknowledged are lost")
+
+    # Sender
+
+    @staticmethod
+    def on_start(params, qp, message, transfer, now):
+        start_message(params, qp, message, transfer, now)
+        message.granted_psn = message.packets
+        transfer.counted_packets = transfer.unscheduled_psn
+        qp.credits = transfer.unscheduled_psn
+
+    @staticmethod
+    def on_send(params, message, transfer, packet, request):
+        psn = packet.psn
+        packet.priority = DATA_CLASS + level_of(params, transfer, psn)
+        if psn < transfer.new_psn:
+            clear_bit(transfer.unknown, psn)
+            if transfer.scheduled_level >= 0:
+                packet.priority = DATA_CLASS + transfer.scheduled_level
+        elif psn < transfer.unscheduled_psn:
+            packet.unscheduled = 1
+            set_bit(transfer.unknown, psn)
+            if psn == transfer.unscheduled_psn - 1:
+                request.kind = REQUEST
+                request.priority = packet.priority  # it stays behind the burst
+                request.wire_bytes = params.probe_bytes
+                request.probe_psn = transfer.unscheduled_psn
+        note_sent(transfer, psn)
+        choose_scheduled(message, transfer)
+
+    @staticmethod
+    def on_credit(params, qp, message, transfer, packet, now):
+        hear(transfer, now)
+        if is_responsive(params, qp) and packet.psn > transfer.counted_packets:
+            qp.credits += packet.psn - transfer.counted_packets
+            transfer.counted_packets = packet.psn
+            transfer.scheduled_level = packet.level
+        choose_scheduled(message, transfer)
+
+    @staticmethod
+    def on_ack(params, qp, message, transfer, packet, request, now):
+        hear(transfer, now)
+        if packet.kind == NAK:
+            resend(message, transfer, packet, request)
+            if is_responsive(params, qp):  # all that it asks for may go
+                unsent = max(0, packet.end_psn - transfer.new_psn)
+                qp.credits = max(qp.credits, transfer.lost_packets + unsent)
+        elif packet.psn == message.packets:
+            close_message(qp, message)
+            return
+        elif packet.probe_psn > 0:
+            lose_unknown(transfer, packet.probe_psn)
+        else:
+            clear_bit(transfer.unknown, packet.acked_psn)
+            if params.infers_from_gaps:
+                lose_unknown(transfer, packet.acked_psn)
+        choose_scheduled(message, transfer)
+
+    # Receiver
+
+    @staticmethod
+    def on_data(params, host, endpoint, qp, message, transfer, packet, reply, now):
+        meet(params, endpoint, qp, message, transfer)
+        take(message, transfer, packet)
+        if packet.unscheduled:
+            reply.kind = ACK
+            reply.acked_psn = packet.psn
+            if packet.accepted and packet.psn < transfer.probed_psn:
+                transfer.regranted_packets -= 1  # it was not lost
+        elif not packet.accepted:
+            transfer.regranted_packets += 1  # a duplicate has used a grant
+        if message.received_packets == message.packets:
+            reply.kind = ACK
+            reply.psn = message.packets
+        watch(params, message, transfer, now)
+        begin_round(params, host, endpoint)
+
+    @staticmethod
+    def on_request(params, host, endpoint, qp, message, transfer, packet, reply, now):
+        meet(params, endpoint, qp, message, transfer)
+        if packet.probe_psn > 0 and message.received_packets < message.packets:
+            reply.kind = ACK
+            reply.probe_psn = packet.probe_psn
+            transfer.probed_psn = packet.probe_psn
+            transfer.regranted_packets = missing_before(transfer, packet.probe_psn)
+            watch(params, message, transfer, now)
+        else:
+            answer(params, message, transfer, packet, reply, now)
+        begin_round(params, host, endpoint)
+
+
+# Sender
+
+
+def choose_scheduled(message, transfer):
+    """Choose what goes next: the burst, then a lost packet, a new one, an unscheduled one of which nothing is known."""
+    if transfer.lost_packets > 0 and transfer.new_psn >= transfer.unscheduled_psn:
+        message.next_psn = find_set(transfer.lost, 0, transfer.new_psn)
+    elif transfer.new_psn < message.packets:
+        message.next_psn = transfer.new_psn
+    else:
+        psn = find_set(transfer.unknown, 0, transfer.unscheduled_psn)
+        message.next_psn = psn if psn < transfer.unscheduled_psn else message.packets
+
+
+def lose_unknown(transfer, end):
+    """Take the unscheduled packets below `end` of which nothing is known as lost."""
+    psn = find_set(transfer.unknown, 0, end)
+    while psn < end:
+        clear_bit(transfer.unknown, psn)
+        if not has_bit(transfer.lost, psn):
+            set_bit(transfer.lost, psn)
+            transfer.lost_packets += 1
+        psn = find_set(transfer.unknown, psn + 1, end)
+
+
+# Receiver
+
+
+def missing_before(transfer, end):
+    """Count the packets below `end` that have not come."""
+    count = 0
+    for psn in range(end):
+        if not has_bit(transfer.held, psn):
+            count += 1
+    return count

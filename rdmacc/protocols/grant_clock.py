@@ -1,0 +1,177 @@
+"""Receiver-driven transmission clocked by grants: one BDP at line rate, then one packet for each grant.
+
+Source: what "REN: Receiver-driven congestion control using explicit notification for data center" (Li et al., IEEE TCC
+2021) calls traditional receiver-driven transmission (section 2, figures 1 and 2), and builds on (3.1). The receiver
+answers each data packet with a grant, in the order of arrival; the sender answers each grant with a packet. So as many
+packets stay in flight as the start put there: a queue persists, and what others leave free stays free.
+
+A grant names its packet, which makes it an acknowledgment as well, and packets may come in any order (spraying).
+
+Assumptions, where the paper says nothing of losses: a packet for which no grant has come in three base RTTs is lost. It
+takes a grant like a new packet, ahead of those, so each loss leaves one packet fewer in flight. A sender with nothing
+in flight sends one lost packet without a grant. A grant that finds nothing to send is gone. The time runs for all
+that was in flight when it was set; it is set anew once all of that is granted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
+from rdmacc.component import Component, param
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.records import NEVER, Bits, Deadline, Int32, Record
+from rdmacc.state import CREDIT
+
+__all__ = ["GrantClock"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrantClock(Component):
+    """One BDP unscheduled, a grant for each packet, a packet for each grant; selective repeat by a timeout."""
+
+    unscheduled_packets: int = param(
+        0, "packets sent at line rate without a grant; 0: the line rate times the base RTT", source="REN, 2.1", low=0
+    )
+    base_rtt_ps: int = param("0s", "base round trip; 0: the queue pair's own", unit="ps", source="REN, 6", low=0)
+    mss_bytes: int = param("1500B", "packet that the BDP is counted in", unit="bytes", source="REN, 4.1 and 6", low=1)
+    timeout_rtts: float = param(
+        3.0, "a packet without a grant is lost after so many base RTTs", source="assumed; REN says nothing", low=1.0
+    )
+    least_timeout_ps: int = param("0s", "but not before", unit="ps", source="assumed", low=0)
+    retry_limit: int = param(100, "recoveries without a grant after which the message fails", source="assumed", low=0)
+
+    class Transfer(Record):
+        """Loss recovery of one message."""
+
+        loss_timer_ps = Deadline("sender: what the timer was set for is lost when it fires")
+        timed_psn = Int32(doc="sender: it was set for packets below this that were in flight")
+        timed_packets = Int32(doc="sender: those of them that are still in flight")
+        in_flight = Int32(doc="sender: packets sent that are neither granted nor lost")
+        lost_packets = Int32(doc="sender: packets lost and not sent again yet")
+        retries = Int32(doc="sender: recoveries since the last grant")
+        granted = Bits("sender: packets whose grant has come")
+        lost = Bits("sender: packets lost and not sent again yet")
+        resent = Bits("sender: packets sent again since the timer was set")
+        held = Bits("receiver: packets that have come")
+
+    # Sender
+
+    @staticmethod
+    def on_open(params, qp):
+        qp.credits = params.unscheduled_packets
+        if qp.credits == 0:
+            bdp = qp.line_bps * base_rtt(params, qp) / (8e12 * params.mss_bytes)
+            qp.credits = max(1, int(bdp + 0.999))
+
+    @staticmethod
+    def on_send(params, qp, message, transfer, packet, now):
+        transfer.in_flight += 1
+        if has_bit(transfer.lost, packet.psn):
+            clear_bit(transfer.lost, packet.psn)
+            set_bit(transfer.resent, packet.psn)
+            transfer.lost_packets -= 1
+        choose_next(message, transfer)
+        if transfer.loss_timer_ps == NEVER:
+            set_timer(params, qp, message, transfer, now)
+
+    @staticmethod
+    def on_credit(params, qp, message, transfer, packet, now):
+        if not has_bit(transfer.granted, packet.psn):
+            take_grant(qp, message, transfer, packet.psn)
+            if transfer.timed_packets == 0:
+                set_timer(params, qp, message, transfer, now)
+        if message.next_psn < message.packets:
+            qp.credits += 1
+
+    @staticmethod
+    def on_loss_timer(params, qp, message, transfer, now):
+        message.timeouts += 1
+        recover(params, qp, message, transfer, now)
+
+    # Receiver
+
+    @staticmethod
+    def on_data(message, transfer, packet, reply):
+        if packet.is_trimmed:
+            return
+        if not has_bit(transfer.held, packet.psn):
+            set_bit(transfer.held, packet.psn)
+            packet.accepted = 1
+            message.received_packets += 1
+        reply.kind = CREDIT
+        reply.psn = packet.psn
+
+
+def base_rtt(params, qp):
+    """Return the base RTT in ps."""
+    return params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps
+
+
+def timeout(params, qp):
+    """Return the time in ps after which a packet without a grant is lost."""
+    return max(params.least_timeout_ps, int(params.timeout_rtts * base_rtt(params, qp)))
+
+
+def packet_bytes(message, psn):
+    """Return the payload of a packet."""
+    return bytes_before(message, psn + 1) - bytes_before(message, psn)
+
+
+def choose_next(message, transfer):
+    """Make the first lost packet the next one to send, else the first that was never sent."""
+    message.next_psn = message.highest_psn
+    if transfer.lost_packets > 0:
+        message.next_psn = find_set(transfer.lost, message.una_psn, message.highest_psn)
+
+
+def take_grant(qp, message, transfer, psn):
+    """Take a packet as received."""
+    set_bit(transfer.granted, psn)
+    transfer.retries = 0
+    if has_bit(transfer.lost, psn):  # it was late, not lost
+        clear_bit(transfer.lost, psn)
+        transfer.lost_packets -= 1
+    else:
+        transfer.in_flight -= 1
+        qp.inflight_bytes -= packet_bytes(message, psn)
+        if psn < transfer.timed_psn and not has_bit(transfer.resent, psn):
+            transfer.timed_packets -= 1
+    message.una_psn = find_clear(transfer.granted, message.una_psn, message.packets)
+    choose_next(message, transfer)
+
+
+def recover(params, qp, message, transfer, now):
+    """Take as lost what was in flight when the timer was set and has no grant; set the timer for the rest."""
+    if message.next_psn == message.packets:
+        qp.credits = 0  # of grants that found nothing to send
+    psn = find_clear(transfer.granted, message.una_psn, transfer.timed_psn)
+    while psn < transfer.timed_psn:
+        if not has_bit(transfer.lost, psn) and not has_bit(transfer.resent, psn):
+            set_bit(transfer.lost, psn)
+            transfer.lost_packets += 1
+            transfer.in_flight -= 1
+            qp.inflight_bytes -= packet_bytes(message, psn)
+        psn = find_clear(transfer.granted, psn + 1, transfer.timed_psn)
+    choose_next(message, transfer)
+    set_timer(params, qp, message, transfer, now)
+    transfer.retries += 1
+    if transfer.retries > params.retry_limit:
+        message.failed = 1
+        message.next_psn = message.una_psn
+        qp.inflight_bytes = 0
+    elif transfer.in_flight == 0 and qp.credits == 0:
+        qp.credits = 1
+
+
+def set_timer(params, qp, message, transfer, now):
+    """Set the timer for all that is in flight now; stop it if nothing is."""
+    psn = find_set(transfer.resent, message.una_psn, transfer.timed_psn)
+    while psn < transfer.timed_psn:
+        clear_bit(transfer.resent, psn)
+        psn = find_set(transfer.resent, psn + 1, transfer.timed_psn)
+    transfer.timed_psn = message.highest_psn
+    transfer.timed_packets = transfer.in_flight
+    transfer.loss_timer_ps = NEVER
+    if transfer.in_flight > 0:
+        transfer.loss_timer_ps = now + timeout(params, qp)

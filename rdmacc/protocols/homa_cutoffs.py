@@ -1,0 +1,111 @@
+"""How Homa divides its priority levels: by the distribution of message sizes.
+
+Source: Montazeri et al., "Homa: a receiver-driven low-latency transport protocol using network priorities",
+SIGCOMM 2018, section 3.4.
+
+The first RTTbytes of a message are unscheduled. The share of unscheduled bytes among all is the share of the levels
+for unscheduled packets, at least one, and one at least is left for scheduled ones. Shorter messages have higher levels;
+the sizes that part the levels are such that each carries the same number of unscheduled bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, size_bytes
+
+if TYPE_CHECKING:
+    from rdmacc.workload.sizes import SizeDistribution
+
+__all__ = ["unscheduled_bytes", "unscheduled_cutoffs", "unscheduled_levels"]
+
+
+def unscheduled_bytes(sizes: SizeDistribution, rtt_bytes: int, size: float) -> float:
+    """Return the mean number of unscheduled bytes of a message, counting messages of at most `size` only.
+
+    Parameters
+    ----------
+    sizes : SizeDistribution
+        Of messages.
+    rtt_bytes : int
+        Unscheduled bytes of a longer message.
+    size : float
+        Largest message that counts, in bytes.
+    """
+    inside = sizes.mean * float(sizes.byte_share(min(size, rtt_bytes)))
+    if size <= rtt_bytes:
+        return inside
+    return inside + rtt_bytes * (float(sizes.cdf(size)) - float(sizes.cdf(rtt_bytes)))
+
+
+def unscheduled_levels(sizes: SizeDistribution, rtt_bytes: Quantity, levels: int = 8) -> int:
+    """Return how many of the priority levels are for unscheduled packets.
+
+    Parameters
+    ----------
+    sizes : SizeDistribution
+        Of messages.
+    rtt_bytes : number or str
+        Unscheduled bytes of a longer message, such as ``"9.7kB"``.
+    levels : int
+        Priority levels, at least 2.
+
+    Raises
+    ------
+    ConfigError
+        If there are less than two levels, or no unscheduled bytes.
+    """
+    limit = size_bytes(rtt_bytes, field="rtt_bytes")
+    if levels < 2 or limit < 1:
+        field, value, least = ("levels", levels, 2) if levels < 2 else ("rtt_bytes", limit, 1)
+        raise ConfigError(field, value, f"at least {least}")
+    share = unscheduled_bytes(sizes, limit, sizes.sizes[-1]) / sizes.mean
+    return min(max(1, round(levels * share)), levels - 1)
+
+
+def unscheduled_cutoffs(sizes: SizeDistribution, rtt_bytes: Quantity, count: int) -> list[int]:
+    """Return the largest message of each unscheduled level but the last, in bytes.
+
+    Parameters
+    ----------
+    sizes : SizeDistribution
+        Of messages.
+    rtt_bytes : number or str
+        Unscheduled bytes of a longer message.
+    count : int
+        Unscheduled levels, at least 1.
+
+    Returns
+    -------
+    list of int
+        `count` - 1 sizes, ascending. Two are equal where one size alone has more than a level's share.
+
+    Raises
+    ------
+    ConfigError
+        If `count` or `rtt_bytes` is below 1.
+
+    Examples
+    --------
+    >>> from rdmacc.workload import SizeDistribution
+    >>> unscheduled_cutoffs(SizeDistribution.uniform(1, 8000), "10kB", 2)
+    [5657]
+    """
+    limit = size_bytes(rtt_bytes, field="rtt_bytes")
+    if count < 1 or limit < 1:
+        field, value = ("count", count) if count < 1 else ("rtt_bytes", limit)
+        raise ConfigError(field, value, "at least 1")
+    largest = int(sizes.sizes[-1])
+    total = unscheduled_bytes(sizes, limit, largest)
+    cutoffs = []
+    for level in range(1, count):
+        low, high = 0, largest  # the smallest size whose share is at least level / count
+        while low < high:
+            middle = (low + high) // 2
+            if unscheduled_bytes(sizes, limit, middle) * count >= total * level:
+                high = middle
+            else:
+                low = middle + 1
+        cutoffs.append(low)
+    return cutoffs

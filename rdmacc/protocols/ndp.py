@@ -1,0 +1,310 @@
+"""NDP: the first window at line rate, then one packet for each pull, which the receiver paces; switches trim payloads.
+
+Sources: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance",
+SIGCOMM 2017, section 3; its simulator and the later fork of it, csg-htsim (`sim/ndp.cpp`, `sim/compositequeue.cpp`).
+
+The receiver answers each packet at once, with an ACK, or a NACK if only its header came, and owes the sender a pull. A
+host sends its pulls at the rate at which full packets fit into its link, to its messages in turn; an ACK or NACK
+carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets
+a packet go that was trimmed, else a new one; with neither it is kept until the next pull comes (csg-htsim,
+`pull_packets`). The first window goes before anything else. The switch's half is `PayloadTrimming`, the choice of paths
+`ScoredPaths`.
+
+Assumptions: trimmed packets go again lowest number first, as in csg-htsim, but the last one returned before them.
+One timer serves several packets: the first one sent and those sent within an eighth of the timeout, which starts anew
+with each; the next ones once all of these are answered. If only pulls can be missing,
+one packet goes after a longer timeout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
+from rdmacc.component import Component, param
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.records import NEVER, Bits, Deadline, Int, Int32, Record
+from rdmacc.state import ACK, CREDIT, NAK
+
+__all__ = ["Ndp"]
+
+_HISTORY = 12
+_JOINING = 8
+_TURN = 2**31
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ndp(Component):
+    """ACKs, NACKs and paced pulls."""
+
+    initial_window: int = param(
+        30, "packets sent before the first pull", symbol="IW", source="NDP, evaluation: 30 packets in a FatTree", low=1
+    )
+    pull_bytes: int = param(
+        "9000B", "what a pull calls for: a full packet on the wire", unit="bytes", source="NDP: jumbo frames", low=1
+    )
+    pull_rate: float = param(1.0, "share of the receiver's link that pulls call for", low=0.01, high=1.0)
+    timeout_ps: int = param(
+        "1ms",
+        "a packet without an answer for so long goes again; 0: none",
+        unit="ps",
+        symbol="RTO",
+        source="NDP",
+        low=0,
+    )
+    pull_timeout_ps: int = param(
+        "10ms", "without a pull for so long, all else being answered, a packet goes", unit="ps", source="assumed", low=1
+    )
+    retry_limit: int = param(
+        7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
+    )
+
+    class Transfer(Record):
+        """A message, both sides."""
+
+        retransmit_timer_ps = Deadline("sender: the oldest packets without an answer go again")
+        retries = Int32(doc="sender: timeouts since the last answer")
+        new_psn = Int32(doc="sender: next packet to send for the first time")
+        acked = Bits("sender: packets that have come")
+        lost = Bits("sender: packets that wait to go again")
+        lost_packets = Int32(doc="sender: how many")
+        awaited = Bits("sender: packets that the timer is for")
+        awaited_packets = Int32(doc="sender: how many")
+        awaited_since_ps = Int(doc="sender: when the first of them was sent, or the others were answered")
+        returned_psn = Int32(-1, doc="sender: packet whose header came back last: it goes first")
+        highest_pull = Int32(doc="sender: highest number of a pull")
+        used_pulls = Int32(doc="sender: pulls that let a packet go")
+        pulls_expected = Int32(doc="sender: ACKs and NACKs less pulls")
+        first_window = Int32(doc="sender: packets of the first window without an answer")
+        recent_acks = Int32(doc="sender: which of the last answers were ACKs, one bit each")
+        answers = Int(doc="sender: ACKs, NACKs and returned headers")
+        held = Bits("receiver: packets that have come")
+        expected_psn = Int32(doc="receiver: oldest packet that has not come")
+        pull_number = Int32(doc="receiver: pulls sent")
+        owed_pulls = Int32(doc="receiver: pulls that wait for their turn")
+
+    class Endpoint(Record):
+        """The pacer of a host's pulls."""
+
+        pull_timer_ps = Deadline("the next pull")
+        last_pull_ps = Int(-NEVER)
+        waiting_pulls = Int32(doc="of all messages")
+        last_pulled = Int32(-1, doc="message that was pulled last")
+
+    class Header(Record):
+        """In ACKs, NACKs and pulls."""
+
+        pull_number = Int32(doc="pulls sent to this message; 0 in an answer that carries none")
+        cumulative_psn = Int32(doc="ACK: the packets below have all come")
+
+    # Sender
+
+    @staticmethod
+    def on_start(params, qp, message, transfer):
+        qp.credits = min(params.initial_window, message.packets)
+        transfer.first_window = qp.credits
+
+    @staticmethod
+    def on_send(params, qp, message, transfer, packet, now):
+        if packet.psn == transfer.new_psn:
+            transfer.new_psn += 1
+        else:
+            clear_bit(transfer.lost, packet.psn)
+            transfer.lost_packets -= 1
+        if transfer.awaited_packets > 0 and now < transfer.awaited_since_ps + params.timeout_ps // _JOINING:
+            set_bit(transfer.awaited, packet.psn)
+            transfer.awaited_packets += 1
+            transfer.retransmit_timer_ps = now + params.timeout_ps
+        proceed(params, qp, message, transfer, now)
+
+    @staticmethod
+    def on_ack(params, qp, message, transfer, packet, now):
+        transfer.first_window -= 1
+        transfer.pulls_expected += 1
+        note_answer(transfer, packet.kind == ACK)
+        if packet.kind == ACK:
+            settle(qp, message, transfer, packet.psn)
+            while message.una_psn < packet.cumulative_psn:
+                settle(qp, message, transfer, message.una_psn)
+                message.una_psn += 1
+        else:
+            take_as_lost(qp, message, transfer, packet.psn)
+        if packet.pull_number > 0:
+            pull(qp, message, transfer, packet.pull_number)
+        proceed(params, qp, message, transfer, now)
+
+    @staticmethod
+    def on_credit(params, qp, message, transfer, packet, now):
+        transfer.retries = 0
+        pull(qp, message, transfer, packet.pull_number)
+        proceed(params, qp, message, transfer, now)
+
+    @staticmethod
+    def on_return(params, qp, message, transfer, packet, now):
+        transfer.first_window -= 1
+        note_answer(transfer, False)
+        take_as_lost(qp, message, transfer, packet.psn)
+        transfer.returned_psn = packet.psn
+        is_last = transfer.pulls_expected == 0 and transfer.first_window <= 1  # no pull will come for it
+        if is_last or is_bad_path(transfer):
+            qp.credits += 1
+        proceed(params, qp, message, transfer, now)
+
+    @staticmethod
+    def on_retransmit_timer(params, qp, message, transfer, now):
+        message.timeouts += 1
+        transfer.retries += 1
+        if transfer.retries > params.retry_limit:
+            message.failed = 1
+            message.next_psn = message.una_psn
+            qp.inflight_bytes = 0
+            return
+        if transfer.awaited_packets == 0:
+            qp.credits += 1
+        psn = find_set(transfer.awaited, message.una_psn, transfer.new_psn)
+        while psn < transfer.new_psn:
+            take_as_lost(qp, message, transfer, psn)
+            qp.credits += 1
+            psn = find_set(transfer.awaited, psn, transfer.new_psn)
+        proceed(params, qp, message, transfer, now)
+
+    # Receiver
+
+    @staticmethod
+    def on_data(params, host, endpoint, message, transfer, packet, reply, now):
+        reply.psn = packet.psn
+        if packet.is_trimmed:
+            reply.kind = NAK
+        else:
+            reply.kind = ACK
+            if not has_bit(transfer.held, packet.psn):
+                set_bit(transfer.held, packet.psn)
+                packet.accepted = 1
+                message.received_packets += 1
+                transfer.expected_psn = find_clear(transfer.held, transfer.expected_psn, message.packets)
+        reply.cumulative_psn = transfer.expected_psn
+        if message.received_packets == message.packets:
+            endpoint.waiting_pulls -= transfer.owed_pulls
+            transfer.owed_pulls = 0
+        elif endpoint.waiting_pulls == 0 and now >= endpoint.last_pull_ps + pull_gap_ps(params, host):
+            send_pull(endpoint, transfer, reply, now)
+        else:
+            transfer.owed_pulls += 1
+            endpoint.waiting_pulls += 1
+            if endpoint.pull_timer_ps == NEVER:
+                endpoint.pull_timer_ps = endpoint.last_pull_ps + pull_gap_ps(params, host)
+
+    @staticmethod
+    def on_pull_timer(host, endpoint):
+        if endpoint.waiting_pulls > 0:  # else the messages were complete before
+            host.pick = 1
+
+    @staticmethod
+    def on_candidate(endpoint, message, transfer):
+        if transfer.owed_pulls > 0:
+            message.key = message.number - endpoint.last_pulled
+            if message.key <= 0:
+                message.key += _TURN
+
+    @staticmethod
+    def on_pick(params, host, endpoint, message, transfer, reply, now):
+        reply.kind = CREDIT
+        reply.psn = transfer.pull_number + 1
+        send_pull(endpoint, transfer, reply, now)
+        transfer.owed_pulls -= 1
+        endpoint.waiting_pulls -= 1
+        endpoint.last_pulled = message.number
+        if endpoint.waiting_pulls > 0:
+            endpoint.pull_timer_ps = now + pull_gap_ps(params, host)
+
+
+# Sender
+
+
+def proceed(params, qp, message, transfer, now):
+    """Choose the packet to go next; set the timer anew once what it waited for has been answered."""
+    qp.credits = min(qp.credits, transfer.lost_packets + message.packets - transfer.new_psn)
+    message.next_psn = transfer.new_psn
+    if transfer.lost_packets > 0 and transfer.new_psn >= min(params.initial_window, message.packets):
+        if transfer.returned_psn >= 0 and has_bit(transfer.lost, transfer.returned_psn):
+            message.next_psn = transfer.returned_psn
+        else:
+            message.next_psn = find_set(transfer.lost, message.una_psn, transfer.new_psn)
+    if transfer.awaited_packets == 0 and params.timeout_ps > 0:
+        psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
+        while psn < transfer.new_psn:
+            if not has_bit(transfer.lost, psn):
+                set_bit(transfer.awaited, psn)
+                transfer.awaited_packets += 1
+            psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
+        transfer.awaited_since_ps = now
+        wait_ps = params.timeout_ps if transfer.awaited_packets > 0 else params.pull_timeout_ps
+        transfer.retransmit_timer_ps = now + wait_ps
+
+
+def settle(qp, message, transfer, psn):
+    """Take a packet as received."""
+    if not has_bit(transfer.acked, psn):
+        set_bit(transfer.acked, psn)
+        if has_bit(transfer.lost, psn):
+            clear_bit(transfer.lost, psn)
+            transfer.lost_packets -= 1
+        else:
+            qp.inflight_bytes -= bytes_before(message, psn + 1) - bytes_before(message, psn)
+    await_no_longer(transfer, psn)
+
+
+def take_as_lost(qp, message, transfer, psn):
+    """Put a packet among those that wait to go again."""
+    await_no_longer(transfer, psn)
+    if not has_bit(transfer.acked, psn) and not has_bit(transfer.lost, psn):
+        set_bit(transfer.lost, psn)
+        transfer.lost_packets += 1
+        qp.inflight_bytes -= bytes_before(message, psn + 1) - bytes_before(message, psn)
+
+
+def await_no_longer(transfer, psn):
+    """An answer about a packet has come, or none came in time."""
+    if has_bit(transfer.awaited, psn):
+        clear_bit(transfer.awaited, psn)
+        transfer.awaited_packets -= 1
+
+
+def pull(qp, message, transfer, number):
+    """Let as many packets go as pulls have been sent and not been used."""
+    transfer.pulls_expected -= 1
+    transfer.highest_pull = max(transfer.highest_pull, number)
+    sendable = transfer.lost_packets + message.packets - transfer.new_psn - qp.credits
+    pulled = min(transfer.highest_pull - transfer.used_pulls, sendable)
+    qp.credits += pulled
+    transfer.used_pulls += pulled
+
+
+def note_answer(transfer, is_ack):
+    """Keep the kinds of the last answers."""
+    transfer.retries = 0
+    transfer.answers += 1
+    transfer.recent_acks = (transfer.recent_acks << 1 | (1 if is_ack else 0)) & ((1 << _HISTORY) - 1)
+
+
+def is_bad_path(transfer):
+    """Tell whether more than a quarter of the last answers were ACKs: then the path alone is bad."""
+    acks = 0
+    for place in range(_HISTORY):
+        acks += transfer.recent_acks >> place & 1
+    return acks > 0 and min(transfer.answers, _HISTORY) // acks <= 3
+
+
+# Receiver
+
+
+def pull_gap_ps(params, host):
+    """Return the time from one pull to the next."""
+    return int(params.pull_bytes * 8e12 / host.line_bps / params.pull_rate)
+
+
+def send_pull(endpoint, transfer, reply, now):
+    """Let a packet to the sender carry the next pull."""
+    transfer.pull_number += 1
+    reply.pull_number = transfer.pull_number
+    endpoint.last_pull_ps = now

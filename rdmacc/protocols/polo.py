@@ -1,0 +1,134 @@
+"""Polo: a packet that goes to and fro in the high class divides time into epochs; each tells how many more to drive.
+
+Source: Ruan et al., "Polo: Receiver-driven congestion control for low latency over commodity network fabric", ICPP
+2020, by description: there is no public code, and its speed scaling is unknown. Data packets are marked above a small
+queue (ECN). The receiver answers each by a drive (a grant), and keeps D packets more in flight than those:
+
+- first epoch: D is the number of packets that came unmarked;
+- later: D grows by one if none was marked, else it falls by half of those marked.
+
+An epoch is a round trip of the adjoint packet, which goes ahead of data. It carries the number of the first packet that
+the sender sent less than a round trip before; if the receiver misses an earlier one, its answer says so, and the sender
+takes as lost what it has no grant for. So no timeout is needed while the adjoint packet survives.
+
+Assumptions: D is a standing number, so an epoch drives what D has grown by. (Driven anew in each epoch, D would grow
+the rate by D a round trip: packets in flight swing between one and four BDPs.) That is one number in the adjoint's
+answer; if D falls, the drives of as many packets are withheld: their grants come, as acknowledgments only. Halves are
+rounded down, so some packet is always driven. A lost adjoint packet is sent again after the timeout of losses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.bits import find_clear
+from rdmacc.protocols.grant_clock import GrantClock, recover, timeout
+from rdmacc.records import Byte, Deadline, Int32, Record
+from rdmacc.state import ADVERT, CREDIT, REQUEST
+
+__all__ = ["Polo"]
+
+_take = GrantClock.on_credit
+_receive = GrantClock.on_data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Polo(GrantClock):
+    """The grant clock, with a number of packets more or fewer in each round trip of the adjoint packet."""
+
+    class Transfer(GrantClock.Transfer):
+        """As the grant clock, and both sides of the epochs."""
+
+        adjoint_timer_ps = Deadline("sender: send the adjoint packet again")
+        adjoint = Int32(doc="sender: number of the one under way")
+        adjoint_psn = Int32(doc="sender: what `timed_psn` was when it was sent")
+        answered = Int32(doc="receiver: number of the one answered last")
+        extra = Int32(doc="receiver: packets in flight beyond one for each, D")
+        change = Int32(doc="receiver: what D changed by at the end of the last epoch")
+        came = Int32(doc="receiver: data packets of this epoch")
+        came_marked = Int32(doc="receiver: those with a mark")
+        withhold = Int32(doc="receiver: drives still to withhold in this epoch")
+
+    class Header(Record):
+        """In adjoint packets, their answers and grants."""
+
+        adjoint = Int32(doc="adjoint packet, answer: its number")
+        drives = Int32(doc="answer, grant: packets that it lets go")
+        misses = Byte(doc="answer: 1 if a packet below its psn has not come")
+
+    # Sender
+
+    @staticmethod
+    def on_start(params, qp, transfer, request, now):
+        send_adjoint(params, qp, transfer, request, now)
+
+    @staticmethod
+    def on_adjoint_timer(params, qp, transfer, request, now):
+        transfer.adjoint -= 1  # the same again
+        send_adjoint(params, qp, transfer, request, now)
+
+    @staticmethod
+    def on_advert(params, qp, message, transfer, packet, request, now):
+        if packet.adjoint != transfer.adjoint:
+            return
+        if message.next_psn < message.packets:
+            qp.credits += packet.drives
+        if packet.misses and packet.psn == transfer.timed_psn:
+            recover(params, qp, message, transfer, now)
+        send_adjoint(params, qp, transfer, request, now)
+
+    @staticmethod
+    def on_credit(params, qp, message, transfer, packet, now):
+        _take(params, qp, message, transfer, packet, now)
+        is_last = qp.inflight_bytes == 0 and qp.credits == 1
+        if packet.drives == 0 and qp.credits > 0 and not is_last:
+            qp.credits -= 1
+
+    # Receiver
+
+    @staticmethod
+    def on_data(message, transfer, packet, reply):
+        _receive(message, transfer, packet, reply)
+        transfer.came += 1
+        transfer.came_marked += packet.ce
+        if reply.kind == CREDIT:
+            reply.drives = 1
+            if transfer.withhold > 0:
+                transfer.withhold -= 1
+                reply.drives = 0
+
+    @staticmethod
+    def on_request(transfer, packet, reply):
+        if packet.adjoint > transfer.answered:
+            end_epoch(transfer)
+            transfer.answered = packet.adjoint
+        reply.kind = ADVERT
+        reply.psn = packet.psn
+        reply.adjoint = packet.adjoint
+        reply.drives = max(0, transfer.change)
+        reply.misses = find_clear(transfer.held, 0, packet.psn) < packet.psn
+
+
+def send_adjoint(params, qp, transfer, request, now):
+    """Send the adjoint packet, about what was in flight when the last one was sent."""
+    request.kind = REQUEST
+    transfer.adjoint += 1
+    request.adjoint = transfer.adjoint
+    request.psn = transfer.timed_psn if transfer.timed_psn == transfer.adjoint_psn else 0
+    transfer.adjoint_psn = transfer.timed_psn
+    transfer.adjoint_timer_ps = now + timeout(params, qp)
+
+
+def end_epoch(transfer):
+    """Change D by what came in the epoch; what came before the first adjoint packet is none."""
+    transfer.change = 0
+    if transfer.answered == 1:
+        transfer.change = transfer.came - transfer.came_marked
+    elif transfer.answered > 1 and transfer.came_marked == 0:
+        transfer.change = 1
+    elif transfer.answered > 1:
+        transfer.change = -(transfer.came_marked // 2)
+    transfer.extra += transfer.change
+    transfer.withhold = max(0, -transfer.change)
+    transfer.came = 0
+    transfer.came_marked = 0

@@ -1,0 +1,47 @@
+"""Anti-ECN: a mark that stays only if every link on the way had room for one more packet.
+
+Source: Hu et al., "AMRT: Anti-ECN marking to improve utilization of receiver-driven transmission in data center", ICPP
+2020, by description: there is no public code, and what REN (IEEE TCC 2021, section 7) says of it was all at hand.
+
+The sender sets the bit. A port clears it unless the link was idle for at least the time of a full packet since the last
+data packet left. The receiver copies it into its grant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.records import Byte, Int, Record
+from rdmacc.state import DATA, HOST_NIC
+
+__all__ = ["AntiEcn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AntiEcn(Component):
+    """Clear the bit of packets that follow the last one closely."""
+
+    mss_bytes: int = param("1500B", "the gap that counts is its time on the link", unit="bytes", source="AMRT", low=1)
+
+    class Egress(Record):
+        """Of one port."""
+
+        end_ps = Int(doc="end of the last data packet's transmission")
+
+    class Header(Record):
+        """The bit."""
+
+        has_room = Byte(1, doc="1 while no port on the way has cleared it")
+
+    @staticmethod
+    def on_dequeue(params, port, egress, packet, now):
+        if packet.kind == DATA and port.link_class != HOST_NIC:
+            byte_ps = 8e12 / port.rate_bps
+            if now - egress.end_ps < int(params.mss_bytes * byte_ps):
+                packet.has_room = 0
+            egress.end_ps = now + int(packet.wire_bytes * byte_ps)
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.has_room = packet.has_room

@@ -1,0 +1,199 @@
+"""Aeolus on Homa and on ExpressPass: what a burst delivers, what is sent again, that scheduled packets are not dropped.
+
+Theory (Hu et al., SIGCOMM 2020): unscheduled packets make no queue longer than K; each that is lost takes one
+scheduled packet more; a message that is alone needs no round trip for credit, one whose burst is lost needs one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import rdmacc
+from rdmacc.faults import ScriptedLoss
+from rdmacc.state import DATA_CLASS
+from rdmacc.units import ms
+from tests.support import WIRE, check_conservation, check_finished, transmission
+from tests.test_homa import PACKET_PS, RTT, STAR, rows_of
+
+DELAY_PS = 250_000
+CONTROL_PS = 64 * 800
+
+
+def aeolus(**changes):
+    short = {"rtt_bytes": 1000 * RTT, "resend_interval_ps": "1ms", "ping_interval_ps": "2ms"}
+    return rdmacc.scheme("homa-aeolus", **(short | changes))
+
+
+def run(work, engine, scheme=None, **options):
+    messages = rdmacc.messages(work) if isinstance(work, list) else work
+    return rdmacc.simulate(STAR, messages, scheme or aeolus(), engine=engine, trace=True, progress=False, **options)
+
+
+@pytest.mark.parametrize("packets", [1, 5, RTT])
+def test_a_short_message_alone_needs_no_credit(engine, packets):
+    """Fact 3: serialization and delay, an ACK for each packet, no grant."""
+    result = run([("h1", "h0", f"{packets}kB")], engine)
+    check_finished(result)
+    assert result.flows["fct_ps"].tolist() == [(packets + 1) * PACKET_PS + 2 * DELAY_PS]
+    assert result.counters.credits == 0
+    assert result.counters.acks == packets + 1  # the probe finds the message complete
+    assert result.counters.requests == 1
+
+
+@pytest.mark.parametrize("packets", [1, 5, RTT])
+def test_a_burst_that_is_lost_costs_one_round_trip(engine, packets):
+    """Fact 3: with K = 0 all is dropped; the probe's answer and the grant come back, and all is sent again at once."""
+    result = run([("h1", "h0", f"{packets}kB")], engine, aeolus(threshold_bytes=0))
+    check_finished(result)
+    probe = packets * PACKET_PS + 2 * CONTROL_PS + 2 * DELAY_PS
+    grant = 3 * CONTROL_PS + 2 * DELAY_PS  # behind the answer
+    assert result.flows["fct_ps"].tolist() == [probe + grant + (packets + 1) * PACKET_PS + 2 * DELAY_PS]
+    assert result.counters.timeouts == 0
+    assert result.counters.retransmissions == packets
+
+
+@pytest.mark.parametrize(("senders", "packets"), [(4, RTT), (9, RTT), (9, 40)])
+def test_the_burst_of_many_fills_the_queue_to_k(engine, senders, packets):
+    """Facts 1, 2 and 4: N bursts at once deliver K and what the link takes meanwhile; each loss costs one packet."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", f"{packets}kB")
+    result = run(work, engine)
+    check_finished(result)
+    check_conservation(result)
+    assert result.counters.timeouts == 0
+    trace = result.packet_trace
+    dropped = trace[(trace["kind"] == "data") & (trace["what"] == "dropped")]
+    assert len(dropped) == result.counters.dropped_packets == result.counters.retransmissions
+    assert (dropped["psn"] < RTT).all()
+    assert not dropped.duplicated(["message", "psn"]).any()  # a scheduled packet is not dropped
+    lost = dropped.groupby("message")["psn"].count().reindex(range(senders), fill_value=0)
+    sent = trace[(trace["kind"] == "data") & (trace["what"] == "sent") & (trace["node"] != "s0")]
+    assert (sent.groupby("message")["psn"].count() == packets + lost).all()
+    burst_ps = RTT * PACKET_PS
+    delivered = senders * RTT - len(dropped)
+    assert delivered == pytest.approx(burst_ps / PACKET_PS + 6000 // WIRE, abs=2)
+    first = rdmacc.simulate(STAR, work, aeolus(), engine=engine, until=f"{burst_ps + 2 * DELAY_PS} ps")
+    assert first.counters.peak_queue_bytes <= 6000
+
+
+def test_scheduled_packets_may_use_the_whole_buffer(engine):
+    """More than K waits, none is dropped."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "200kB")
+    result = run(work, engine, aeolus(resend_interval_ps="1s"))
+    check_finished(result)
+    assert result.counters.peak_queue_bytes > 12_000
+    assert result.counters.dropped_packets == result.counters.retransmissions
+
+
+def test_the_probe_stays_behind_the_burst(engine):
+    result = run([("h1", "h0", "100kB")], engine, aeolus(cutoffs="10kB"))
+    probe = rows_of(result, "request", "arrived", "h0")
+    data = rows_of(result, "data", "arrived", "h0").set_index("psn")
+    assert (probe["priority"] == DATA_CLASS + 1).all()
+    assert probe["time_ps"].tolist() == [data["time_ps"][RTT - 1] + transmission(64, 10e9)]
+    assert set(data["priority"]) == {DATA_CLASS + 1, DATA_CLASS + 7}
+
+
+def test_lost_packets_go_first_then_new_ones(engine):
+    """Packets 3 and 5 of the burst are lost: the grants behind the probe's answer send them, then new packets."""
+    faults = [ScriptedLoss(message=0, psn=psn) for psn in (3, 5)]
+    result = run([("h1", "h0", "60kB")], engine, faults=faults)
+    check_finished(result)
+    assert result.counters.timeouts == 0
+    order = rows_of(result, "data", "sent", "h1")["psn"].tolist()
+    again = [i for i in range(RTT, len(order)) if order[i] in (3, 5)]
+    assert again[1] == again[0] + 1
+    assert [order[i] for i in again] == [3, 5]
+    assert sorted(order) == sorted([*range(60), 3, 5])
+    assert again[1] < 40
+
+
+def test_unknown_packets_go_last(engine):
+    """Neither ACKs nor the probe's answer come back: grants that are left send packets of which nothing is known."""
+    faults = [ScriptedLoss(message=0, psn=3)]
+    faults += [ScriptedLoss(message=0, psn=0, nth=n, kind="ack") for n in range(1, RTT + 1)]
+    result = run([("h1", "h0", "30kB")], engine, faults=faults)
+    check_finished(result)
+    order = rows_of(result, "data", "sent", "h1")["psn"].tolist()
+    assert order[:30] == list(range(30))
+    assert order[30] == 0
+    assert 3 in order[30:]
+    assert result.counters.timeouts == 0
+
+
+def test_gaps_tell_of_losses_where_packets_keep_their_order(engine):
+    faults = [ScriptedLoss(message=0, psn=1), ScriptedLoss(message=0, psn=None, nth=1, kind="request")]
+    slow, quick = (
+        run([("h1", "h0", "30kB")], engine, aeolus(infers_from_gaps=infers), faults=faults) for infers in (False, True)
+    )
+    for result in (slow, quick):
+        check_finished(result)
+        order = rows_of(result, "data", "sent", "h1")["psn"].tolist()
+        assert order.count(1) == 2
+    early = rows_of(quick, "data", "sent", "h1")["psn"].tolist()
+    assert early.index(1, RTT - 1) < 20
+    assert early != rows_of(slow, "data", "sent", "h1")["psn"].tolist()
+
+
+@pytest.mark.parametrize("kind", ["data", "credit", "ack", "request"])
+def test_any_one_packet_may_be_lost(engine, kind):
+    work = [("h1", "h0", "30kB"), ("h2", "h0", "20kB"), ("h1", "h0", "4kB")]
+    for message in range(3):
+        for nth in (1, 2, 10, 11):
+            faults = [ScriptedLoss(message=message, psn=None, nth=nth, kind=kind)]
+            result = run(work, engine, faults=faults)
+            check_finished(result)
+            assert result.flows["fct_ps"].max() < ms(2.2)
+
+
+@pytest.mark.parametrize("kind", ["credit", "ack", "request", "nak"])
+def test_the_whole_burst_and_what_repairs_it_may_be_lost(engine, kind):
+    faults = [ScriptedLoss(message=0, psn=psn) for psn in range(RTT)]
+    faults += [ScriptedLoss(message=0, psn=None, nth=n, kind=kind) for n in (1, 2)]
+    result = run([("h1", "h0", "30kB")], engine, faults=faults)
+    check_finished(result)
+    assert result.flows["fct_ps"].iloc[0] < ms(8)
+
+
+# On ExpressPass
+
+
+FULL = 1538
+
+
+def credited(**changes):
+    return rdmacc.scheme("expresspass-aeolus", **({"rtt_bytes": 1460 * RTT} | changes))
+
+
+@pytest.mark.parametrize("packets", [1, RTT])
+def test_expresspass_a_short_message_alone_waits_for_no_credit(engine, packets):
+    """Behind the request, serialization and delay. Credits that come before the ACKs repeat some packets."""
+    result = run([("h1", "h0", 1460 * packets)], engine, credited())
+    check_finished(result)
+    assert result.flows["fct_ps"].tolist() == [(84 + FULL * (packets + 1)) * 800 + 2 * DELAY_PS]
+    assert (result.counters.timeouts, result.counters.dropped_packets) == (0, 0)
+    assert result.counters.retransmissions <= 2
+
+
+@pytest.mark.parametrize("packets", [1, RTT, 40])
+def test_expresspass_a_burst_that_is_lost_is_sent_again_with_credits(engine, packets):
+    """With K = 0 all is dropped: as many scheduled packets more, one for each credit, and no timeout."""
+    result = run([("h1", "h0", 1460 * packets)], engine, credited(threshold_bytes=0, scaled_packets=0))
+    check_finished(result)
+    assert result.counters.retransmissions == min(packets, RTT)
+    assert result.counters.timeouts == 0
+    assert result.flows["fct_ps"].iloc[0] < (packets + RTT + 8) * 2 * FULL * 800
+
+
+def test_expresspass_an_incast_drops_unscheduled_packets_only(engine):
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", 40 * 1460)
+    result = run(work, engine, credited())
+    check_finished(result)
+    trace = result.packet_trace
+    dropped = trace[(trace["kind"] == "data") & (trace["what"] == "dropped")]
+    assert len(dropped) > 40
+    assert (dropped["psn"] < RTT).all()
+    assert not dropped.duplicated(["message", "psn"]).any()
+    assert result.counters.retransmissions == len(dropped)
+    assert result.counters.timeouts == 0
+    early = rdmacc.simulate(STAR, work, credited(), engine=engine, until=f"{RTT * FULL * 800} ps")
+    assert early.counters.peak_queue_bytes <= 4 * FULL + 84 * 20  # requests and probes beside K

@@ -1,0 +1,385 @@
+"""Homa: grants, priorities, RESEND, cut-offs, by exact counts and closed forms; and the ns-3 port's settings.
+
+Theory (Montazeri et al., SIGCOMM 2018): a message of at most RTTbytes needs no grant, a longer one a grant for each
+packet beyond; RTTbytes at most are granted and not received; of n granted messages the best has level 8 - n; a
+receiver whose link never idles has the last of N messages when all their bytes have passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.faults import ScriptedLoss
+from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
+from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
+from rdmacc.records import NEVER
+from rdmacc.state import DATA_CLASS
+from rdmacc.units import ms, us
+from rdmacc.workload import SIZES, SizeDistribution
+from tests.support import WIRE, check_finished, samples
+from tests.test_host_features import both
+
+RTT = 10
+"""RTTbytes in packets."""
+
+STAR = rdmacc.star(10, "10Gbps", "250ns")
+PACKET_PS = WIRE * 800
+
+
+def homa(**changes):
+    """Return the scheme with short timers."""
+    short = {"rtt_bytes": 1000 * RTT, "resend_interval_ps": "1ms", "ping_interval_ps": "2ms"}
+    return rdmacc.scheme("homa", **(short | changes))
+
+
+def run(work, engine, scheme=None, **options):
+    """Run messages to h0 of a star; those are rows (src, dst, size)."""
+    messages = rdmacc.messages(work) if isinstance(work, list) else work
+    return rdmacc.simulate(STAR, messages, scheme or homa(), engine=engine, trace=True, progress=False, **options)
+
+
+def rows_of(result, kind, what, node):
+    """Return the rows of the trace about packets of a kind that a host has sent, or that have arrived at it."""
+    trace = result.packet_trace
+    end = trace["node"] if what == "sent" else trace["peer"]
+    return trace[(trace["kind"] == kind) & (trace["what"] == what) & (end == node)]
+
+
+# Grants
+
+
+@pytest.mark.parametrize(("packets", "grants"), [(1, 0), (RTT, 0), (RTT + 1, 1), (100, 90)])
+def test_a_grant_for_each_packet_beyond_rttbytes(engine, packets, grants):
+    result = run([("h1", "h0", f"{packets}kB")], engine)
+    check_finished(result)
+    assert result.counters.credits == grants
+    assert (result.counters.acks, result.counters.requests, result.counters.naks) == (1, 0, 0)
+    assert result.flows["slowdown"].iloc[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("overcommit", [1, 2, 7])
+def test_no_more_than_rttbytes_are_granted_and_not_received(engine, overcommit):
+    """For each message; in scheduled packets of those that still want grants, K times that for each receiver."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "60kB")
+    result = run(work, engine, homa(overcommit=overcommit))
+    check_finished(result)
+    granted, received, most = np.full(8, RTT), np.zeros(8, int), 0
+    rows = [rows_of(result, "data", "arrived", "h0"), rows_of(result, "credit", "sent", "h0")]
+    for row in pd.concat(rows).sort_values(["time_ps", "what"]).itertuples():  # what arrives, then what is sent
+        if row.kind == "data":
+            received[row.message] += 1
+        else:
+            granted[row.message] = row.psn
+            assert granted[row.message] - received[row.message] <= RTT
+            scheduled = (granted - np.maximum(received, RTT))[granted < 60]
+            most = max(most, scheduled.sum())
+    assert 0 < most <= overcommit * RTT
+
+
+def test_granting_one_message_at_a_time_finishes_them_in_turn(engine):
+    work = rdmacc.incast([f"h{i}" for i in range(1, 5)], "h0", "100kB")
+    result = run(work, engine, homa(overcommit=1))
+    check_finished(result)
+    ends = np.sort(result.flows["fct_ps"])
+    assert (np.diff(ends) > 85 * PACKET_PS).all()
+
+
+def test_the_receivers_link_never_idles(engine):
+    """The last of 8 messages has come when all bytes have passed the link."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "200kB")
+    result = run(work, engine)
+    check_finished(result)
+    assert result.flows["fct_ps"].max() == 2 * 250_000 + PACKET_PS + 8 * 200 * PACKET_PS
+
+
+def test_the_shortest_message_is_granted_first(engine):
+    """A message that comes later and is shorter passes the ones under way."""
+    rows = [("h1", "h0", "500kB"), ("h2", "h0", "500kB"), ("h3", "h0", "50kB", "100us")]
+    work = rdmacc.messages([row[:3] for row in rows]).assign(start_ps=[0, 0, us(100)])
+    flows = run(work, engine, homa(overcommit=2)).flows
+    assert flows["slowdown"].iloc[2] < 1.4
+    assert flows["slowdown"].iloc[:2].max() > 1.9
+
+
+def test_one_message_of_each_sender_is_granted(engine):
+    """With K = 2, the shorter two come from one host: the long one of another host has the second place."""
+    rows = [("h1", "h0", "60kB"), ("h1", "h0", "70kB"), ("h2", "h0", "200kB")]
+    result = run(rows, engine, homa(overcommit=2))
+    check_finished(result)
+    ends = result.flows["fct_ps"].to_numpy()
+    assert ends[0] < ends[1] < ends[2]
+    credits = rows_of(result, "credit", "sent", "h0")
+    early = credits[credits["time_ps"] < ends[0] - 12 * PACKET_PS]
+    assert set(early["message"]) == {0, 2}
+
+
+# Priorities
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_granted_messages_have_the_lowest_levels(engine, count):
+    """One message alone: level 7. Three: 5, 6 and 7 by what is left."""
+    rows = [(f"h{i}", "h0", f"{100 + 50 * i}kB") for i in range(1, count + 1)]
+    watch = [rdmacc.probes.field("flow", i, "granted_level") for i in range(count)]
+    result = run(rows, engine, probes=watch, until="100us")
+    levels = [samples(result, probe.name)[-1][1] for probe in watch]
+    assert levels == [8 - count + rank for rank in range(count)]
+    data = rows_of(result, "data", "arrived", "h0")
+    first, later = data[data["psn"] < RTT], data[(data["psn"] >= 2 * RTT) & (data["message"] == 0)]
+    assert set(first["priority"]) == {DATA_CLASS}
+    assert set(later["priority"]) == {DATA_CLASS + 8 - count}
+
+
+def test_the_level_of_a_rank():
+    homa7, ns3 = Homa(), Homa(cutoffs="10kB", lowest_levels=False)
+    levels = [[level_of_rank(homa7, rank, n) for rank in range(n)] for n in (1, 3, 7)]
+    assert levels == [[7], [5, 6, 7], [1, 2, 3, 4, 5, 6, 7]]
+    assert [level_of_rank(ns3, rank, 6) for rank in range(8)] == [2, 3, 4, 5, 6, 7, 7, 7]
+    assert level_of_rank(replace(homa7, overcommit=12), 0, 12) == 1  # unscheduled packets keep theirs
+
+
+def test_unscheduled_packets_have_the_level_of_their_size(engine):
+    scheme = homa(cutoffs="2kB 5kB")
+    result = run(
+        [("h1", "h0", "2kB"), ("h2", "h0", "2001B"), ("h3", "h0", "5kB"), ("h4", "h0", "90kB")], engine, scheme
+    )
+    data = rows_of(result, "data", "arrived", "h0")
+    first = data[data["psn"] == 0].sort_values("message")["priority"] - DATA_CLASS
+    assert first.tolist() == [0, 1, 1, 2]
+    assert data["priority"].max() == DATA_CLASS + 7
+    levels = [level_of_size(scheme.recovery, size) for size in (1, 2000, 2001, 5000, 5001, 10**9)]
+    assert levels == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_short_message_overtakes_in_the_network(engine):
+    """Eight long messages fill the port; a short one's packets pass them all."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
+    late = rdmacc.messages([("h9", "h0", "5kB")]).assign(start_ps=us(200))
+    result = rdmacc.simulate(STAR, rdmacc.workload.combine(work, late), homa(), engine=engine)
+    assert result.counters.peak_queue_bytes > 60_000
+    assert result.flows["slowdown"].iloc[-1] < 1.25
+
+
+# Cut-offs
+
+
+def test_cutoffs_carry_equal_bytes():
+    """Sizes uniform up to S, all unscheduled: bytes grow as the square, so two levels part at S / sqrt(2)."""
+    sizes = SizeDistribution.uniform(1, 100_000)
+    assert unscheduled_cutoffs(sizes, 100_000, 2) == [pytest.approx(100_000 / np.sqrt(2), abs=2)]
+    assert unscheduled_cutoffs(sizes, 100_000, 5) == pytest.approx([1e5 * np.sqrt(k / 5) for k in range(1, 5)], abs=2)
+    assert unscheduled_cutoffs(sizes, 100_000, 1) == []
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_cutoffs_of_published_sizes_part_sampled_bytes_equally(name):
+    sizes = SIZES[name]
+    sampled = sizes.sample(np.random.default_rng(1), 200_000)
+    unscheduled = np.minimum(sampled, 9_700)
+    assert unscheduled_bytes(sizes, 9_700, sizes.sizes[-1]) == pytest.approx(unscheduled.mean(), rel=0.01)
+    cutoffs = unscheduled_cutoffs(sizes, "9.7kB", 4)
+    for rank, cutoff in enumerate(cutoffs, start=1):  # a size with a share of its own may lie at a cut
+        below = unscheduled[sampled < cutoff - 1].sum() / unscheduled.sum()
+        up_to = unscheduled[sampled <= cutoff + 1].sum() / unscheduled.sum()
+        assert below - 0.01 <= rank / 4 <= up_to + 0.01
+
+
+def test_levels_follow_the_share_of_unscheduled_bytes():
+    assert unscheduled_levels(SizeDistribution.uniform(1, 5_000), "10kB") == 7  # all bytes, but one level is left
+    assert unscheduled_levels(SIZES["web_search"], "9.7kB") == 1
+    assert unscheduled_levels(SizeDistribution.choice([20_000]), "10kB") == 4
+    made = Homa.for_sizes(SizeDistribution.uniform(1, 20_000), "10kB")
+    assert (made.unscheduled_levels, made.overcommit, made.rtt_bytes) == (6, 2, 10_000)
+    assert len(made.cutoffs.split()) == 5
+    with pytest.raises(ConfigError, match="levels"):
+        unscheduled_levels(SIZES["web_search"], "9.7kB", levels=1)
+    with pytest.raises(ConfigError, match="count"):
+        unscheduled_cutoffs(SIZES["web_search"], "9.7kB", 0)
+
+
+@pytest.mark.parametrize("cutoffs", ["5kB 2kB", "1B 2B 3B 4B 5B 6B 7B", "much"])
+def test_wrong_cutoffs(cutoffs):
+    with pytest.raises(ConfigError, match=r"Homa.cutoffs"):
+        Homa(cutoffs=cutoffs)
+
+
+def test_rttbytes_follow_the_link(engine):
+    """By default line rate times base RTT, for each pair of hosts."""
+    result = run([("h1", "h0", "100kB")], engine, rdmacc.scheme("homa"))
+    base_rtt_ps = 4 * 250_000 + 2 * PACKET_PS + 2 * 64 * 800
+    window = -(-int(10e9 * base_rtt_ps / 8e12) // 1000)
+    assert result.counters.credits == 100 - window
+    assert result.flows["slowdown"].iloc[0] == pytest.approx(1.0)
+
+
+# Losses
+
+
+def test_a_lost_packet_is_asked_for_after_the_interval(engine):
+    """The last packet of an unscheduled message: one RESEND, one retransmission, at the highest level."""
+    result = run([("h1", "h0", "5kB")], engine, faults=[ScriptedLoss(message=0, psn=4)])
+    check_finished(result)
+    assert (result.counters.naks, result.counters.retransmissions, result.counters.requests) == (1, 1, 0)
+    alone = run([("h1", "h0", "4kB")], engine).flows["fct_ps"].iloc[0]
+    nak_ps = 2 * 64 * 800 + 2 * 250_000
+    assert result.flows["fct_ps"].iloc[0] == alone + ms(1) + nak_ps + 2 * PACKET_PS + 2 * 250_000
+    data = rows_of(result, "data", "arrived", "h0")
+    assert data["priority"].iloc[-1] == DATA_CLASS
+
+
+def test_a_resend_asks_for_the_first_missing_packets(engine):
+    faults = [ScriptedLoss(message=0, psn=psn) for psn in (2, 3, 6)]
+    result = run([("h1", "h0", "9kB")], engine, faults=faults)
+    check_finished(result)
+    assert rows_of(result, "nak", "sent", "h0")["psn"].tolist() == [2, 6]
+    assert result.counters.retransmissions == 3
+    assert ms(2) < result.flows["fct_ps"].iloc[0] < ms(2.1)
+
+
+@pytest.mark.parametrize("packets", [1, 4, RTT, 30])
+def test_all_first_packets_lost(engine, packets):
+    """The receiver does not know the message: the sender asks."""
+    faults = [ScriptedLoss(message=0, psn=psn) for psn in range(min(packets, RTT))]
+    result = run([("h1", "h0", f"{packets}kB")], engine, faults=faults)
+    check_finished(result)
+    assert result.counters.requests == 1
+    assert ms(2) < result.flows["fct_ps"].iloc[0] < ms(2.1)
+    assert result.counters.retransmissions == min(packets, RTT)
+
+
+@pytest.mark.parametrize("kind", ["data", "credit", "ack"])
+def test_no_single_loss_costs_more_than_an_interval(engine, kind):
+    work = [("h1", "h0", "30kB"), ("h2", "h0", "20kB"), ("h1", "h0", "4kB")]
+    for nth in (1, 2, 11, 20):
+        faults = [ScriptedLoss(message=0, psn=None, nth=nth, kind=kind)]
+        result = run(work, engine, faults=faults)
+        check_finished(result)
+        assert result.flows["fct_ps"].max() < ms(1.2)
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+@pytest.mark.parametrize("kind", ["nak", "request", "ack"])
+def test_what_repairs_a_loss_may_be_lost_too(engine, kind, nth):
+    faults = [ScriptedLoss(message=0, psn=psn) for psn in range(RTT)]
+    faults += [ScriptedLoss(message=0, psn=None, nth=n, kind=kind) for n in range(1, nth + 1)]
+    result = run([("h1", "h0", "30kB")], engine, faults=faults)
+    check_finished(result)
+    assert result.flows["fct_ps"].iloc[0] < ms(2.1 + 2 * nth)
+
+
+def test_a_sender_without_a_receiver_gives_up(engine):
+    faults = [rdmacc.Loss(data=1.0)]
+    result = run([("h1", "h0", "3kB")], engine, homa(retry_limit=3), faults=faults)
+    assert result.flows["status"].tolist() == ["failed"]
+
+
+def test_a_preempted_sender_is_busy(engine):
+    """A long message waits at its sender behind a shorter one for longer than the interval: BUSY, no retransmission."""
+    rows = [("h1", "h0", "100kB"), ("h1", "h2", "40kB")]
+    work = rdmacc.messages(rows).assign(start_ps=[0, us(20)])
+    result = run(work, engine, homa(resend_interval_ps="20us"))
+    check_finished(result)
+    assert result.counters.naks == result.counters.requests > 0
+    assert result.counters.retransmissions == 0
+
+
+def test_random_losses_on_both_engines():
+    fabric = rdmacc.leaf_spine(2, 2, 4, "10Gbps", "10Gbps", "1us")
+    hosts = rdmacc.topology.hosts(fabric)
+    work = rdmacc.incast(hosts[1:], hosts[0], "40kB")
+    result = both(fabric, work, homa(), faults=[rdmacc.Loss(data=0.02, control=0.02)], seed=2)
+    check_finished(result)
+    assert result.counters.lost_packets > 5
+
+
+def test_small_buffers_lose_no_byte_for_good(engine):
+    """32 senders at once into 64 kB."""
+    fabric = rdmacc.star(33, "10Gbps", "1us", "64kB")
+    work = rdmacc.incast([f"h{i}" for i in range(1, 33)], "h0", "30kB")
+    result = rdmacc.simulate(fabric, work, homa(), engine=engine, progress=False)
+    check_finished(result)
+    assert result.counters.dropped_packets > 100
+
+
+# Responsive senders
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
+def test_so_many_senders_obey_grants(engine, share):
+    """The others send RTTbytes and answer BUSY; they keep their places among the K."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
+    result = run(work, engine, homa(responsive_fraction=share, overcommit=8), until="5ms")
+    finished = result.flows["status"] == "finished"
+    assert finished.sum() == 8 * share
+    sent = rows_of(result, "data", "arrived", "h0").groupby("message")["psn"].count()
+    assert set(sent[~finished]) <= {RTT}
+    assert result.counters.retransmissions == 0
+
+
+def test_utilisation_rises_with_overcommitment_and_with_the_responsive_share(engine):
+    def received(share, overcommit):
+        work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "2MB")
+        result = run(work, engine, homa(responsive_fraction=share, overcommit=overcommit), until="1ms")
+        return result.counters.accepted_bytes
+
+    by_degree = [received(0.25, degree) for degree in (1, 2, 4, 8)]
+    by_share = [received(share, 2) for share in (0.25, 0.5, 1.0)]
+    for rising in (by_degree, by_share):
+        assert rising == sorted(rising)
+        assert rising[-1] > 2 * rising[0]
+
+
+# The port to ns-3
+
+
+def ns3(rate="10Gbps"):
+    return rdmacc.preset("homa-ns3", rate)["homa"]
+
+
+def test_ns3_whole_nanoseconds(engine):
+    """1,502 B take 1,201.6 ns, cut to 1,201; one message alone never waits for a grant."""
+    result = run([("h1", "h0", 100 * 1460)], engine, ns3())
+    assert result.flows["fct_ps"].tolist() == [101 * 1_201_000 + 2 * 250_000]
+    assert result.counters.credits == 93
+
+
+def test_ns3_levels(engine):
+    """Unscheduled 0 under 13 packets, else 1; a grant's level from the first packet after it; control with data."""
+    rows = [("h1", "h0", 12 * 1460), ("h2", "h0", 12 * 1460 + 1), ("h3", "h0", 200 * 1460)]
+    result = run(rows, engine, ns3())
+    data = rows_of(result, "data", "arrived", "h0")
+    first = data[data["psn"] == 0].sort_values("message")["priority"] - DATA_CLASS
+    assert first.tolist() == [0, 1, 1]
+    alone = run([("h3", "h0", 200 * 1460)], engine, ns3())
+    data = rows_of(alone, "data", "arrived", "h0")
+    assert (data.sort_values("psn")["priority"] - DATA_CLASS).tolist()[:7] == [1, 1, 1, 2, 2, 2, 2]
+    credits = rows_of(result, "credit", "sent", "h0")
+    assert set(credits["priority"]) == {DATA_CLASS}
+    assert set(credits["wire_bytes"]) == {42}
+
+
+@pytest.mark.parametrize(("senders", "size"), [(8, 200_000), (8, 1_000_000)])
+def test_ns3_star(engine, senders, size):
+    """Nothing is lost; the last message has come when all bytes have passed."""
+    work = rdmacc.incast([f"h{i}" for i in range(1, senders + 1)], "h0", size)
+    result = rdmacc.simulate(STAR, work, ns3(), engine=engine, progress=False)
+    packets, rest = divmod(size, 1460)
+    last_ps = (rest + 42) * 800 // 1000 * 1000
+    assert result.counters.dropped_packets == result.counters.naks == 0
+    assert result.flows["fct_ps"].max() == 500_000 + 1_201_000 + senders * (packets * 1_201_000 + last_ps)
+
+
+def test_presets():
+    made = rdmacc.preset("homa-2018")["homa"].recovery
+    assert (made.rtt_bytes, made.overcommit, made.levels, made.unscheduled_levels) == (9750, 7, 8, 1)
+    assert rdmacc.preset("homa-2018", "100Gbps")["homa"].recovery.rtt_bytes == 97_500
+    port = ns3().recovery
+    assert (port.rtt_bytes, port.overcommit, port.unscheduled_levels, port.cutoff_0) == (7 * 1460, 6, 2, 17_520)
+    assert port.cutoff_1 == NEVER
+    assert ns3("100Gbps").recovery.rtt_bytes == 36 * 1460

@@ -1,0 +1,537 @@
+"""NDP: handlers alone, and the facts of its paper and simulators in both engines.
+
+Theory (Handley et al., SIGCOMM 2017): with headers and data both waiting, ten headers of 64 B go for each data packet;
+8 packets of 9 KB of header queue are 1125 headers; a burst loses payloads only, each of which goes again once; pulls
+are as far apart as full packets on the receiver's link, and go to the messages in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc import preset
+from rdmacc.bits import has_bit, make_bits
+from rdmacc.faults import Loss, ScriptedLoss
+from rdmacc.protocols.ndp import Ndp, is_bad_path
+from rdmacc.protocols.permuted_paths import PermutedPaths, ScoredPaths, permute
+from rdmacc.records import NEVER
+from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
+from rdmacc.switch.trimming import PayloadTrimming
+from rdmacc.units import ms, us
+from tests.support import call, check_conservation, check_finished, make_message, packet_with, transmission
+from tests.test_host_features import both
+
+NDP = preset("ndp-2017")["ndp"]
+HTSIM = preset("ndp-htsim")
+HOSTS = [f"h{i}" for i in range(1, 65)]
+
+
+def run(engine, topology, work, scheme=NDP, **options):
+    return rdmacc.simulate(topology, work, scheme, engine=engine, trace=True, progress=False, **options)
+
+
+def sent(result, kind, node, peer=None):
+    """Return the trace's rows of packets of a kind that a node sent."""
+    rows = result.packet_trace
+    rows = rows[(rows["what"] == "sent") & (rows["kind"] == kind) & (rows["node"] == node)]
+    return rows if peer is None else rows[rows["peer"] == peer]
+
+
+def packets(count, scheme=NDP):
+    """Return the size of a message of so many full packets."""
+    return f"{count * scheme.payload_bytes}B"
+
+
+# The sender alone
+
+
+class Sender:
+    """A sender as an engine drives it."""
+
+    def __init__(self, count, **changes):
+        self.params, self.message, self.transfer = Ndp(**changes), make_message(count), Ndp.Transfer()
+        for name in ("acked", "lost", "awaited", "held"):
+            setattr(self.transfer, name, make_bits(count))
+        self.qp = QueuePair()
+        self._call("on_start")
+
+    def _call(self, name, now=0, packet=None):
+        records = {"params": self.params, "qp": self.qp, "message": self.message, "transfer": self.transfer}
+        call(getattr(Ndp, name), **records, packet=packet, now=now)
+
+    def send(self, now=0):
+        """Send what may be sent; return the numbers."""
+        numbers, message, qp = [], self.message, self.qp
+        while qp.credits > 0 and message.next_psn < message.granted_psn:
+            packet = packet_with(Ndp.Header)
+            packet.psn = message.next_psn
+            message.next_psn += 1
+            qp.credits -= 1
+            qp.inflight_bytes += 1000
+            numbers.append(packet.psn)
+            self._call("on_send", now, packet)
+        return numbers
+
+    def hear(self, kind, psn=0, now=0, pull=0, below=0):
+        packet = packet_with(Ndp.Header)
+        packet.kind, packet.psn, packet.pull_number, packet.cumulative_psn = kind, psn, pull, below
+        self._call({CREDIT: "on_credit", RETURN: "on_return"}.get(kind, "on_ack"), now, packet)
+
+    def expire(self, now):
+        self.transfer.retransmit_timer_ps = NEVER
+        self._call("on_retransmit_timer", now)
+
+
+def test_the_first_window_then_a_packet_for_each_pull():
+    sender = Sender(20, initial_window=4)
+    assert sender.send() == [0, 1, 2, 3]
+    sender.hear(ACK, 0, below=1)
+    assert sender.send() == []
+    sender.hear(CREDIT, pull=1)
+    assert sender.send() == [4]
+    sender.hear(ACK, 1, pull=2, below=2)  # a pull in an ACK
+    assert sender.send() == [5]
+
+
+def test_pulls_are_cumulative():
+    sender = Sender(20, initial_window=2)
+    sender.send()
+    sender.hear(CREDIT, pull=3)
+    assert sender.send() == [2, 3, 4]
+    for late in (1, 2, 3):
+        sender.hear(CREDIT, pull=late)
+    assert sender.send() == []
+
+
+def test_what_was_trimmed_goes_before_what_is_new():
+    sender = Sender(20, initial_window=4)
+    sender.send()
+    sender.hear(NAK, 2)
+    sender.hear(NAK, 1)
+    assert sender.send() == []
+    for number, psn in ((1, 1), (2, 2), (3, 4)):
+        sender.hear(CREDIT, pull=number)
+        assert sender.send() == [psn]
+    assert sender.qp.inflight_bytes == 5000
+
+
+def test_a_pull_with_nothing_to_send_is_kept_for_the_next_one():
+    sender = Sender(4, initial_window=4)
+    sender.send()
+    sender.hear(ACK, 0, below=1)
+    sender.hear(CREDIT, pull=1)
+    sender.hear(NAK, 1)
+    sender.hear(NAK, 2)
+    assert sender.send() == []
+    sender.hear(CREDIT, pull=2)
+    assert sender.send() == [1, 2]
+
+
+def test_an_ack_covers_what_lies_below_it():
+    sender = Sender(6, initial_window=6)
+    sender.send()
+    sender.hear(NAK, 1)
+    sender.hear(ACK, 5, below=6)
+    assert sender.message.una_psn == 6
+    assert sender.transfer.lost_packets == 0
+    assert sender.qp.inflight_bytes == 0
+    sender.hear(NAK, 1)  # late
+    assert sender.transfer.lost_packets == 0
+
+
+def test_a_returned_header_waits_for_a_pull_unless_none_will_come():
+    sender = Sender(20, initial_window=3)
+    sender.send()
+    sender.hear(RETURN, 0)  # two answers of the first window are due
+    assert sender.send() == []
+    sender.hear(RETURN, 1)  # one
+    assert sender.send() == [1]
+    sender.hear(RETURN, 2)
+    assert sender.send() == [2]
+    sender.hear(NAK, 1)
+    sender.hear(RETURN, 2)  # the NACK's pull will come
+    assert sender.send() == []
+    sender.hear(CREDIT, pull=1)
+    assert sender.send() == [2]  # returned last, goes first
+
+
+@pytest.mark.parametrize(("acks", "is_bad"), [(0, False), (3, False), (4, True), (11, True)])
+def test_with_more_than_a_quarter_of_acks_the_path_is_bad(acks, is_bad):
+    sender = Sender(40, initial_window=40)
+    sender.send()
+    for psn in range(12):
+        sender.hear(ACK if psn < acks else NAK, psn)
+    assert is_bad_path(sender.transfer) == is_bad
+    for psn in range(12, 24):  # only the last twelve count
+        sender.hear(NAK, psn)
+    assert not is_bad_path(sender.transfer)
+
+
+def test_a_returned_header_on_a_bad_path_goes_again_at_once():
+    sender = Sender(20, initial_window=20)
+    sender.send()
+    for psn in range(4):
+        sender.hear(ACK, psn)
+    sender.hear(RETURN, 9)
+    assert sender.send() == [9]
+
+
+def test_a_packet_without_an_answer_goes_again_after_the_timeout():
+    sender = Sender(5, initial_window=3)
+    sender.send(us(1))
+    sender.hear(ACK, 0, us(10), below=1)
+    sender.hear(ACK, 2, us(11), below=1)
+    assert sender.transfer.retransmit_timer_ps == us(1001)
+    sender.expire(us(1001))
+    assert sender.send(us(1001)) == [1]
+    assert sender.message.timeouts == 1
+    assert sender.transfer.retransmit_timer_ps == us(2001)
+
+
+@pytest.mark.parametrize(("later", "first"), [(us(124), [0, 1]), (us(125), [0])])
+def test_one_timer_is_for_what_is_sent_within_an_eighth_of_it(later, first):
+    sender = Sender(5, initial_window=1)
+    sender.send()
+    sender.hear(CREDIT, pull=1, now=later)
+    sender.send(later)
+    at = sender.transfer.retransmit_timer_ps
+    assert at == ms(1) + (later if len(first) == 2 else 0)
+    sender.expire(at)
+    assert sender.send(at) == first
+
+
+def test_when_only_pulls_are_missing_a_packet_goes_after_a_longer_time():
+    sender = Sender(5, initial_window=1)
+    sender.send()
+    sender.hear(ACK, 0, us(5), below=1)
+    assert sender.transfer.retransmit_timer_ps == us(5) + ms(10)
+    sender.expire(us(5) + ms(10))
+    assert sender.send(us(5) + ms(10)) == [1]
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_a_message_fails_after_so_many_timeouts(limit):
+    sender = Sender(3, initial_window=3, retry_limit=limit)
+    sender.send()
+    for i in range(limit):
+        sender.expire(ms(1 + i))
+        assert sender.send(ms(1 + i)) == [0, 1, 2]
+    assert not sender.message.failed
+    sender.expire(ms(9))
+    assert sender.message.failed
+
+
+def test_without_a_timeout_no_timer_runs():
+    sender = Sender(3, timeout_ps=0)
+    sender.send()
+    assert sender.transfer.retransmit_timer_ps == NEVER
+
+
+# The receiver alone
+
+
+class Receiver:
+    """A receiver at 10 Gb/s: pulls are 7.2 us apart."""
+
+    def __init__(self, count):
+        self.params, self.endpoint, self.host = Ndp(), Ndp.Endpoint(), Host()
+        self.host.line_bps = 10e9
+        self.message, self.transfer = make_message(count), Ndp.Transfer()
+        self.transfer.held = make_bits(count)
+
+    def take(self, psn, now, trimmed=0):
+        """Return (kind of the reply, packets below it, pull)."""
+        packet, reply = packet_with(Ndp.Header), packet_with(Ndp.Header)
+        packet.psn, packet.is_trimmed = psn, trimmed
+        call(
+            Ndp.on_data, params=self.params, host=self.host, endpoint=self.endpoint, message=self.message,
+            transfer=self.transfer, packet=packet, reply=reply, now=now,
+        )  # fmt: skip
+        assert reply.psn == psn
+        return reply.kind, reply.cumulative_psn, reply.pull_number
+
+
+def test_an_idle_pacer_puts_the_pull_into_the_answer():
+    receiver = Receiver(9)
+    assert receiver.take(0, us(1)) == (ACK, 1, 1)
+    assert receiver.take(1, us(2)) == (ACK, 2, 0)
+    assert receiver.endpoint.pull_timer_ps == us(1) + 7_200_000
+    assert receiver.take(3, us(3), trimmed=1) == (NAK, 2, 0)
+    assert receiver.transfer.owed_pulls == receiver.endpoint.waiting_pulls == 2
+
+
+def test_each_packet_is_worth_a_pull_also_a_duplicate_but_none_after_the_last():
+    receiver = Receiver(3)
+    receiver.take(0, us(1))
+    receiver.take(0, us(2))
+    receiver.take(2, us(3))
+    assert receiver.transfer.owed_pulls == 2
+    assert receiver.take(1, us(4)) == (ACK, 3, 0)
+    assert receiver.transfer.owed_pulls == receiver.endpoint.waiting_pulls == 0
+    assert receiver.take(1, us(40)) == (ACK, 3, 0)
+    assert receiver.transfer.owed_pulls == 0
+    assert receiver.message.received_packets == 3
+
+
+# Switches
+
+
+@pytest.mark.parametrize(("name", "mtu", "share"), [("ndp", 9000, 0.0664), ("ndp-1500", 1500, 0.299)])
+def test_ten_headers_for_each_packet_while_both_wait(engine, name, mtu, share):
+    """16 senders at line rate: 15 headers and one packet a packet time, more than the port can serve."""
+    scheme = preset("ndp-2017")[name]
+    work = rdmacc.incast(HOSTS[:16], "h0", packets(30, scheme))
+    result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, scheme)
+    rows = sent(result, "data", "s0", "h0")
+    burst = mtu * 8 * 30 * 100  # ps
+    rows = rows[rows["time_ps"] < us(1) + burst]
+    full = (rows["wire_bytes"] == mtu).to_numpy().nonzero()[0][2:]
+    assert len(full) > 10
+    assert set(full[1:] - full[:-1]) == {11}
+    between = rows.iloc[full[0] : full[-1]]["wire_bytes"]
+    assert between[between == 64].sum() / between.sum() == pytest.approx(share, abs=5e-4)
+    check_finished(result)
+
+
+def test_the_header_queue_holds_1125_headers(engine):
+    """When the first header turns back, 1125 wait; no header is lost, and all messages finish."""
+    work = rdmacc.incast(HOSTS[:48], "h0", packets(60))
+    result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, NDP.replace(initial_window=60))
+    trace = result.packet_trace
+    back = sent(result, "return", "s0")
+    first_ps = back["time_ps"].min()
+    trimmed = trace[(trace["what"] == "trimmed") & (trace["time_ps"] <= first_ps)]
+    headers = sent(result, "data", "s0", "h0")
+    gone = headers[(headers["wire_bytes"] == 64) & (headers["time_ps"] <= first_ps)]
+    returned_now = int((back["time_ps"] == first_ps).sum())
+    assert len(trimmed) - len(gone) - returned_now == 1125
+    assert result.ports["dropped_packets"].sum() == 0
+    assert len(back) > 100
+    check_finished(result)
+
+
+@pytest.mark.parametrize("senders", [2, 8, 32])
+def test_incast_counts(engine, senders):
+    """Bursts of 30 packets: what is trimmed comes as a NACK and goes again once; the link is never idle."""
+    work = rdmacc.incast(HOSTS[:senders], "h0", packets(30))
+    result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work)
+    port = result.ports.set_index("port").loc["s0->h0"]
+    counters = result.counters
+    assert counters.trimmed_packets == port["trimmed_packets"] == counters.naks == counters.retransmissions
+    assert counters.acks == 30 * senders
+    assert (counters.timeouts, counters.dropped_packets) == (0, 0)
+    packet_ps = 7_200_000
+    burst_ps = 30 * packet_ps  # from the first packet at the switch to the last
+    header_ps = 51_200
+    slot_ps = packet_ps + min(10, senders - 1) * header_ps
+    trace = result.packet_trace
+    trace = trace[(trace["time_ps"] <= us(1) + burst_ps) & (trace["kind"] == "data")]
+    come = (trace["what"] == "arrived") & (trace["node"].str.startswith("h") & (trace["peer"] == "s0"))
+    untrimmed = 30 * senders - (trace["what"] == "trimmed").sum()
+    assert come.sum() == 30 * senders
+    assert abs(untrimmed - (8 + 1 + (burst_ps - packet_ps) / slot_ps)) <= 1
+    ideal_ps = 30 * senders * packet_ps + counters.trimmed_packets * header_ps
+    rtt_ps = 4 * us(1) + 4 * packet_ps
+    assert ideal_ps < result.flows["fct_ps"].max() + rtt_ps
+    assert result.flows["fct_ps"].max() < ideal_ps + 2 * rtt_ps
+    check_finished(result)
+
+
+# Pulls
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "gap_ps"),
+    [("ndp", "10Gbps", 7_200_000), ("ndp", "100Gbps", 720_000), ("ndp-1500", "40Gbps", 300_000)],
+)
+def test_pulls_are_packets_apart_and_go_in_turn(engine, name, rate, gap_ps):
+    """Two long messages to one host: equal pulls, and the receiver gets no more than its link."""
+    scheme = preset("ndp-2017", rate)[name]
+    work = rdmacc.incast(["h1", "h2"], "h0", packets(300, scheme))
+    result = run(engine, rdmacc.star(3, rate, "1us"), work, scheme, until=f"{200 * gap_ps}ps")
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    late_ps = times - times[0] - gap_ps * np.arange(len(times))  # behind an ACK at the NIC
+    assert abs(late_ps).max() <= transmission(64, rdmacc.units.rate_bps(rate))
+    pulls = result.transfers["pull_number"].tolist()
+    assert min(pulls) > 60
+    assert abs(pulls[0] - pulls[1]) <= 1
+
+
+def test_htsim_paces_pulls_at_99_percent(engine):
+    gap_ps = int(9064 * 80 / 0.99)
+    work = rdmacc.incast(["h1", "h2"], "h0", "1MB")
+    result = run(engine, rdmacc.star(3, "100Gbps", "1us"), work, HTSIM["ndp-9000"])
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    assert min(times[1:] - times[:-1]) == gap_ps
+    assert result.counters.acks == 2 * 112
+    assert set(sent(result, "data", "h1")["wire_bytes"]) == {9064}
+    check_finished(result)
+
+
+def test_a_lone_message_keeps_its_link_busy(engine):
+    """With a window above the bandwidth-delay product the last packet leaves when a line-rate sender's would."""
+    work = rdmacc.messages([("h1", "h0", packets(200))])
+    flows = run(engine, rdmacc.star(2, "10Gbps", "1us"), work).flows
+    assert flows["fct_ps"].tolist() == [2 * us(1) + 201 * 7_200_000]
+
+
+def test_a_window_below_it_is_sent_once_a_round_trip(engine):
+    """Each packet's ACK carries a pull: two packets in a round trip of 100 us, two data and two header times."""
+    work = rdmacc.messages([("h1", "h0", packets(20))])
+    flows = run(engine, rdmacc.star(2, "10Gbps", "25us"), work, NDP.replace(initial_window=2)).flows
+    data, header = transmission(9000, 1e10), transmission(64, 1e10)
+    round_ps = 4 * us(25) + 2 * data + 2 * header
+    assert flows["fct_ps"].tolist() == [9 * round_ps + 2 * us(25) + 3 * data]
+
+
+# Losses
+
+
+def test_a_lost_packet_goes_again_after_one_millisecond(engine):
+    work = rdmacc.messages([("h1", "h0", packets(1))])
+    result = run(engine, rdmacc.star(2, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=0, psn=0)])
+    assert result.flows["fct_ps"].tolist() == [ms(1) + 2 * us(1) + 2 * 7_200_000]
+    assert result.counters.timeouts == 1
+
+
+@pytest.mark.parametrize("kind", ["data", "ack", "nak", "credit"])
+@pytest.mark.parametrize("nth", [*range(1, 11), 17, 25, 33, 50])
+def test_no_lost_packet_stops_a_message(engine, kind, nth):
+    work = rdmacc.incast(HOSTS[:4], "h0", packets(40))
+    result = run(
+        engine, rdmacc.star(5, "10Gbps", "1us"), work, faults=[ScriptedLoss(message=1, psn=None, nth=nth, kind=kind)]
+    )
+    assert (result.flows["status"] == "finished").all()
+    assert result.counters.accepted_bytes == work["size_bytes"].sum()
+    check_conservation(result)
+
+
+def test_return_to_sender_replaces_the_timeout(engine):
+    """A header queue of ten headers: without return some are lost and wait for the timeout, with it none."""
+    work = rdmacc.incast(HOSTS[:32], "h0", packets(30))
+    for returns in (True, False):
+        scheme = NDP.replace(**{"Queueing.control_limit_bytes": 640, "Queueing.returns_headers": returns})
+        result = run(engine, rdmacc.star(65, "10Gbps", "1us"), work, scheme)
+        assert (result.flows["status"] == "finished").all()
+        assert (result.ports["dropped_packets"].sum() == 0) == returns
+        assert (result.counters.timeouts == 0) == returns
+
+
+# csg-htsim's queue
+
+
+@pytest.mark.parametrize(
+    ("waiting", "now", "fits"), [(5, 0, True), (6, 0, False), (6, 725_120, True), (7, 725_120, False)]
+)
+def test_htsim_queues_seven_packets_with_the_one_on_the_link(waiting, now, fits):
+    """8 x 9,000 B hold 7 packets of 9,064 B."""
+    part, port, egress = HTSIM["ndp-9000"].switch[0], Port(), PayloadTrimming.Egress()
+    port.link_class, port.rate_bps = LAST_HOP, 100e9
+    packet = packet_with()
+    packet.kind, packet.wire_bytes = DATA, 9064
+    part.on_dequeue(port, egress, packet, 0)
+    port.queue_bytes = waiting * 9064
+    part.on_enqueue(part, port, egress, packet, now)
+    assert (packet.verdict == ACCEPT) == fits
+    assert "on_dequeue" not in PayloadTrimming().handlers()
+
+
+def test_presets_of_htsim():
+    for name, (mtu, window) in {"ndp-9000": (9000, 23), "ndp-4000": (4000, 50), "ndp-1500": (1500, 30)}.items():
+        scheme = HTSIM[name]
+        assert (scheme.payload_bytes, scheme.wire_bytes, scheme.least_wire_bytes) == (mtu, mtu + 64, mtu + 64)
+        assert scheme.recovery.initial_window == window
+        assert scheme.recovery.pull_bytes == mtu + 64
+        assert scheme.switch[0].limit_bytes == 8 * mtu
+        assert scheme.queueing.control_limit_bytes == 16 * mtu
+        assert (scheme.queueing.wrr_ratio, scheme.queueing.returns_headers) == (100_000, False)
+        assert scheme.recovery.timeout_ps == 0
+
+
+# Paths
+
+
+def test_each_path_is_used_once_in_a_round(engine):
+    work = rdmacc.messages([("h0", "h15", packets(40))])
+    result = run(engine, rdmacc.fat_tree(4, "100Gbps", "1us"), work)
+    hops = {}
+    trace = result.packet_trace
+    for row in trace[(trace["what"] == "sent") & (trace["kind"] == "data")].itertuples():
+        hops.setdefault(row.psn, []).append(row.node)
+    rounds = [[tuple(hops[psn]) for psn in range(first, first + 4)] for first in range(0, 40, 4)]
+    assert all(len(set(paths)) == 4 for paths in rounds)
+    assert len({tuple(paths) for paths in rounds}) > 3
+    replies = trace[(trace["what"] == "sent") & (trace["kind"] == "ack") & trace["node"].str.startswith("core")]
+    assert replies["node"].nunique() == 4
+
+
+def test_permutations_are_fair():
+    order, draws, first = [0] * 64, 0, [0] * 4
+    for _ in range(4000):
+        draws = permute(order, 4, 7, draws)
+        assert sorted(order[:4]) == [0, 1, 2, 3]
+        first[order[0]] += 1
+    assert draws == 12_000
+    assert all(abs(count - 1000) < 4 * 28 for count in first)
+
+
+def test_a_path_that_trims_more_than_the_others_is_passed_over():
+    part, sender, qp = ScoredPaths(), ScoredPaths.Sender(), QueuePair()
+    qp.paths, qp.chance_key = 4, 5
+    for path in range(4):
+        for i in range(120):
+            packet = packet_with(ScoredPaths.Header)
+            packet.kind = NAK if path == 2 and i % 2 else ACK
+            packet.path_tag = path
+            part.on_ack(part, qp, sender, packet)
+    assert sender.path_skips[2] > 0
+    assert [sender.path_skips[path] for path in (0, 1, 3)] == [0, 0, 0]
+    used = []
+    for _ in range(16):
+        packet = packet_with(ScoredPaths.Header)
+        part.on_send(qp, sender, packet)
+        used.append(packet.path_tag)
+    assert used.count(2) < 4
+
+
+def test_the_path_of_a_returned_header_is_not_the_next():
+    part, sender, qp = ScoredPaths(), ScoredPaths.Sender(), QueuePair()
+    qp.paths = 4
+    for seed in range(50):
+        qp.chance_key = seed
+        for path in range(4):
+            packet = packet_with(ScoredPaths.Header)
+            packet.path_tag = path
+            part.on_return(part, qp, sender, packet)
+            part.on_send(qp, sender, packet)
+            assert packet.path_tag != path
+
+
+# Both engines
+
+
+@pytest.mark.parametrize("faults", [(), (Loss(data=0.01, control=0.01),)])
+def test_engines_agree(faults):
+    fabric = rdmacc.fat_tree(4, "100Gbps", "1us")
+    work = rdmacc.messages(
+        [(f"h{i}", f"h{(i + 5) % 16}", "200kB") for i in range(16)] + [(f"h{i}", "h3", "70kB") for i in range(4, 16)]
+    )
+    result = both(fabric, work, NDP, faults=faults)
+    assert result.counters.trimmed_packets > 50
+    if not faults:
+        check_finished(both(fabric, work, HTSIM["ndp-4000"]))
+        strict = replace(NDP, control=(PermutedPaths(),))
+        check_finished(both(fabric, work, strict))
+
+
+def test_bits_of_a_finished_message(engine):
+    work = rdmacc.incast(HOSTS[:8], "h0", packets(30))
+    transfers = run(engine, rdmacc.star(9, "10Gbps", "1us"), work).transfers
+    assert (transfers["expected_psn"] == 30).all()
+    assert (transfers["lost_packets"] == 0).all()
+    assert (transfers["owed_pulls"] == 0).all()
+    assert not has_bit(make_bits(1), 0)

@@ -1,0 +1,369 @@
+"""pHost: handlers alone, and the facts of its paper and of its authors' simulator in both engines.
+
+Theory (Gao et al., CoNEXT 2015): a token in each packet time of the receiver's link at most; a token that is not used
+for 1.5 packet times is lost; a lone long message takes 1460 / 1500 of the link; a short one takes one way's delay.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import rdmacc
+from rdmacc import preset
+from rdmacc.bits import make_bits, set_bit
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Loss, ScriptedLoss
+from rdmacc.protocols.phost import PHost, next_psn
+from rdmacc.records import NEVER
+from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST, QueuePair
+from rdmacc.units import ms, ns, us
+from tests.support import call, check_conservation, check_finished, make_message, packet_with, transmission
+from tests.test_host_features import both
+
+PHOST = preset("phost-2015")["phost"]
+YAPS = preset("phost-yaps")["phost"]
+T_PS = 1_200_000
+"""A packet time at 10 Gb/s."""
+
+
+def run(engine, work, scheme=PHOST, rate="10Gbps", delay="200ns", hosts=5, **options):
+    """Simulate on one switch, with a trace."""
+    fabric = rdmacc.star(hosts, rate, delay)
+    return rdmacc.simulate(fabric, work, scheme, engine=engine, trace=True, progress=False, **options)
+
+
+def sent(result, kind, node):
+    """Return the trace's rows of packets of a kind that a node sent."""
+    rows = result.packet_trace
+    return rows[(rows["what"] == "sent") & (rows["kind"] == kind) & (rows["node"] == node)]
+
+
+def packets(count):
+    """Return the size of a message of so many full packets."""
+    return f"{1460 * count}B"
+
+
+# The sender alone
+
+
+class Sender:
+    """A sender at 10 Gb/s as an engine drives it."""
+
+    def __init__(self, count, **changes):
+        changes = {"free_packets": 8, "window_packets": 8} | changes
+        self.params, self.message, self.transfer = PHost(**changes), make_message(count), PHost.Transfer()
+        self.qp = QueuePair()
+        self.qp.line_bps = 10e9
+        self.request = packet_with(PHost.Header)
+        self._call("on_start", 0)
+
+    def _call(self, name, now, packet=None):
+        records = {"params": self.params, "qp": self.qp, "message": self.message, "transfer": self.transfer}
+        call(getattr(PHost, name), **records, packet=packet, request=self.request, now=now)
+
+    def send(self):
+        """Send what may be sent; return (packet, token, class) of each."""
+        out, message = [], self.message
+        while self.qp.credits > 0:
+            packet = packet_with(PHost.Header)
+            packet.psn = message.next_psn
+            message.next_psn += 1
+            message.highest_psn = max(message.highest_psn, message.next_psn)
+            self.qp.credits -= 1
+            self._call("on_send", 0, packet)
+            out.append((packet.psn, packet.token_number, packet.priority))
+        return out
+
+    def hear(self, kind, psn, now, number=0):
+        packet = packet_with(PHost.Header)
+        packet.kind, packet.psn, packet.token_number = kind, psn, number
+        self._call("on_credit" if kind == CREDIT else "on_ack", now, packet)
+
+    def expire(self, now):
+        self.transfer.expiry_timer_ps = NEVER
+        self._call("on_expiry_timer", now)
+
+
+@pytest.mark.parametrize(
+    ("count", "rule", "free"),
+    [(5, "paper", 5), (9, "paper", 8), (90, "paper", 8), (5, "simulator", 5), (8, "simulator", 8), (9, "simulator", 0)],
+)
+def test_free_tokens(count, rule, free):
+    sender = Sender(count, free_rule=rule)
+    assert (sender.request.kind, sender.request.psn) == (REQUEST, count)
+    assert [psn for psn, _, _ in sender.send()] == list(range(free))
+
+
+def test_short_messages_have_the_higher_class():
+    assert {cls for _, _, cls in Sender(8).send()} == {DATA_CLASS}
+    assert {cls for _, _, cls in Sender(9).send()} == {DATA_CLASS + 1}
+    assert PHost().classes == {DATA_CLASS, DATA_CLASS + 1}
+
+
+def test_a_token_names_its_packet():
+    sender = Sender(20, free_rule="simulator")
+    for psn, number in ((0, 0), (1, 1), (7, 5)):
+        sender.hear(CREDIT, psn, us(1), number)
+    assert [(psn, number) for psn, number, _ in sender.send()] == [(0, 0), (1, 1), (7, 5)]
+    assert sender.qp.credits == 0
+    assert sender.transfer.expiry_timer_ps == NEVER
+
+
+def test_a_token_is_lost_after_one_and_a_half_packet_times():
+    sender = Sender(20, free_rule="simulator")
+    sender.hear(CREDIT, 0, us(1), 0)
+    sender.hear(CREDIT, 1, us(2), 1)
+    until_ps = us(1) + 1_800_000
+    assert sender.transfer.expiry_timer_ps == until_ps + 1
+    sender.expire(until_ps)
+    assert sender.qp.credits == 2
+    sender.expire(until_ps + 1)
+    assert (sender.qp.credits, sender.transfer.expired_tokens, sender.message.next_psn) == (1, 1, 1)
+    assert sender.transfer.expiry_timer_ps == us(2) + 1_800_001
+
+
+def test_free_tokens_live_for_their_packets_and_one_and_a_half():
+    sender = Sender(8)
+    assert sender.transfer.expiry_timer_ps == 9.5 * T_PS + 1
+    sender.expire(int(9.5 * T_PS) + 1)
+    assert (sender.send(), sender.transfer.expired_tokens) == ([], 8)
+
+
+def test_more_than_sixteen_tokens_are_not_kept():
+    sender = Sender(90, free_rule="simulator")
+    for psn in range(20):
+        sender.hear(CREDIT, psn, us(1), psn)
+    assert [psn for psn, _, _ in sender.send()] == list(range(16))
+    assert sender.transfer.expired_tokens == 4
+
+
+def test_one_ack_ends_the_message_and_a_nak_does_not():
+    sender = Sender(20)
+    sender.hear(NAK, 7, us(1))
+    assert sender.message.una_psn == 0
+    sender.hear(ACK, 20, us(2))
+    assert sender.message.una_psn == 20
+
+
+def test_the_next_token_names_the_next_packet_that_has_not_come_in_a_circle():
+    message, transfer = make_message(6), PHost.Transfer()
+    transfer.held = make_bits(6)
+    for psn in (0, 2, 3):
+        set_bit(transfer.held, psn)
+    order = []
+    for _ in range(5):
+        transfer.last_psn = next_psn(message, transfer)
+        order.append(transfer.last_psn)
+    assert order == [1, 4, 5, 1, 4]
+
+
+def test_the_rule_must_be_one_of_two():
+    with pytest.raises(ConfigError, match="free_rule"):
+        PHost(free_rule="some")
+
+
+# Pace
+
+
+@pytest.mark.parametrize(("rate", "t_ps"), [("10Gbps", 1_200_000), ("40Gbps", 300_000), ("100Gbps", 120_000)])
+def test_one_token_in_a_packet_time(engine, rate, t_ps):
+    """40 Gb/s: 3.333 million tokens a second; three senders share them."""
+    work = rdmacc.incast(["h1", "h2", "h3"], "h0", packets(200))
+    result = run(engine, work, PHOST.replace(window_packets=200), rate)
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    gaps = times[1:] - times[:-1]
+    assert min(gaps[5:]) >= t_ps - transmission(40, rdmacc.units.rate_bps(rate))
+    assert (times[100] - times[20]) == pytest.approx(80 * t_ps, abs=t_ps // 50)
+    check_finished(result)
+
+
+@pytest.mark.parametrize("rule", ["paper", "simulator"])
+def test_a_lone_long_message_takes_the_whole_link(engine, rule):
+    """1460 / 1500 of 40 Gb/s, 38.93 Gb/s, from the first packet on; the tokens of 2,000 packets less the free ones."""
+    scheme = PHOST.replace(free_rule=rule, window_packets=16)
+    result = run(engine, rdmacc.messages([("h1", "h0", packets(2000))]), scheme, "40Gbps")
+    rows = result.packet_trace
+    come = rows[(rows["what"] == "arrived") & (rows["kind"] == "data") & (rows["peer"] == "h0")]["time_ps"].to_numpy()
+    goodput_bps = 1460 * 8e12 * 1500 / (come[1800] - come[300])
+    assert goodput_bps == pytest.approx(40e9 * 1460 / 1500, rel=1e-4)
+    assert result.counters.credits == 2000 - (8 if rule == "paper" else 0)
+    assert result.counters.retransmissions == 0
+    check_finished(result)
+
+
+def test_yaps_paces_tokens_by_1540_bytes(engine):
+    result = run(engine, rdmacc.messages([("h1", "h0", packets(300))]), YAPS.replace(window_packets=100))
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    assert set(times[1:] - times[:-1]) == {1_232_000}
+    assert set(sent(result, "data", "h1")["wire_bytes"]) == {1500}
+
+
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_a_short_message_takes_one_way(engine, count):
+    """The announcement, then the packets: no round trip for tokens."""
+    result = run(engine, rdmacc.messages([("h1", "h0", packets(count))]))
+    expected = transmission(40, 10e9) + 2 * ns(200) + (count + 1) * T_PS
+    assert result.flows["fct_ps"].tolist() == [expected]
+    assert result.counters.credits == 0
+    assert (result.counters.acks, result.counters.requests) == (1, 1)
+
+
+def test_free_packets_take_the_receivers_packet_times(engine):
+    """No token for the times of free packets: of eight, less a round trip (6 packet times with links of 1 us)."""
+    for delay_ps, holds, slots in ((ns(200), True, 8), (ns(200), False, 8), (us(1), True, 8), (us(1), False, 5)):
+        scheme = PHOST.replace(window_packets=40, holds_slots=holds)
+        work = rdmacc.messages([("h1", "h0", packets(40))])
+        result = run(engine, work, scheme, delay=f"{delay_ps}ps")
+        heard_ps = 2 * (transmission(40, 10e9) + delay_ps)
+        assert sent(result, "credit", "h0")["time_ps"].min() == heard_ps + slots * T_PS
+
+
+# The receiver's choice
+
+
+def test_fewest_packets_left_go_first(engine):
+    """A message of 20 packets that comes while one of 300 has tokens: all tokens are its own until it has them all."""
+    work = rdmacc.messages([("h1", "h0", packets(300), "0us"), ("h2", "h0", packets(20), "100us")])
+    result = run(engine, work, PHOST.replace(window_packets=40))
+    rows = sent(result, "credit", "h0")
+    short = rows[rows["message"] == 1]
+    assert len(short) == 12
+    between = rows[(rows["time_ps"] >= short["time_ps"].min()) & (rows["time_ps"] <= short["time_ps"].max())]
+    assert set(between["message"]) == {1}
+    check_finished(result)
+
+
+def test_no_more_tokens_than_the_window(engine):
+    """Over a round trip of 40 us the window of 8 is what is sent in one."""
+    work = rdmacc.messages([("h1", "h0", packets(200))])
+    result = run(engine, work, PHOST.replace(window_timeout_packets=100.0), delay="10us")
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    round_ps = 4 * us(10) + 2 * (transmission(40, 10e9) + T_PS)
+    assert all(((times >= t) & (times < t + round_ps - 1)).sum() <= 8 for t in times[:100])
+
+
+def test_a_window_of_lost_tokens_is_given_up_after_25_packet_times(engine):
+    """Nothing comes any more: in the simulator one more token each 25 packet times, by the paper's rule a pause."""
+    work = rdmacc.messages([("h1", "h0", packets(60))])
+    faults = [Loss(data=1.0, links=(("h1", "s0"),))]
+    result = run(engine, work, YAPS, faults=faults, until="200us")
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    gaps = times[1:] - times[:-1]
+    assert set(gaps[:7]) == {1_232_000}
+    assert set(gaps[7:]) == {25 * T_PS}
+    pausing = run(engine, work, PHOST.replace(free_rule="simulator"), faults=faults, until="200us")
+    times = sent(pausing, "credit", "h0")["time_ps"].to_numpy()
+    rtt_ps = 4 * ns(200) + 2 * (transmission(1500, 10e9) + transmission(40, 10e9))
+    assert times[8] - times[7] == 25 * T_PS + 3 * rtt_ps
+    assert pausing.transfers["downgrades"].tolist()[0] >= 2
+
+
+def test_a_silent_sender_is_passed_over_and_the_other_gets_its_slots(engine):
+    """The shorter message's sender loses all data: the other one is served meanwhile."""
+    work = rdmacc.messages([("h1", "h0", packets(50)), ("h2", "h0", packets(100))])
+    result = run(engine, work, faults=[Loss(data=1.0, links=(("h1", "s0"),))], until="300us")
+    assert result.flows["status"].tolist()[1] == "finished"
+    assert result.transfers["downgrades"].tolist()[0] >= 2
+    assert result.flows["fct_ps"].tolist()[1] < 1.5 * 100 * T_PS
+
+
+def test_a_token_for_a_busy_sender_is_lost(engine):
+    """A sender with two messages serves the shorter one; the tokens for the longer one come to nothing meanwhile."""
+    work = rdmacc.messages([("h1", "h0", packets(200)), ("h1", "h2", packets(100))])
+    result = run(engine, work, PHOST.replace(window_packets=16))
+    long, short = result.transfers["expired_tokens"].tolist()
+    assert long > 20
+    assert short < 10
+    assert result.counters.accepted_bytes == 300 * 1460
+    check_conservation(result)
+
+
+# Losses
+
+
+def test_a_missing_packet_gets_a_token_nine_packet_times_after_the_last_one(engine):
+    work = rdmacc.messages([("h1", "h0", packets(20))])
+    faults = [ScriptedLoss(message=0, psn=12)]
+    result = run(engine, work, PHOST.replace(window_packets=20), faults=faults)
+    rows = sent(result, "credit", "h0")
+    assert rows["psn"].tolist() == [*range(8, 20), 12]
+    times = rows["time_ps"].tolist()
+    assert times[-1] - times[-2] == 9 * T_PS
+    check_finished(result)
+
+
+@pytest.mark.parametrize(("scheme", "wait_ps"), [(PHOST, (8 + 9) * T_PS), (YAPS, 8 * us(2.4))])
+def test_a_lost_free_packet(engine, scheme, wait_ps):
+    work = rdmacc.messages([("h1", "h0", packets(8))])
+    result = run(engine, work, scheme, faults=[ScriptedLoss(message=0, psn=3)])
+    heard_ps = 2 * (transmission(40, 10e9) + ns(200))
+    rows = sent(result, "credit", "h0")
+    assert rows["psn"].tolist() == [3]
+    assert rows["time_ps"].tolist() == [heard_ps + wait_ps]
+
+
+def test_a_lost_announcement_is_made_again_and_answered(engine):
+    work = rdmacc.messages([("h1", "h0", packets(30))])
+    scheme = PHOST.replace(free_rule="simulator")
+    result = run(engine, work, scheme, faults=[ScriptedLoss(message=0, psn=None, kind="request")])
+    assert sent(result, "request", "h1")["time_ps"].tolist() == [0, ms(1)]
+    assert (result.flows["status"] == "finished").all()
+
+
+@pytest.mark.parametrize("kind", ["data", "ack", "credit", "request"])
+@pytest.mark.parametrize("nth", [*range(1, 11), 17, 25, 33, 50])
+def test_no_lost_packet_stops_a_message(engine, kind, nth):
+    work = rdmacc.incast(["h1", "h2", "h3"], "h0", packets(60))
+    for scheme in (PHOST, YAPS):
+        result = run(engine, work, scheme, faults=[ScriptedLoss(message=1, psn=None, nth=nth, kind=kind)])
+        assert (result.flows["status"] == "finished").all()
+        assert result.counters.accepted_bytes == work["size_bytes"].sum()
+        check_conservation(result)
+
+
+# The simulator's receiver
+
+
+def test_in_yaps_a_closed_window_opens_at_its_timeout(engine):
+    """Data that opens the window does not end the wait: eight tokens, then nothing for 25 packet times."""
+    work = rdmacc.messages([("h1", "h0", packets(64))])
+    result = run(engine, work, YAPS, delay="3us")
+    times = sent(result, "credit", "h0")["time_ps"].to_numpy()
+    gaps = times[1:] - times[:-1]
+    assert set(gaps.tolist()) == {1_232_000, 25 * T_PS, 9 * T_PS}  # the last: after the last packet's token
+    assert (gaps == 25 * T_PS).nonzero()[0].tolist()[0] >= 7
+    woken = run(engine, work, YAPS.replace(wakes_on_data=True), delay="3us")
+    assert woken.flows["fct_ps"].max() < 0.8 * result.flows["fct_ps"].max()
+
+
+def test_what_the_presets_set():
+    for scheme in (PHOST, YAPS):
+        part = scheme.recovery
+        assert (part.free_packets, part.window_packets) == (8, 8)
+        assert (part.expiry_packets, part.resend_packets, part.window_timeout_packets) == (1.5, 9.0, 25.0)
+        assert (scheme.wire_bytes, scheme.ack_bytes, scheme.buffer.limit_bytes) == (1500, 40, 36_864)
+        assert scheme.routing == "spray-random"
+    assert YAPS.least_wire_bytes == 1500
+    assert not YAPS.recovery.is_paper
+
+
+def test_by_default_the_round_trip_counts(engine):
+    """40 Gb/s and 10 us, REN's network: 34 free packets and no gap in the tokens of a lone message."""
+    work = rdmacc.messages([("h1", "h0", packets(300))])
+    result = run(engine, work, "phost", "40Gbps", delay="2329ns")
+    base_ps = 4 * 2_329_000 + 2 * (300_000 + 8_000)
+    assert result.counters.credits == 300 - -(-base_ps // 300_000)
+    assert result.counters.retransmissions == 0
+    assert result.flows["slowdown"].max() < 1.02
+
+
+@pytest.mark.parametrize("faults", [(), (Loss(data=0.01, control=0.01),)])
+def test_engines_agree(faults):
+    fabric = rdmacc.fat_tree(4, "100Gbps", "200ns")
+    work = rdmacc.messages(
+        [(f"h{i}", f"h{(i + 5) % 16}", "200kB") for i in range(16)] + [(f"h{i}", "h3", "70kB") for i in range(4, 16)]
+    )
+    for scheme in (PHOST, YAPS):
+        result = both(fabric, work, scheme, faults=faults)
+        assert (result.flows["status"] == "finished").all()
+        check_conservation(result)

@@ -1,0 +1,295 @@
+"""REN: the worked examples of its paper with their counts, bursts on its testbed under each reading, its safeguards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.models.ren import queue_lengths, rounds_to_full
+from rdmacc.protocols.grant_clock import GrantClock
+from rdmacc.protocols.ren import Ren
+from rdmacc.state import DATA, LAST_HOP, Port
+from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+from rdmacc.topology.papers import ren_leaf_spine, ren_testbed
+from tests.support import check_conservation, check_finished, packet_with, samples
+
+SLOT = 1_200_000
+"""Time of a packet of 1,500 B on a link of 10 Gb/s."""
+
+
+def dumbbell(slots):
+    """Return h0, h1 - s0 - s1 - h2, h3 with a bottleneck of so many packets a round trip, and 4 ns.
+
+    Hosts' links are 40 times faster. A round trip takes a slot, 93.6 ns on other links and with grants, six delays.
+    """
+    graph = nx.Graph(name="worked example")
+    for i in range(4):
+        topology.add_host(graph, f"h{i}")
+    delay = f"{(slots * 1200 - 1200 - 90) // 6}ns"
+    for i in range(2):
+        topology.add_switch(graph, f"s{i}", "10MB")
+    for host, switch in (("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("h3", "s1")):
+        topology.add_link(graph, host, switch, "400Gbps", delay)
+    topology.add_link(graph, "s0", "s1", "10Gbps", delay)
+    return graph
+
+
+def worked_example(engine, slots, unscheduled, sizes, *, reading=None, early_ps=0, rounds=8):
+    """Run flows A (h0 to h2) and B (h1 to h3); return the packets of each round at s0, the queues at its end, all.
+
+    A round begins when the first packet leaves s0, and has so many slots; so has a sampling period, less `early_ps`.
+    """
+    marks = {} if reading is None else {
+        "control": (Ren(),),
+        "switch": (RenMarker(base_rtt_ps=slots * SLOT - early_ps, reading=reading),),
+    }  # fmt: skip
+    scheme = rdmacc.Scheme(
+        recovery=GrantClock(unscheduled_packets=unscheduled, timeout_rtts=20.0), buffer=rdmacc.DropTail(),
+        payload_bytes=1460, header_bytes=40, ack_bytes=40, **marks,
+    )  # fmt: skip
+    work = rdmacc.messages([("h0", "h2", sizes[0] * 1460), ("h1", "h3", sizes[1] * 1460)])
+    watch = rdmacc.probes.queue("s0", "s1", every="100ns")
+    result = rdmacc.simulate(
+        dumbbell(slots), work, scheme, engine=engine, probes=[watch], trace=True, progress=False,
+        until=rdmacc.units.us(rounds * slots * 1.21),
+    )  # fmt: skip
+    trace = result.packet_trace
+    sent = trace[(trace["node"] == "s0") & (trace["kind"] == "data") & (trace["what"] == "sent")]
+    start, rtt = sent["time_ps"].min(), slots * SLOT
+    rows = sent.groupby((sent["time_ps"] - start) // rtt).size()
+    queue = dict(samples(result, watch.name))
+    times = np.array(list(queue))
+    ends = [times[times < start + (k + 1) * rtt - SLOT // 2].max() for k in range(rounds)]
+    return rows.tolist()[:rounds], [queue[end] / 1500 for end in ends], result
+
+
+# Worked examples: figures 1, 2, 5 and 6
+
+
+def test_figure_1_a_queue_persists(engine):
+    """Two flows of 2 packets on a link of 2 a round trip: 4 grants drive 4 packets, 2 of which always wait."""
+    packets, queue, _ = worked_example(engine, 2, 2, (40, 40))
+    assert packets == [2] * 8
+    assert queue == [2] * 8
+
+
+def test_figure_5_marked_grants_drain_the_queue(engine):
+    """2 waiting make 2 marks; 2 of 4 grants let nothing go; a round after, the queue is gone, and the link never idle.
+
+    The port samples just before the packet at the end of the period leaves, and marks the next two to leave.
+    """
+    packets, queue, result = worked_example(engine, 2, 2, (40, 40), reading="outstanding", early_ps=1)
+    assert packets == [2] * 8
+    assert queue == [2, 2] + [0] * 6
+    assert result.transfers["over_grants"].tolist() == [1, 1]
+    assert result.transfers["under_grants"].tolist() == [0, 0]
+    assert result.transfers["in_flight"].sum() == 2
+    assert queue_lengths([2, 0, 0], [0] * 3, 2.0, is_ren=True).tolist() == queue[1:4]
+
+
+def test_figure_2_free_bandwidth_stays_free(engine):
+    """3 and 2 packets fill a link of 5; when the second flow has ended, 3 packets a round trip go on."""
+    packets, queue, _ = worked_example(engine, 5, 3, (60, 2))
+    assert packets == [5] + [3] * 7
+    assert queue == [0] * 8
+
+
+def test_figure_6_marked_grants_fill_the_link(engine):
+    """Two slots are free: two packets keep their mark, 3 become 5, and stay 5."""
+    packets, queue, result = worked_example(engine, 5, 3, (60, 2), reading="outstanding")
+    assert packets == [5, 3, 3] + [5] * 5  # sampled in the second round, told in the third
+    assert queue == [0] * 8
+    assert result.transfers["under_grants"].tolist() == [2, 0]
+    assert result.transfers["in_flight"].iloc[0] == 5
+    assert rounds_to_full(3.0, 5.0) == 1
+
+
+def test_read_literally_the_same_gap_is_filled_twice(engine):
+    """A gap shows until the packets that fill it have come: figure 6 without memory of marks overshoots."""
+    _, queue, result = worked_example(engine, 5, 3, (60, 2), reading="literal")
+    assert result.transfers["under_grants"].iloc[0] == 4
+    assert max(queue) >= 1
+
+
+# Figure 7
+
+
+def test_figure_7_the_worst_mark_of_the_way_counts():
+    """Three switches mark as drawn; P1 to P4 end as 01, 10, 01, 01, and 4 grants let 3 packets go."""
+    marker = RenMarker()
+    packets = [packet_with(RenMarker.Header) for _ in range(4)]
+    hops = (
+        ((0, 0), (0, 1), (0, 1), (0, 1)),  # S0: no gap before P1
+        ((0, 1), (0, 0), (0, 0), (0, 1)),  # S1: P3 has filled the gap
+        ((0, 1), (1, 0), (0, 1), (0, 0)),  # S2: all come at once
+    )
+    for budgets in hops:
+        port, egress = Port(), RenMarker.Egress()
+        port.rate_bps, port.link_class = 10e9, LAST_HOP
+        for packet, (over, under) in zip(packets, budgets):
+            packet.kind, packet.wire_bytes = DATA, 1500
+            marker.on_enqueue(marker, port, egress, packet, 0)
+            egress.over, egress.under = over, under
+            marker.on_dequeue(marker, port, egress, packet, 0)
+    marks = [packet.ren_mark for packet in packets]
+    assert marks == [FULL, OVER, FULL, FULL]
+    assert sum({UNDER: 2, FULL: 1, OVER: 0}[mark] for mark in marks) == 3
+
+
+@pytest.mark.parametrize(("mark", "packets"), [(UNDER, 2), (FULL, 1), (OVER, 0)])
+def test_packets_for_a_grant(mark, packets):
+    sender = Ren()
+    qp, transfer = rdmacc.state.QueuePair(), Ren.Transfer()
+    packet = packet_with(RenMarker.Header)
+    packet.ren_mark = mark
+    qp.inflight_bytes, qp.credits = 1460, 1  # of which one is the grant clock's
+    sender.on_credit(sender, qp, transfer, packet, 0)
+    assert qp.credits == packets
+
+
+# Bursts on the testbed
+
+RTT = 48_000_000
+START = 20 * RTT
+
+
+@cache
+def burst(engine, entry, buffer="64kB", *, packets=4000, until_rtts=100, **changes):
+    """Two flows at line rate join one that fills the link, as in figure 3; return times in RTTs, queue, use, result."""
+    graph = ren_testbed(buffer="10MB")
+    scheme = rdmacc.preset("ren-2021-testbed")[entry].replace(**{"DropTail.limit_bytes": buffer}, **changes)
+    work = rdmacc.messages([("h0", "h4", "100MB"), *[(f"h{i}", "h3", packets * 1460) for i in (1, 2)]])
+    work = work.assign(start_ps=[0, START, START])
+    watch = [rdmacc.probes.queue("s0", "s1", every="1.2us"), rdmacc.probes.throughput("s0", "s1", "48us")]
+    result = rdmacc.simulate(
+        graph, work, scheme, engine=engine, probes=watch, progress=False, until=f"{until_rtts * 48}us"
+    )
+    queue, use = (np.array(samples(result, probe.name)) for probe in watch)
+    check_conservation(result)
+    rtts = (queue[:, 0] - START) / RTT
+    return rtts, queue[:, 1] / 1500, use[:, 1] / 10e9, result
+
+
+def drained_after(rtts, queue):
+    """Return when the queue is down to a packet after its peak, in RTTs from the start of the burst."""
+    peak = np.argmax(np.where(rtts > 0, queue, -1))
+    below = np.flatnonzero(queue[peak:] <= 1)
+    return rtts[peak + below[0]] if len(below) else np.inf
+
+
+@pytest.mark.parametrize(
+    ("entry", "buffer", "least", "most"),
+    [
+        ("ren", "64kB", 3.1, 4.3),
+        ("ren", "10MB", 3.5, 4.3),
+        ("ren-packet", "64kB", 2.2, 3.5),
+        ("ren-packet", "10MB", 2.5, 3.5),
+    ],
+)
+def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, most):
+    """80 packets too many, or what a buffer of 42 holds of them, and a link that stays in use.
+
+    Equation 3 drains one BDP of 40 a round, after the one in which the first marks are made. A model in steps of one
+    packet, without transmission times in the round trip, takes 3.5 to 4.2 RTTs, and 2.5 to 3.4 with marks by packet.
+    """
+    rtts, queue, use, result = burst(engine, entry, buffer)
+    peak = queue[rtts > 0].max()
+    if buffer == "64kB":
+        assert peak == pytest.approx(42, abs=1)
+        assert 36 <= result.counters.dropped_bytes / 1460 <= 46
+    else:
+        assert peak == pytest.approx(80, abs=4)
+        assert result.counters.dropped_bytes == 0
+    assert least <= drained_after(rtts, queue) <= most
+    steady = (rtts > 6) & (rtts < 75)
+    assert queue[steady].mean() < 1
+    assert use[27:90].mean() > 0.95
+
+
+def test_without_marks_the_queue_stays(engine):
+    rtts, queue, use, _ = burst(engine, "traditional", "10MB")
+    assert queue[rtts > 3].min() >= 75
+    assert use[25:].min() > 0.99
+
+
+def test_read_literally_all_flows_die(engine):
+    """Marks show a round trip later, so all grants are suppressed: nothing is in flight 3 to 4 RTTs after the burst."""
+    rtts, queue, use, result = burst(engine, "ren-literal-unsafe", "10MB")
+    assert 3.1 <= drained_after(rtts, queue) <= 4.3
+    assert use[27:].max() == 0
+    assert result.transfers["in_flight"].tolist() == [0, 0, 0]
+    assert (result.flows["status"] != "finished").all()
+
+
+def test_read_literally_with_one_packet_kept_it_lives_badly(engine):
+    """The safeguard saves the flows at 0.76 of the throughput (steps of a packet); a period of two RTTs saves both."""
+    _, _, kept, _ = burst(engine, "ren-literal", "10MB")
+    rtts, queue, slow, _ = burst(engine, "ren-literal", "10MB", period_ps="96us")
+    assert kept[27:].mean() == pytest.approx(0.76, abs=0.04)
+    assert 4.1 <= drained_after(rtts, queue) <= 5.3
+    assert slow[27:].mean() > 0.94
+
+
+def test_a_probe_revives_what_was_cancelled(engine):
+    _, _, use, result = burst(engine, "ren-literal-unsafe", "10MB", probe_ps="1ms", until_rtts=140)
+    assert use[80:].mean() > 0.05
+    assert result.transfers["over_grants"].min() > 0
+
+
+# Spraying and ECMP, on the simulated network
+
+
+@pytest.mark.parametrize("entry", ["ren", "ren-ecmp", "ren-packet"])
+def test_incast_at_line_rate(engine, entry):
+    """Eight at once on 40 Gb/s: all finish about when the link can, and little is lost after the first RTT."""
+    graph = ren_leaf_spine(hosts_per_leaf=8, leaves=2, spines=4)
+    work = rdmacc.incast([f"h{8 + i}" for i in range(8)], "h0", "200kB")
+    result = rdmacc.simulate(graph, work, rdmacc.preset("ren-2021")[entry], engine=engine, progress=False)
+    check_finished(result)
+    assert result.flows["slowdown"].max() < 1.5 * 8
+
+
+def test_a_lone_flow_takes_the_whole_link(engine):
+    result = rdmacc.simulate(
+        ren_leaf_spine(hosts_per_leaf=2, leaves=2, spines=2), rdmacc.messages([("h0", "h2", "5MB")]),
+        rdmacc.preset("ren-2021")["ren"], engine=engine, progress=False,
+    )  # fmt: skip
+    check_finished(result)
+    assert result.flows["slowdown"].iloc[0] < 1.05
+    assert result.counters.timeouts == 0
+
+
+def test_a_lone_packet_in_flight_doubles_each_round_trip(engine):
+    """Equations 5 and 6: from 1/33 of the link it takes 6 rounds; the port's first packets are one sample late."""
+    scheme = rdmacc.preset("ren-2021")["ren-ecmp"].replace(unscheduled_packets=1)
+    watch = rdmacc.probes.field("flow", 0, "GrantClock.in_flight", every="12us")  # a round trip with its packet times
+    result = rdmacc.simulate(
+        ren_leaf_spine(hosts_per_leaf=2, leaves=2, spines=2), rdmacc.messages([("h0", "h2", "2MB")]), scheme,
+        engine=engine, probes=[watch], progress=False,
+    )  # fmt: skip
+    in_flight = result.probes["value"].to_numpy()
+    assert in_flight[2:5].tolist() == [2, 4, 8]
+    full = int(np.argmax(in_flight >= 33))
+    assert rounds_to_full(1.0, 33.3) <= full <= rounds_to_full(1.0, 33.3) + 3
+    assert in_flight.max() <= 40
+    assert result.counters.timeouts == 0
+
+
+def test_preset_of_the_simulations_and_of_the_testbed():
+    simulated, testbed = rdmacc.preset("ren-2021"), rdmacc.preset("ren-2021-testbed")
+    assert set(simulated) == set(testbed)
+    assert (simulated.line_bps, testbed.line_bps) == (40e9, 10e9)
+    for one, rtt, buffer in ((simulated, 10, 128_000), (testbed, 48, 64_000)):
+        made = one["ren"]
+        assert made.recovery.base_rtt_ps == made.switch[0].base_rtt_ps == rdmacc.units.us(rtt)
+        assert made.buffer.limit_bytes == buffer
+        assert (made.wire_bytes, made.ack_bytes) == (1500, 40)
+        assert one["dctcp"].switch[0].kmin_bytes < buffer
+    assert simulated["ren"].routing == "spray-random"
+    assert replace(simulated["ren"], routing="ecmp", name="ren-ecmp") == simulated["ren-ecmp"]
