@@ -264,7 +264,20 @@ class Fabric:
         return np.asarray(found | (sources == targets))
 
     def first_ports(self, nodes: npt.ArrayLike, dst: npt.ArrayLike) -> Int32s:
-        """Return, elementwise, the first of the :meth:`candidates`; there must be one."""
+        """Return, elementwise, the first of the :meth:`candidates`; there must be one.
+
+        Parameters
+        ----------
+        nodes : array_like of int
+            Node numbers; shape M.
+        dst : array_like of int
+            Node numbers of hosts; shape M.
+
+        Returns
+        -------
+        ndarray of int32
+            Port numbers; shape M.
+        """
         here, targets = np.asarray(nodes), np.asarray(dst)
         columns = self.attach[targets]
         ports = self.route_ports[self.route_first[self.route_row[here], columns]]
@@ -457,12 +470,10 @@ class Fabric:
 
     def _delays_ps(self, src: Int64s, dst: Int64s) -> Int64s:
         """Return the links' delays from hosts to hosts, along the first shortest path."""
-        nodes, total, columns = src.copy(), np.zeros(len(src), dtype=np.int64), self.attach[dst]
+        nodes, total = src.copy(), np.zeros(len(src), dtype=np.int64)
         active = np.arange(len(src))
         while len(active):
-            here, column = nodes[active], columns[active]
-            at_end = here == self.attachments[column]
-            ports = np.where(at_end, self.last_port[dst[active]], self.route_ports[self.route_first[here, column]])
+            ports = self.first_ports(nodes[active], dst[active])
             total[active] += self.port_delay_ps[ports]
             nodes[active] = self.port_peer[ports]
             active = active[nodes[active] != dst[active]]

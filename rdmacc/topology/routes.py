@@ -74,7 +74,22 @@ def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> t
 
 
 def rows_of(is_host: Bools, attachments: Int32s, attach: Int32s) -> Int32s:
-    """Return `route_row`: switches and attachments have rows, by number; other hosts have their attachment's."""
+    """Return `route_row`: switches and attachments have rows, by number; other hosts have their attachment's.
+
+    Parameters
+    ----------
+    is_host : ndarray of bool
+        Shape N (nodes).
+    attachments : ndarray of int32
+        Node numbers of the attachments; shape A.
+    attach : ndarray of int32
+        Each host's attachment, as an index into `attachments`; shape N.
+
+    Returns
+    -------
+    ndarray of int32
+        Shape N.
+    """
     row = np.full(len(is_host), -1, dtype=np.int32)
     nodes = _with_rows(is_host, attachments)
     row[nodes] = np.arange(len(nodes))
@@ -91,6 +106,22 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
 
     The shortest paths to all attachments at once: a set of attachments is a row of bits, and a node joins the sets of
     its neighbours. A port of node v leads to an attachment if v has found it at the level after the port's peer.
+
+    Parameters
+    ----------
+    is_host : ndarray of bool
+        Shape N (nodes).
+    first : ndarray of int32
+        First port of each node, and one past the last port; shape N + 1.
+    peer : ndarray of int32
+        Node that each port leads to; shape P.
+    attachments : ndarray of int32
+        Node numbers of the attachments; shape A.
+
+    Returns
+    -------
+    tuple of ndarray
+        As in `Fabric`, each int32.
     """
     nodes = _with_rows(is_host, attachments)
     row = np.full(len(is_host), -1)

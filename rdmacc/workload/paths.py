@@ -31,12 +31,34 @@ class Paths(NamedTuple):
 
 
 def node_names(value: Any) -> list[Any]:
-    """Return the names in a cell: a text is split at spaces, anything else holds one name an item."""
+    """Return the names of nodes in a cell of a workload.
+
+    Parameters
+    ----------
+    value : str or iterable
+        A text, which is split at spaces, or the names themselves.
+
+    Returns
+    -------
+    list
+    """
     return value.split() if isinstance(value, str) else list(value)
 
 
 def paths_of(frame: pd.DataFrame, fabric: Fabric) -> Paths:
     """Return the paths in the columns `path` (data) and `ack_path` (replies) of a checked workload.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The workload, one row for each message.
+    fabric : Fabric
+        The network.
+
+    Returns
+    -------
+    Paths
+        The ports of every path.
 
     Raises
     ------
