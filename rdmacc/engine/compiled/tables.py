@@ -246,7 +246,7 @@ class Tables:
 
     def _fill_bits(self) -> None:
         """Allocate the sets of packets that components keep of each message, and write their addresses."""
-        words = words_of(self.plan.packets)
+        words = words_of(self.plan.packets.astype(np.int64))
         begins = np.concatenate(([0], np.cumsum(words)[:-1]))
         for component, field in bits_of(self.plan.scheme):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
