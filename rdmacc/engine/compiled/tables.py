@@ -396,7 +396,6 @@ class Tables:
         self._memory["heap"] = fresh
         self._heap = fresh
         nodes = _aligned(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
-        nodes[:, 0] = NEVER
         if "nodes" in self._memory:
             nodes[: len(self._nodes)] = self._nodes
         self._memory["nodes"] = self._nodes = nodes
