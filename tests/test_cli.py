@@ -252,12 +252,21 @@ def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "dart.fig99"), "experiment = 'dart.fig99': one of dart, "),
-        (("verify", "dar"), "experiment = 'dar': one of dart, "),
-        (("run", "dart.fig2", "--set", "alpha"), "--set = 'alpha': a parameter and its value"),
+        (
+            ("run", "dart.fig99"),
+            "'dart.fig99': must be the name of an experiment or of a group; did you mean 'dart.fig9'",
+        ),
+        (
+            ("verify", "dar"),
+            "'dar': must be the name of an experiment or of a group; did you mean 'dart'?",
+        ),
+        (
+            ("run", "dart.fig2", "--set", "alpha"),
+            "--set = 'alpha': must be of the form KEY=VALUE, such as alpha_period_ps",
+        ),
         (("run", "dart.fig2", "--set", "zeta=3"), "a parameter of the schemes compared"),
         (("schemes", "tcp"), "did you mean 'dctcp'"),
-        (("bench", "--only", "z"), "--only = 'z': one of a, b, c"),
+        (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k32"),
     ],
 )
 def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, arguments, words):

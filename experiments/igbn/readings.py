@@ -71,6 +71,11 @@ def claims_by_timer(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fits_more(table: pd.DataFrame) -> Verdict:
+    settings = [
+        set(zip(*(of_reading(table, timer)[name] for name in ("variant", "timeout_ps", "loss")))) for timer in TIMERS
+    ]
+    if settings.count(settings[0]) < len(settings):
+        return Verdict.not_judged("the readings are not both run in full at this scale")
     held = (claims_by_timer(table) == Outcome.HOLDS).sum()
     other = next(timer for timer in TIMERS if timer != DEFAULT_TIMER)
     words = " and ".join(f"{held[timer]} with the {timer}" for timer in TIMERS)
