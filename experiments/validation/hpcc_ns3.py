@@ -62,6 +62,7 @@ CASES = (TWO, *(f"8 x {size}" for size in SIZES))
 PERMUTATION, WEB_SEARCH = "permutation", "web search, 50%"
 TRACES = {PERMUTATION: "permutation", WEB_SEARCH: "web_search_50"}
 TRACE_SCHEMES = ("dcqcn", "hpcc", "timely", "dctcp")
+
 _RANDOM = ("dcqcn", "dcqcn-paper")
 
 _fabric = partial(topology.fat_tree, 8, rate="100Gbps", delay="1us", buffer="32MiB")
