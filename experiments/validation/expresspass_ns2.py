@@ -1,0 +1,255 @@
+"""Validation against the ExpressPass authors' simulator (github.com/kaist-ina/ns2-xpass): the same runs.
+
+Schemes are those of the preset `expresspass-2017`, with the first weight of the simulator's scripts (0.0625) and with
+that of the paper (0.5). Completion runs from the first request to the last byte at the receiver.
+
+- **Incasts** of 8 and 32 flows on a star, at 10 Gb/s (5 us from host to switch, 4 us from switch to host) and at
+  100 Gb/s (1 us).
+- **Dumbbell**: two flows between different pairs share one link. 10 Gb/s and 10 us a link, the second flow joins at
+  5 ms; 100 Gb/s and 2 us, at 1 ms.
+- **Fat tree** of the simulator's scripts: 192 hosts at 10 Gb/s, 6 a ToR, 32 ToRs, 16 aggs, 8 cores; 4 us a link, 5 us
+  from host to ToR. Ten senders in different racks to one receiver, nine of them join at 5 ms (assumed: Dart's paper,
+  VI-D, says no more than "10 senders and one receiver"); and 3,000 flows of web search at 30% and 60% of the core,
+  on the paths that the simulator chose (the columns `path` and `ack_path` of `experiments/data/expresspass_ns2_*`).
+
+Host links have one delay here, 4.5 us for 5 and 4: this moves all that a switch does by 0.5 us, and nothing at hosts.
+
+Assumed: flows have converged in the first base RTT, counted from the first packet of the last flow that joins, in which
+the flow that was there before gets at most 1.1 times an equal share of what all get. (Ten flows have five packets each in
+an RTT: the shares of one RTT never become equal.) Another reading beside it: Jain's index of that RTT is at least 0.95.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.micro.senders import jain
+from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy, wide
+from rdmacc.units import ms, ps, us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ExpressPassNs2", "fat_tree"]
+
+WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
+INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
+TWO, TEN = "two flows", "ten to one"
+LOADS = (30, 60)
+_FAIR, _JAIN = 1.1, 0.95
+_BUFFER = "1GB"
+"""No switch's own limit is reached: that of a port holds."""
+
+_HOST_LINK_PS = us(4.5)
+_STAR_PS = {"10G": _HOST_LINK_PS, "100G": us(1)}
+_DUMBBELL = {"10G": (us(10), ms(5), ms(20)), "100G": (us(2), ms(1), ms(5))}
+"""Delay of a link, when the second flow joins, end."""
+
+_SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
+"""Of "ten to one", each in a rack of its own; the receiver is h0."""
+
+_NOT_DEFINED = (
+    "Neither paper says when flows have converged. Two flows need 8 to 17 RTT until the first has come down to 1.1 times"
+    " its share, 1 to 10 until Jain's index is 0.95; of ten flows the first needs 19 RTT with a first weight of 1/16"
+    " and 44 with 1/2, in one run each, and Jain's index over one RTT never gets to 0.95."
+)
+
+
+def _star(rate: str, senders: int) -> nx.Graph[Any]:
+    return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=_BUFFER)
+
+
+def _dumbbell(rate: str) -> nx.Graph[Any]:
+    return topology.dumbbell(2, 2, rate=f"{rate}bps", delay=ps(_DUMBBELL[rate][0]), buffer=_BUFFER)
+
+
+def fat_tree() -> nx.Graph[Any]:
+    """Return the fat tree of ns2-xpass, large-scale-fattree.tcl, in which agg a connects to the cores of its parity."""
+    graph = topology.clos(8, 4, 6, 2, 8, rate="10Gbps", delay="4us", buffer=_BUFFER)
+    for host in topology.hosts(graph):
+        for switch in graph[host]:
+            graph.edges[host, switch]["delay_ps"] = _HOST_LINK_PS
+    return nx.relabel_nodes(graph, {f"core{i}": f"core{2 * (i % 4) + i // 4}" for i in range(8)})
+
+
+def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
+    """Return flows that do not end: the first starts at once, the others later."""
+    return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
+
+
+def _rtts(table: pd.DataFrame, case: str) -> dict[str, float]:
+    """Return how many RTTs a case took to converge, by rate and first weight."""
+    rows = wide(table)
+    rows = rows[rows["case"] == case]
+    return {f"{row['rate']}, {row['weight']}": row["RTTs to converge"] for _, row in rows.iterrows()}
+
+
+def _convergence(case: str, low: float, high: float) -> Callable[[pd.DataFrame], Verdict]:
+    def verdict(table: pd.DataFrame) -> Verdict:
+        found = _rtts(table, case)
+        measured = "; ".join(f"{name}: {value:.0f} RTT" for name, value in found.items())
+        return Verdict(measured, all(low <= value <= high for value in found.values()))
+
+    return verdict
+
+
+def _nothing_lost(table: pd.DataFrame) -> Verdict:
+    again = wide(table)["data packets sent again"].dropna()
+    return Verdict(f"{again.sum():.0f} data packets sent again in {len(again)} runs", bool((again == 0).all()))
+
+
+@register_experiment
+class ExpressPassNs2(Experiment):
+    """Incasts, flows that join, and web search under ExpressPass as its authors simulate it."""
+
+    name = "validation.expresspass_ns2"
+    title = "ExpressPass as in its authors' simulator"
+    description = "Validation: incasts, convergence and web search, with the ExpressPass simulator's settings"
+    claims = (
+        Claim(
+            id="validation-expresspass-1a", place="ExpressPass, section 3", quantity="data packets lost",
+            condition="runs whose flows end", published="none", band="none is sent again", verdict=_nothing_lost,
+        ),
+        Claim(
+            id="validation-expresspass-2a", place="Dart, VI-D", quantity="convergence of two flows",
+            condition="dumbbell, 10 and 100 Gb/s", published="4 RTT", band="2 to 8 RTT",
+            verdict=_convergence(TWO, 2, 8), expected=False, reason=_NOT_DEFINED,
+        ),
+        Claim(
+            id="validation-expresspass-2b", place="Dart, VI-D", quantity="convergence of ten flows to one receiver",
+            condition="fat tree, 10 Gb/s", published="20 RTT", band="10 to 40 RTT",
+            verdict=_convergence(TEN, 10, 40), expected=False, reason=_NOT_DEFINED,
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        points = []
+
+        def add(case: str, rate: str, weight: str, topology: Any, work: Any, cost: float, **more: Any) -> None:
+            scheme = EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight])
+            scenario = Scenario(topology=topology, workload=work, scheme=scheme, seed=seed, **more)
+            labels = {"case": case, "rate": rate, "weight": weight}
+            points.append(Point(name=f"{case}, {rate}, {weight}", scenario=scenario, labels=labels, cost=cost))
+
+        for weight in WEIGHTS:
+            for rate in ("10G", "100G"):
+                for case, (senders, size) in INCASTS.items():
+                    if is_quick and size * senders > 8_000_000:
+                        continue
+                    work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
+                    add(case, rate, weight, partial(_star, rate, senders), work, 1.0)
+                _, join, until = _DUMBBELL[rate]
+                work = partial(_joining, [("h0", "h2"), ("h1", "h3")], join)
+                watch = [probes.field("flow", i, "received_packets") for i in range(2)]
+                add(TWO, rate, weight, partial(_dumbbell, rate), work, 1.0, until=until, probes=watch)
+            work = partial(_joining, [(sender, "h0") for sender in _SENDERS], ms(5))
+            watch = [probes.field("flow", i, "received_packets") for i in range(10)]
+            add(TEN, "10G", weight, fat_tree, work, 2.0, until=ms(20), probes=watch)
+        if not is_quick:
+            for load in LOADS:
+                work = partial(stored_flows, f"expresspass_ns2_web_search_{load}")
+                add(f"web search, {load}%", "10G", "w 1/16", fat_tree, work, 100.0)
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        case, flows = point.labels["case"], result.flows
+        ports = result.ports
+        from_switches = ports[ports["link_class"] != "host_nic"]
+        numbers: dict[str, tuple[float, str]] = {
+            "queue, peak": (from_switches["peak_queue_bytes"].max(), "bytes"),
+            "drops, credits too": (result.counters.dropped_packets, ""),
+        }
+        if case in (TWO, TEN):
+            return self._convergence(point, result, numbers)
+        sent = ports.loc[ports["link_class"] == "host_nic", "tx_data_packets"].sum()
+        numbers |= {
+            "data packets sent again": (sent - result.plan.packets.sum(), ""),
+            "goodput": (flows["size_bytes"].sum() * 8e12 / (flows["start_ps"] + flows["fct_ps"]).max(), "bps"),
+            "unfinished": (int((flows["status"] != "finished").sum()), ""),
+        }
+        if case not in INCASTS:
+            numbers |= by_size("FCT", flows["fct_ps"].to_numpy(np.float64), flows["size_bytes"])
+        return tidy(point.name, numbers | completion(flows))
+
+    @staticmethod
+    def _convergence(point: Point, result: Result, numbers: dict[str, tuple[float, str]]) -> pd.DataFrame:
+        rtt_ps = int(result.plan.qp_base_rtt_ps.max())
+        held = [result.samples(f"received_packets {i}") for i in range(len(result.flows))]
+        join_ps = max(int(packets.index[packets > 0][0]) for packets in held)
+        edges = np.arange(join_ps % rtt_ps, result.now_ps, rtt_ps)  # one of them when the last flow's first packet came
+        counts = np.array([p.to_numpy()[np.searchsorted(p.index, edges, side="right") - 1] for p in held])
+        goodputs = np.diff(counts) * result.plan.scheme.payload_bytes * 8e12 / rtt_ps
+        after = edges[1:] > join_ps
+        fairness = np.array([jain(shares) for shares in goodputs.T[after]])
+        fair = np.flatnonzero(goodputs[0, after] <= _FAIR * goodputs[:, after].mean(axis=0))
+        equal = np.flatnonzero(fairness >= _JAIN)
+        numbers |= {
+            "base RTT": (rtt_ps, "ps"),
+            "join": (join_ps, "ps"),
+            "RTTs to converge": (fair[0] + 1 if len(fair) else np.nan, ""),
+            "RTTs to Jain's index": (equal[0] + 1 if len(equal) else np.nan, ""),
+            "Jain's index, last half": (float(np.mean(fairness[len(fairness) // 2 :])), ""),
+            "goodput": (float(goodputs.sum(axis=0)[after].mean()), "bps"),
+        }
+        times = pd.Index(edges[1:], name="time_ps")
+        curves = {f"goodput {i}": (pd.Series(series, index=times), "bps") for i, series in enumerate(goodputs)}
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        joining = rows[rows["case"].isin([TWO, TEN])].sort_values("weight", kind="stable", ascending=False)
+        searched = rows[rows["case"].str.startswith("web search")]
+        with style():
+            figure, axes = plt.subplots(2, 4, figsize=(14, 6), layout="constrained")
+            for axis, (name, row) in zip(axes[:, :3].flat, joining.iterrows(), strict=True):
+                self._goodputs(axis, table, str(name), row)
+            self._incasts(axes[0, 3], rows[rows["case"].isin(INCASTS)])
+            for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
+                plot_by_size(axes[1, 3], row, "FCT", 1e9, color=colour, label=row["case"])
+            axes[1, 3].set(title="web search", ylabel="FCT (ms), p50 and p99")
+            if searched.empty:
+                axes[1, 3].set_visible(False)
+            else:
+                axes[1, 3].legend()
+            figure.suptitle(self.title)
+        return figure
+
+    @staticmethod
+    def _goodputs(axis: Axes, table: pd.DataFrame, point: str, row: pd.Series) -> None:
+        rtt, join = row["base RTT"], row["join"]
+        flows = 2 if row["case"] == TWO else 10
+        for i in range(flows):
+            goodput = curve(table, point, f"goodput {i}") / 1e9
+            colour = COLOURS["blue"] if i == 0 else COLOURS["vermilion"]
+            axis.plot((goodput.index - join) / rtt, goodput, color=colour, linewidth=0.8 if flows == 2 else 0.4)
+        taken = scalar(table, point, "RTTs to converge")
+        axis.axvline(taken, color="0.5", linestyle=":")
+        axis.set(title=f"{point}: {taken:.0f} RTT", xlabel="base RTTs since the join", xlim=(-10, 60), ylim=(0, None))
+        axis.set_ylabel("goodput (Gb/s)")
+
+    @staticmethod
+    def _incasts(axis: Axes, rows: pd.DataFrame) -> None:
+        for x, (_, row) in enumerate(rows.iterrows()):
+            fct = np.sort(row.filter(regex=r"^FCT of flow").dropna().to_numpy(np.float64)) / 1e9
+            colour = COLOURS["blue" if row["weight"] == "w 1/16" else "vermilion"]
+            axis.plot(x + np.linspace(-0.3, 0.3, len(fct)), fct, ".", markersize=3, color=colour)
+        labels = [f"{row['case']}, {row['rate']}, {row['weight']}" for _, row in rows.iterrows()]
+        axis.set(title="incasts: each flow", ylabel="FCT (ms)", yscale="log", xticks=range(len(rows)))
+        axis.set_xticklabels(labels, rotation=60, ha="right", fontsize=6)

@@ -1,0 +1,152 @@
+"""Validation against Homa's port to ns-3 (github.com/serhatarslan-hub/HomaL4Protocol-ns-3): the same runs.
+
+The scheme is that of the preset `homa-ns3`. Completion runs from the hand-over of a message to its last packet at the
+receiver.
+
+- **Incasts** of 8 and 32 messages on a star: 10 Gb/s and 250 ns a link, 7 unscheduled packets; 100 Gb/s and 1 us, 36
+  unscheduled packets. With 32 senders a switch's port holds 4,000 packets.
+- **W5** (web search in whole packets of 1,460 B) at 50% and 80% on 144 hosts in 9 racks, 4 spines, hosts at 10 Gb/s,
+  uplinks at 40 Gb/s, 250 ns a link, each packet's spine drawn at random: messages that arrive within 20 ms (run 0), and
+  within 80 ms and 60 ms (run 1); "paper" scale only.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.presets.homa_ns3 import HOMA_NS3
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.units import ns
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["HomaNs3"]
+
+DELAYS = {"10G": "250ns", "100G": "1us"}
+INCASTS = {
+    f"{senders} x {name}": (senders, size)
+    for senders in (8, 32)
+    for name, size in (("1 MB", 1_000_000), ("200 kB", 200_000))
+}
+W5 = {f"W5, {load}%, run {run}": f"{load}_{run}" for load in (50, 80) for run in (0, 1)}
+_BUFFER = "1GB"
+"""No switch's own limit is reached: that of a port holds."""
+
+_MANY_BYTES = 4000 * 1502
+
+_fabric = partial(
+    topology.leaf_spine, 9, 4, 16, rate="10Gbps", spine_rate="40Gbps", delay="250ns", buffer=_BUFFER,
+)  # fmt: skip
+
+
+def _star(rate: str, senders: int) -> nx.Graph[Any]:
+    return topology.star(senders + 1, rate=f"{rate}bps", delay=DELAYS[rate], buffer=_BUFFER)
+
+
+def _nothing_lost(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    stars = rows[rows["case"].isin(INCASTS)]
+    lost, unfinished = int(stars["drops"].sum()), int(rows["unfinished"].sum())
+    return Verdict(f"{lost} packets lost, {unfinished} messages not finished", lost == unfinished == 0)
+
+
+def _closed_form(table: pd.DataFrame) -> Verdict:
+    """All bytes pass the receiver's link one after another: 1,502 B take 1,201 ns; one more hop, two links."""
+    rows = wide(table)
+    found, holds = [], True
+    for case in ("8 x 200 kB", "8 x 1 MB"):
+        senders, size = INCASTS[case]
+        packets, rest = divmod(size, 1460)
+        carried = senders * (packets * 1201 + (rest + 42) * 8 // 10)
+        measured = rows.loc[f"{case}, 10G"].filter(regex=r"^FCT of flow").max()
+        holds &= bool(measured == ns(carried + 1201 + 2 * 250))
+        found.append(f"{measured / 1e6:.3f} us")
+    return Verdict(" and ".join(found), holds)
+
+
+@register_experiment
+class HomaNs3(Experiment):
+    """Messages to one receiver, and W5 on a leaf-spine network, under Homa as its port to ns-3 has it."""
+
+    name = "validation.homa_ns3"
+    title = "Homa as in its port to ns-3"
+    description = "Validation: incasts and W5 on 144 hosts, with the settings of Homa's port to ns-3"
+    claims = (
+        Claim(
+            id="validation-homa-1a", place="homa-l4-protocol.cc", quantity="packets lost on stars, messages unfinished",
+            condition="all runs", published="none: no port is exhausted", band="0", verdict=_nothing_lost,
+        ),
+        Claim(
+            id="validation-homa-2a", place="closed form", quantity="completion of the last of eight messages",
+            condition="10 Gb/s, 200 kB and 1 MB: the receiver's link is never idle",
+            published="1,317.869 us and 6,582.541 us", band="to the nanosecond", verdict=_closed_form,
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        points = []
+
+        def add(name: str, case: str, rate: str, topology: Any, work: Any, cost: float, **changes: Any) -> None:
+            scheme = HOMA_NS3.at(f"{rate}bps")["homa"].replace(**changes)
+            scenario = Scenario(topology=topology, workload=work, scheme=scheme, seed=seed)
+            points.append(Point(name=name, scenario=scenario, labels={"case": case, "rate": rate}, cost=cost))
+
+        for rate in DELAYS:
+            for case, (senders, size) in INCASTS.items():
+                changes = {"DropTail.limit_bytes": _MANY_BYTES} if senders == 32 else {}
+                work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
+                add(f"{case}, {rate}", case, rate, partial(_star, rate, senders), work, 1.0, **changes)
+        if not is_quick:
+            for case, trace in W5.items():
+                add(case, case, "10G", _fabric, partial(stored_flows, f"homa_ns3_w5_{trace}"), 100.0)
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        flows, ports = result.flows, result.ports
+        from_switches = ports[ports["link_class"] != "host_nic"]
+        numbers: dict[str, tuple[float, str]] = {
+            "queue, peak": (from_switches["peak_queue_bytes"].max(), "bytes"),
+            "goodput": (flows["size_bytes"].sum() * 8e12 / (flows["start_ps"] + flows["fct_ps"]).max(), "bps"),
+            "drops": (result.counters.dropped_packets, ""),
+            "unfinished": (int((flows["status"] != "finished").sum()), ""),
+        }
+        if point.labels["case"] in W5:
+            numbers |= by_size("FCT", flows["fct_ps"].to_numpy(np.float64), flows["size_bytes"])
+        return tidy(point.name, numbers | completion(flows))
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        searched = rows[rows["case"].isin(W5)]
+        with style():
+            figure, axes = plt.subplots(
+                1, 2 if searched.empty else 3, figsize=(7 if searched.empty else 11, 3.6), layout="constrained"
+            )
+            for axis, rate in zip(axes, DELAYS):
+                for x, case in enumerate(INCASTS):
+                    row = rows.loc[f"{case}, {rate}"]
+                    fct = np.sort(row.filter(regex=r"^FCT of flow").dropna().to_numpy(np.float64)) / 1e9
+                    axis.plot(x + np.linspace(-0.3, 0.3, len(fct)), fct, ".", markersize=4, color=COLOURS["blue"])
+                axis.set(title=f"incasts, {rate}b/s", ylabel="FCT of each message (ms)", yscale="log")
+                axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
+            for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
+                plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
+            if not searched.empty:
+                axes[2].set(title="W5 on 144 hosts", ylabel="FCT (ms), p50 and p99 (dashed)")
+                axes[2].legend()
+            figure.suptitle(self.title)
+        return figure
