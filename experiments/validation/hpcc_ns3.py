@@ -34,7 +34,6 @@ Left to chance are DCQCN's marks between the thresholds (the "paper" scale has t
 from __future__ import annotations
 
 from functools import partial
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +41,7 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.validation.flow_times import BINS, percentiles, trace
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.results.result import Result
@@ -62,9 +62,6 @@ CASES = (TWO, *(f"8 x {size}" for size in SIZES))
 PERMUTATION, WEB_SEARCH = "permutation", "web search, 50%"
 TRACES = {PERMUTATION: "permutation", WEB_SEARCH: "web_search_50"}
 TRACE_SCHEMES = ("dcqcn", "hpcc", "timely", "dctcp")
-BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
-"""Flows by size, each bin up to and with its bound."""
-
 _RANDOM = ("dcqcn", "dcqcn-paper")
 
 _fabric = partial(topology.fat_tree, 8, rate="100Gbps", delay="1us", buffer="32MiB")
@@ -80,8 +77,7 @@ def _workload(case: str) -> Any:
 
 def _trace(name: str) -> pd.DataFrame:
     """Return flows with the paths that the HPCC simulator gave them."""
-    with resources.as_file(resources.files("rdmacc.experiments") / "data" / f"hpcc_ns3_{name}.csv.gz") as path:
-        return workload.from_csv(path)
+    return trace(f"hpcc_ns3_{name}")
 
 
 def _lossless(table: pd.DataFrame) -> Verdict:
@@ -104,12 +100,6 @@ def _point(name: str, case: str, scenario: Scenario, number: int, cost: float) -
     suffix = f", seed {scenario.seed}" if number else ""
     labels = {"scheme": name, "case": case, "seed": scenario.seed}
     return Point(name=f"{name}, {case}{suffix}", scenario=scenario, labels=labels, cost=cost)
-
-
-def _percentiles(name: str, fct: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, tuple[float, str]]:
-    """Return mean, median, 95th and 99th percentile of completion times."""
-    numbers = {f"{name}, mean": (float(fct.mean()), "ps")}
-    return numbers | {f"{name}, p{p}": (float(np.percentile(fct, p)), "ps") for p in (50, 95, 99)}
 
 
 @register_experiment
@@ -173,11 +163,11 @@ class HpccNs3(Experiment):
                 "queue, peak": (queue.max(), "bytes"),
             }
         else:
-            numbers |= _percentiles("FCT", fct)
+            numbers |= percentiles("FCT", fct)
         if point.labels["case"] == WEB_SEARCH:
             places = np.searchsorted(list(BINS.values()), flows["size_bytes"].to_numpy())
             for place, name in enumerate(BINS):
-                numbers |= _percentiles(f"FCT {name}", fct[places == place])
+                numbers |= percentiles(f"FCT {name}", fct[places == place])
         numbers |= {
             "FCT, mean": (fct.mean(), "ps"),
             "PFC pauses": (result.counters.pfc_pauses, ""),
