@@ -97,6 +97,17 @@ def test_the_first_window_then_a_packet_for_each_pull():
     assert sender.send() == [5]
 
 
+def test_a_pull_that_overtakes_its_nack_is_kept_for_it():
+    """Nothing waits when the pull comes, by a shorter queue; the NACK alone lets the packet go again."""
+    sender = Sender(2, initial_window=4)
+    assert sender.send() == [0, 1]
+    sender.hear(ACK, 0, below=1)
+    sender.hear(CREDIT, pull=2)
+    assert sender.send() == []
+    sender.hear(NAK, 1)
+    assert sender.send() == [1]
+
+
 def test_pulls_are_cumulative():
     sender = Sender(20, initial_window=2)
     sender.send()

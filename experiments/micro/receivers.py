@@ -1,8 +1,8 @@
 """Micro-benchmarks of the receiver-driven schemes, with their registered defaults, on one common stage.
 
 A leaf-spine network of 144 hosts (9 racks of 16, 4 spines; hosts at 100 Gb/s, uplinks at 400 Gb/s, 200 ns a link): web
-search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 messages of 64 kB. At quick scale 16 hosts
-(4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
+search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 messages of 64 kB. At quick scale 16
+hosts (4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
 
 Slowdown is the completion time over that of the same message alone in the network, with the scheme's own packets. The
 queue is the longest of all ports of switches, in data bytes. Goodput is of web search what one host receives on average

@@ -5,10 +5,10 @@ SIGCOMM 2017, section 3; its simulator and the later fork of it, csg-htsim (`sim
 
 The receiver answers each packet at once, with an ACK, or a NACK if only its header came, and owes the sender a pull. A
 host sends its pulls at the rate at which full packets fit into its link, to its messages in turn; an ACK or NACK
-carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets
-a packet go that was trimmed, else a new one; with neither it is kept until the next pull comes (csg-htsim,
-`pull_packets`). The first window goes before anything else. The switch's half is `PayloadTrimming`, the choice of paths
-`ScoredPaths`.
+carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets a packet
+go that was trimmed, else a new one; with neither it is kept until a packet is trimmed or the next pull comes
+(csg-htsim, `processNack`, `pull_packets`). The first window goes before anything else. The switch's half is
+`PayloadTrimming`, the choice of paths `ScoredPaths`.
 
 Assumptions: trimmed packets go again lowest number first, as in csg-htsim, but the last one returned before them.
 One timer serves several packets: the first one sent and those sent within an eighth of the timeout, which starts anew
@@ -131,6 +131,8 @@ class Ndp(Component):
             take_as_lost(qp, message, transfer, packet.psn)
         if packet.pull_number > 0:
             pull(qp, message, transfer, packet.pull_number)
+        elif packet.kind == NAK:
+            use_pulls(qp, message, transfer)  # its pull may have come first, by another path
         proceed(params, qp, message, transfer, now)
 
     @staticmethod
@@ -271,9 +273,14 @@ def await_no_longer(transfer, psn):
 
 
 def pull(qp, message, transfer, number):
-    """Let as many packets go as pulls have been sent and not been used."""
+    """Note a pull, which stands for those lost before it."""
     transfer.pulls_expected -= 1
     transfer.highest_pull = max(transfer.highest_pull, number)
+    use_pulls(qp, message, transfer)
+
+
+def use_pulls(qp, message, transfer):
+    """Let as many packets go as pulls have been sent and not been used."""
     sendable = transfer.lost_packets + message.packets - transfer.new_psn - qp.credits
     pulled = min(transfer.highest_pull - transfer.used_pulls, sendable)
     qp.credits += pulled

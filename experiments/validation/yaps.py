@@ -1,0 +1,102 @@
+"""Validation against YAPS (github.com/NetSys/simulator), the simulator of pHost's authors: the same flows.
+
+144 hosts in 9 racks of 16 at 100 Gb/s, 4 spines with links of 400 Gb/s, 200 ns a link, store and forward: 2,000 flows
+of web search at 50% load. The scheme is `phost-yaps`, whose settings say where they are from: free tokens for flows of
+up to 8 packets only, every packet full (1,500 B), drop tail at 36,864 B a port, spraying at random.
+
+The "quick" scale has the first flows, those that start in the first 0.5 ms or so. A flow is complete when its one ACK
+has reached the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.validation.flow_times import finished, flows_of, measure
+from rdmacc.experiments.validation.flows import BINS, stored_flows
+from rdmacc.plotting.style import COLOURS, ecdf, style
+from rdmacc.presets.phost_2015 import PHOST_YAPS
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Yaps"]
+
+WEB_SEARCH = "phost, web search, 50%"
+FREE_PACKETS = 8
+QUICK_FLOWS = 300
+
+_PAYLOAD = 1460
+
+_fabric = partial(topology.leaf_spine, 9, 4, 16, rate="100Gbps", spine_rate="400Gbps", delay="200ns")
+
+
+def _flows(count: int) -> pd.DataFrame:
+    return stored_flows("yaps_web_search_50").iloc[:count]
+
+
+def least_fct_ps(packets: Any) -> Any:
+    """Return how long a short flow takes alone, between hosts of one rack: announcement, packets, ACK.
+
+    3.2 ns for the 40 bytes of a control packet, 120 ns for 1,500, each sent whole on both links of 200 ns.
+    """
+    return 3_200 + (packets + 1) * 120_000 + 2 * 3_200 + 4 * 200_000
+
+
+def _closed_form(table: pd.DataFrame) -> Verdict:
+    flows = flows_of(table, WEB_SEARCH)
+    packets = np.ceil(flows["size_bytes"] / _PAYLOAD)
+    short = packets <= FREE_PACKETS
+    early_ps = (flows["value"] - least_fct_ps(packets))[short]
+    return Verdict(f"{early_ps.min() / 1e3:.1f} ns more, of {short.sum()} flows", bool(early_ps.min() == 0))
+
+
+@register_experiment
+class Yaps(Experiment):
+    """Web search under pHost."""
+
+    name = "validation.yaps"
+    title = "Web search under pHost, as in YAPS"
+    description = "Validation: web search on 144 hosts under pHost, with the settings of its authors' simulator"
+    claims = (
+        Claim(
+            id="validation-yaps-1a", place="pHost, section 3", quantity="flows finished", condition="all",
+            published="all", band="all, and no packet dropped", verdict=finished,
+        ),
+        Claim(
+            id="validation-yaps-2a", place="closed form", quantity="quickest flow with free tokens",
+            condition="up to 8 packets: announced and sent at once, one ACK back",
+            published="what it takes alone in its rack", band="to the picosecond, and none sooner",
+            verdict=_closed_form,
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        flows = partial(_flows, QUICK_FLOWS if check_scale(scale) == "quick" else 2_000)
+        scenario = Scenario(topology=_fabric, workload=flows, scheme=PHOST_YAPS["phost"], seed=seed)
+        return [Point(name=WEB_SEARCH, scenario=scenario, labels={"scheme": "phost", "case": "web search, 50%"})]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        return measure(point, result, by_size=True)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        flows = flows_of(table, WEB_SEARCH)
+        places = np.searchsorted(list(BINS.values()), flows["size_bytes"])
+        with style():
+            figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+            for place, (name, colour) in enumerate(zip(BINS, COLOURS.values(), strict=False)):
+                if (places == place).any():
+                    axes.step(*ecdf(flows["value"][places == place] / 1e6), where="post", color=colour, label=name)
+            axes.set(xscale="log", xlabel="completion time (µs)", ylabel="share of flows", title=self.title)
+            axes.legend(title="size")
+        return figure
