@@ -1,8 +1,8 @@
 """Micro-benchmarks of the receiver-driven schemes, with their registered defaults, on one common stage.
 
 A leaf-spine network of 144 hosts (9 racks of 16, 4 spines; hosts at 100 Gb/s, uplinks at 400 Gb/s, 200 ns a link): web
-search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 messages of 64 kB. At quick scale 16 hosts
-(4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
+search at 50% and 80% of the hosts' links, 2,000 messages, and an incast of 64 messages of 64 kB. At quick scale 16
+hosts (4 racks of 4, 2 spines, uplinks at 200 Gb/s), 30 messages, and an incast of 8.
 
 Slowdown is the completion time over that of the same message alone in the network, with the scheme's own packets. The
 queue is the longest of all ports of switches, in data bytes. Goodput is of web search what one host receives on average
@@ -127,13 +127,19 @@ class ReceiverSchemes(Experiment):
                 for case in which:
                     here = rows[rows["case"] == case].set_index("scheme").loc[list(RECEIVERS)]
                     places = range(len(RECEIVERS))
-                    axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=case)
+                    axis.plot(
+                        places,
+                        here[quantity] / scale,
+                        marks[case],
+                        color=COLOURS["blue"],
+                        label="p50" if quantity == "slowdown, p50" else case,
+                    )
                     if quantity == "slowdown, p50":
                         axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
-                axis.set(ylabel=label, xticks=range(len(RECEIVERS)), ylim=(0, None))
+                axis.set(ylabel=label, xticks=range(len(RECEIVERS)), ylim=(0, 1.3 * axis.dataLim.y1))
                 axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
-                if len(which) > 1:
-                    axis.legend()
+                if axis is not axes[1, 2]:
+                    axis.legend(loc="upper right", ncols=3, fontsize=7)
             axes[0, 2].set_title(f"incast of {rows['senders'].iloc[0]:.0f}")
             figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RECEIVERS))
             figure.suptitle(self.title)

@@ -15,8 +15,9 @@ that of the paper (0.5). Completion runs from the first request to the last byte
 Host links have one delay here, 4.5 us for 5 and 4: this moves all that a switch does by 0.5 us, and nothing at hosts.
 
 Assumed: flows have converged in the first base RTT, counted from the first packet of the last flow that joins, in which
-the flow that was there before gets at most 1.1 times an equal share of what all get. (Ten flows have five packets each in
-an RTT: the shares of one RTT never become equal.) Another reading beside it: Jain's index of that RTT is at least 0.95.
+the flow that was there before gets at most 1.1 times an equal share of what all get. (Ten flows have five packets each
+in an RTT: the shares of one RTT never become equal.) Another reading beside it: Jain's index of that RTT is at least
+0.95.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ _SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
 """Of "ten to one", each in a rack of its own; the receiver is h0."""
 
 _NOT_DEFINED = (
-    "Neither paper says when flows have converged. Two flows need 8 to 17 RTT until the first has come down to 1.1 times"
-    " its share, 1 to 10 until Jain's index is 0.95; of ten flows the first needs 19 RTT with a first weight of 1/16"
+    "Neither paper says when flows have converged. Two flows need 8 to 17 RTT until the first has come down to 1.1"
+    " times its share, 1 to 10 until Jain's index is 0.95; of ten flows the first needs 19 RTT with a first weight of 1/16"
     " and 44 with 1/2, in one run each, and Jain's index over one RTT never gets to 0.95."
 )
 
