@@ -126,7 +126,7 @@ class ReceiverSchemes(Experiment):
             for axis, quantity, scale, label, which in panels:
                 for case in which:
                     here = rows[rows["case"] == case].set_index("scheme").loc[list(RECEIVERS)]
-                    places = range(len(RECEIVERS))
+                    places, first = range(len(RECEIVERS)), "p50" if axis is axes[0, 2] else case
                     axis.plot(
                         places,
                         here[quantity] / scale,

@@ -65,8 +65,8 @@ _SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
 
 _NOT_DEFINED = (
     "Neither paper says when flows have converged. Two flows need 8 to 17 RTT until the first has come down to 1.1"
-    " times its share, 1 to 10 until Jain's index is 0.95; of ten flows the first needs 19 RTT with a first weight of 1/16"
-    " and 44 with 1/2, in one run each, and Jain's index over one RTT never gets to 0.95."
+    " times its share, 1 to 10 until Jain's index is 0.95; of ten flows the first needs 19 RTT with a first weight of"
+    " 1/16 and 44 with 1/2, in one run each, and Jain's index over one RTT never gets to 0.95."
 )
 
 
