@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,15 +32,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Point", "Run", "Verdict", "check_scale",
-    "experiment", "import_modules", "load_summary", "register_experiment", "select", "summary_path", "with_parameters",
+    "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Verdict",
+    "check_scale", "experiment", "import_modules", "load_summary", "register_experiment", "select",
+    "summary_path", "with_parameters",
 ]  # fmt: skip
 
 SCALES = ("quick", "paper")
 """Quick takes seconds, for tests and a first look; paper has the paper's own topology and load."""
 
 CHECK_COLUMNS = (
-    "id", "place", "quantity", "condition", "published", "band", "measured", "holds", "expected", "matches", "reason",
+    "id", "place", "quantity", "condition", "published", "band", "measured", "verdict", "holds", "expected", "matches",
+    "reason",
 )  # fmt: skip
 
 Run = Callable[[Scenario], Result]
@@ -71,9 +74,20 @@ class Point:
     cost: float = 1.0
 
 
+class Outcome(StrEnum):
+    """What can become of a claim."""
+
+    HOLDS = "holds"
+    DIRECTION = "direction only"
+    """What was found goes the way that the paper says, but has another size."""
+    FAILS = "does not hold"
+    NOT_JUDGED = "not judged"
+    """It was not run, or what was run cannot decide it."""
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a claim.
+    """What was measured, and whether it is what the paper says.
 
     Attributes
     ----------
@@ -81,10 +95,36 @@ class Verdict:
         What was measured, in words.
     holds : bool
         Whether the claim holds.
+    has_direction : bool
+        Whether what was found goes the claim's way, whatever its size.
+    is_judged : bool
+        Whether the table can decide the claim at all.
     """
 
     measured: str
     holds: bool
+    has_direction: bool = False
+    is_judged: bool = True
+
+    @classmethod
+    def not_judged(cls, why: str) -> Verdict:
+        """Return the verdict on a claim that was not run, or that what was run cannot decide.
+
+        Parameters
+        ----------
+        why : str
+            What is missing.
+        """
+        return cls(why, holds=False, is_judged=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict as one word."""
+        if not self.is_judged:
+            return Outcome.NOT_JUDGED
+        if self.holds:
+            return Outcome.HOLDS
+        return Outcome.DIRECTION if self.has_direction else Outcome.FAILS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +145,11 @@ class Claim:
         What counts as holding.
     verdict : callable
         Judges the experiment's table.
-    expected : bool, or mapping from scale to bool or None
-        Whether it is known to hold. None at a scale whose points cannot decide it: any outcome is reported there,
-        and none is a surprise.
+    expected : Outcome, or mapping from scale to Outcome
+        The recorded verdict. At a scale where that is `Outcome.NOT_JUDGED` the claim is not judged, whatever its
+        points say.
     reason : str
-        Why it does not hold, or cannot be judged: needed where `expected` is not True.
+        Why it does not hold, or cannot be judged: needed where `expected` is not `Outcome.HOLDS`.
     """
 
     id: str
@@ -119,19 +159,22 @@ class Claim:
     published: str
     band: str
     verdict: Callable[[pd.DataFrame], Verdict]
-    expected: bool | Mapping[str, bool | None] = True
+    expected: Outcome | Mapping[str, Outcome] = Outcome.HOLDS
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.expected, Mapping) and set(self.expected) != set(SCALES):
-            raise ConfigError(f"{self.id}: expected", self.expected, f"a verdict for each of {', '.join(SCALES)}")
-        if not self.reason and not all(self.expectation(scale) for scale in SCALES):
+        by_scale = self.expected if isinstance(self.expected, Mapping) else dict.fromkeys(SCALES, self.expected)
+        if set(by_scale) != set(SCALES) or not all(isinstance(one, Outcome) for one in by_scale.values()):
+            raise ConfigError(
+                f"{self.id}: expected", self.expected, f"an Outcome, or one for each of {', '.join(SCALES)}"
+            )
+        if not self.reason and any(one != Outcome.HOLDS for one in by_scale.values()):
             raise ConfigError(
                 f"{self.id}: reason", self.reason, "a text that says why the claim is not expected to hold"
             )
 
-    def expectation(self, scale: str) -> bool | None:
-        """Return whether we know it to hold at a scale; None if it cannot be judged there.
+    def expectation(self, scale: str) -> Outcome:
+        """Return the recorded verdict at a scale.
 
         Parameters
         ----------
@@ -151,14 +194,15 @@ class Claim:
             "quick" or "paper".
         """
         verdict, expected = self.verdict(table), self.expectation(scale)
-        holds = bool(verdict.holds)
+        outcome = Outcome.NOT_JUDGED if expected == Outcome.NOT_JUDGED else verdict.outcome
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
         return values | {
             "measured": verdict.measured,
-            "holds": holds,
-            "expected": expected,
-            "matches": expected is None or holds == expected,
-            "reason": "" if expected else self.reason,
+            "verdict": outcome.value,
+            "holds": outcome == Outcome.HOLDS,
+            "expected": expected.value,
+            "matches": outcome == expected,
+            "reason": "" if outcome == expected == Outcome.HOLDS else self.reason,
         }
 
 

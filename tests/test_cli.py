@@ -19,7 +19,7 @@ import rdmacc
 from rdmacc.cli import bench
 from rdmacc.cli.main import app, main
 from rdmacc.cli.report import scalars_text
-from rdmacc.experiments import EXPERIMENTS, base, experiment
+from rdmacc.experiments import EXPERIMENTS, Outcome, base, experiment
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
 from rdmacc.sweep.tidy import assemble, scalars, tidy
@@ -84,7 +84,7 @@ def test_run_prints_checks_and_keeps_what_it_is_told_to(tmp_path, engine):
     arguments = ("run", "dart.fig4", "--engine", engine, "--store", tmp_path / engine)
     text = invoke(*arguments, "--out", tmp_path / "a")
     assert "[holds] dart-f4-1 (III-B)" in text
-    assert "2 of 2 claims hold" in text
+    assert "2 claims: 2 hold, 0 direction only, 0 do not hold, 0 not judged" in text
     assert "3 points, 0 from the store" in text
     assert "3 points, 3 from the store" in invoke(*arguments, "--out", tmp_path / "b")
     names = ("table.parquet", "figure.png", "claims.csv")
@@ -141,9 +141,10 @@ def test_a_parameter_may_be_set(tmp_path):
 
 def test_verify_says_what_holds_and_why_not(tmp_path, small_group):
     text = invoke("verify", "dart", "--store", tmp_path)
-    assert "[DOES NOT HOLD, as recorded] dart-f5-2a (III-C)" in text
+    assert "[does not hold, as recorded] dart-f5-2a (III-C)" in text
     assert "why:      With eight flows" in text
-    assert text.endswith("claims hold; every verdict matches the recorded one\n")
+    counts = "7 claims: 6 hold, 0 direction only, 1 do not hold, 0 not judged"
+    assert text.endswith(f"every verdict is the recorded one\ndart, quick scale, seed 0: {counts}\n")
     content = json.loads(invoke("verify", "dart.fig5", "--store", tmp_path, "--json"))
     assert content["as_expected"]
     assert {check["id"] for check in content["checks"] if not check["holds"]} == {"dart-f5-2a"}
@@ -170,9 +171,10 @@ def expecting(expected):
 @pytest.mark.parametrize(
     ("expected", "code", "words"),
     [
-        (True, 0, "[holds] tests-1"),
-        (False, 1, "[holds, UNLIKE THE RECORDED VERDICT] tests-1"),
-        ({"quick": None, "paper": True}, 0, "[holds, not judged at this scale] tests-1"),
+        (Outcome.HOLDS, 0, "[holds] tests-1"),
+        (Outcome.FAILS, 1, "[holds, UNLIKE THE RECORDED VERDICT] tests-1"),
+        (Outcome.DIRECTION, 1, "[holds, UNLIKE THE RECORDED VERDICT] tests-1"),
+        ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, 0, "[not judged] tests-1"),
     ],
 )
 def test_verify_fails_if_a_verdict_is_not_the_recorded_one(tmp_path, tiny, expected, code, words):
@@ -250,12 +252,21 @@ def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "dart.fig99"), "experiment = 'dart.fig99': one of dart, "),
-        (("verify", "dar"), "experiment = 'dar': one of dart, "),
-        (("run", "dart.fig2", "--set", "alpha"), "--set = 'alpha': a parameter and its value"),
+        (
+            ("run", "dart.fig99"),
+            "'dart.fig99': must be the name of an experiment or of a group; did you mean 'dart.fig9'",
+        ),
+        (
+            ("verify", "dar"),
+            "'dar': must be the name of an experiment or of a group; did you mean 'dart'?",
+        ),
+        (
+            ("run", "dart.fig2", "--set", "alpha"),
+            "--set = 'alpha': must be of the form KEY=VALUE, such as alpha_period_ps",
+        ),
         (("run", "dart.fig2", "--set", "zeta=3"), "a parameter of the schemes compared"),
         (("schemes", "tcp"), "did you mean 'dctcp'"),
-        (("bench", "--only", "z"), "--only = 'z': one of a, b, c"),
+        (("bench", "--only", "z"), "--only = 'z': must be one of a, b, c, dart, k32"),
     ],
 )
 def test_a_wrong_input_is_one_line_and_exit_code_2(monkeypatch, capsys, arguments, words):

@@ -68,5 +68,5 @@ def test_replies_wait_in_a_class_of_their_own_at_the_nic_only(engine):
         assert set(trace.loc[trace["kind"] == "ack", "priority"]) == {DATA_CLASS}
         acked[cls] = result.flows["fct_acked_ps"].iloc[8]
     assert acked[CONTROL] < acked[-1] - us(10)
-    with pytest.raises(ConfigError, match="nic_ack_priority = 0.*-1, or a class from 2 to 9"):
+    with pytest.raises(ConfigError, match="nic_ack_priority = 0.*-1, or a class from 2 to 10"):
         rdmacc.scheme("line-rate", nic_ack_priority=0)

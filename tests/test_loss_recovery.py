@@ -336,9 +336,9 @@ def test_go_back_0_has_the_same_reasons(engine, reason):
 
 
 def test_a_timer_that_waits_for_the_last_packet(engine):
-    """The other reading: here the timer of the lost NAK's message runs from the last packet on, not from the first."""
+    """Here the timer of the lost NAK's message runs from the last packet on; in the other reading, from the first."""
     lost = CASES["timeouts_nak"]
-    usual = simulate(engine, "go-back-n", lost).flows["fct_acked_ps"][0]
+    usual = simulate(engine, "go-back-n", lost, timer_after_last=False).flows["fct_acked_ps"][0]
     late = simulate(engine, "go-back-n", lost, timer_after_last=True).flows["fct_acked_ps"][0]
     assert late - usual == LAST * T
 

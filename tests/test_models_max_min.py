@@ -110,7 +110,7 @@ def test_one_link_under_poisson_arrivals_is_processor_sharing():
     mean_ps = 52_400 * 80 / load
     starts = np.cumsum(rng.exponential(mean_ps, count)).astype(np.int64)
     sources = [f"h{i}" for i in rng.integers(1, 40, count)]
-    work = rdmacc.messages(pd.DataFrame({"src": sources, "dst": "h0", "size": size, "start": starts}))
+    work = rdmacc.messages(pd.DataFrame({"src": sources, "dst": "h0", "size": size, "start_ps": starts}))
     # Sources are faster than the receiver's link, so that only this one is shared.
     net = rdmacc.star(1)
     for i in range(1, 40):

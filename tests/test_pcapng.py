@@ -12,6 +12,7 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.results.pcapng import ip_address, mac_address, write_pcapng
+from rdmacc.state import NUM_CLASSES
 
 scapy_utils = pytest.importorskip("scapy.utils", reason="scapy is not installed")
 
@@ -133,7 +134,7 @@ def test_marks_cnps_and_pause_frames(marked, tmp_path):
             assert packet[Ether].type == 0x8808
             assert packet[Ether].dst == "01:80:c2:00:00:01"
             body = bytes(packet[Ether].payload)
-            assert body[:4] == bytes([1, 1, 0, 1 << 9 - row.psn])
+            assert body[:4] == bytes([1, 1, 0, 1 << NUM_CLASSES - 1 - row.psn])
             assert any(body[4:20]) == (row.kind == "pause")
         else:
             assert (packet[IP].tos & 3 == 3) == row.ce

@@ -125,8 +125,8 @@ def test_fields_of_a_component(engine):
 def test_watching_changes_nothing(engine, scheme):
     """Flows, counters and ports are the same with probes and without, but for the number of events."""
     watch = [
-        probes.queue("s0", "h0"), probes.queue("s0", "h0", "777ps"), probes.rate(0), probes.throughput("h1", "s0", "1001ps"),
-        probes.field("flow", 0, "Dcqcn.alpha", "1us"),
+        probes.queue("s0", "h0"), probes.queue("s0", "h0", "777ps"), probes.rate(0),
+        probes.throughput("h1", "s0", "1001ps"), probes.field("flow", 0, "Dcqcn.alpha", "1us"),
     ]  # fmt: skip
     bare, watched = run(engine, scheme=scheme), run(engine, *watch, scheme=scheme)
     assert watched.flows.equals(bare.flows)

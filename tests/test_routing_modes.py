@@ -135,5 +135,5 @@ def test_a_path_through_a_failed_link_is_left_to_the_routing(engine):
 )
 def test_what_is_no_path_is_refused(path, why):
     work = rdmacc.messages([("h0", "h1", 1000)]).assign(path=[path])
-    with pytest.raises(ConfigError, match=f"row 0.*path = .*{why}"):
+    with pytest.raises(ConfigError, match=f"path = .*row 0.*{why}"):
         rdmacc.simulate(rdmacc.leaf_spine(2, 2, 1), work, line_rate())

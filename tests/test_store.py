@@ -297,5 +297,5 @@ def test_a_protocol_counts_for_the_schemes_that_have_it():
 
 def test_code_without_a_source_cannot_be_hashed():
     kind = type("Typed", (Tiny,), {"__module__": "typed_in_a_notebook"})
-    with pytest.raises(ConfigError, match="defined in a module with a source file"):
+    with pytest.raises(ConfigError, match="a class of a module with a source file"):
         codehash.code_hash(kind, None)

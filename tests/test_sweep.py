@@ -103,8 +103,8 @@ def test_no_point_loses_another(tmp_path):
     reasons = {name: failed.reason for name, failed in found.failures.items()}
     assert reasons["fails"].startswith("KeyError: 'fails' (sweeps.py, line ")
     assert "died" in reasons["dies"]
-    assert "a DataFrame with point" in reasons["gives none"]
-    assert "columns of one type" in reasons["gives a mixture"]
+    assert "a DataFrame with the columns point" in reasons["gives none"]
+    assert "columns have one type each" in reasons["gives a mixture"]
     with pytest.raises(
         SweepError, match=r"tests\.troubled: 4 of 8 points failed; the others are kept\n  fails: KeyError"
     ):

@@ -41,10 +41,24 @@ from rdmacc.units import ms
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LOADS", "SEEDS", "Case", "ClosFigure", "cases", "claim", "means", "reduction", "spreads"]
+__all__ = [
+    "LOADS",
+    "NOTICEABLE",
+    "SEEDS",
+    "Case",
+    "ClosFigure",
+    "cases",
+    "claim",
+    "has_size",
+    "means",
+    "reduction",
+    "spreads",
+]
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
 """Loads of each mix (tables I and II)."""
+NOTICEABLE = 0.05
+"""A gain below this is within what other seeds change: it has no direction."""
 SEEDS = 3
 WARM_UP_PS = ms(2)
 UNTIL_PS = ms(100)
@@ -201,6 +215,11 @@ def reduction(new: float, old: float) -> float:
     return 1 - new / old
 
 
+def has_size(measured: float, published: float, factor: float = 2.0) -> bool:
+    """Return whether a positive number is within a factor of the published one."""
+    return published / factor <= measured <= published * factor
+
+
 def claim(
     id: str,
     place: str,
@@ -210,15 +229,20 @@ def claim(
     band: str,
     verdict: Callable[[pd.DataFrame], Verdict],
     needs: Iterable[Case] = (),
+    seeds: int = 1,
 ) -> Claim:
-    """Return a claim that is judged by one row for each point, once all the cases that it needs have run."""
+    """Return a claim that is judged by one row for each point, once all it needs has run, with so many seeds."""
 
     def judged(table: pd.DataFrame) -> Verdict:
         rows = wide(table)
         ran = set(zip(rows["scheme"], rows["mix"], rows["load"], rows["changes"], strict=True))
         if any((one.scheme, one.mix, one.load, one.differences) not in ran for one in needs):
-            return Verdict("not run at this scale", False)
-        return verdict(rows)
+            return Verdict.not_judged("not run at this scale")
+        found = verdict(rows)
+        ran_seeds = rows["seed"].nunique()
+        if ran_seeds < seeds:
+            return Verdict.not_judged(f"{found.measured} (with {ran_seeds} of the {seeds} seeds that it takes)")
+        return found
 
     return Claim(
         id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,

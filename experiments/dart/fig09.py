@@ -97,7 +97,7 @@ def _stays(table: pd.DataFrame) -> Verdict:
 
 
 def _quoted(table: pd.DataFrame) -> Verdict:
-    return Verdict("not measured", False)
+    return Verdict.not_judged("not measured")
 
 
 @register_experiment

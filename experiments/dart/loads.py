@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Verdict
-from rdmacc.experiments.dart.clos import LOADS, Case, cases, means, reduction, spreads
+from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, cases, means, reduction, spreads
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -86,12 +86,15 @@ def compared(rows: pd.DataFrame, quantity: str, mix: str) -> dict[str, pd.Series
 def mean_reduction(
     quantity: str, mix: str, others: tuple[str, ...], loads: tuple[float, ...], least: float
 ) -> Callable[[pd.DataFrame], Verdict]:
-    """Return the judge of Dart's mean reduction of a quantity over others."""
+    """Return the judge of Dart's mean reduction of a quantity over others; its direction: noticeable over each."""
 
     def verdict(rows: pd.DataFrame) -> Verdict:
         found = ratios(rows, quantity, mix, others, loads)
         by_scheme = ", ".join(f"{NAMES[one]} {values.mean():.0%}" for one, values in zip(others, found, strict=True))
-        return Verdict(f"{found.mean():.0%} ({by_scheme})", bool(found.mean() >= least))
+        return Verdict(
+            f"{found.mean():.0%} ({by_scheme})", bool(found.mean() >= least),
+            bool((found.mean(axis=1) >= NOTICEABLE).all()),
+        )  # fmt: skip
 
     return verdict
 

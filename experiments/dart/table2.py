@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Verdict, register_experiment
-from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim, means
+from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim, has_size, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
 from rdmacc.workload import DART_MIXES
 
@@ -45,7 +45,7 @@ def _detour(mix: str, load: float) -> Callable[[pd.DataFrame], Verdict]:
         near = 1 / 2.5 <= dilation / PUBLISHED_DILATION[mix, load][1] <= 2.5
         share = increase / dilation / DART_MIXES[mix] if dilation else float("nan")
         measured = f"{increase:.1f}; {dilation:.1f} (share {share * DART_MIXES[mix]:.2f})"
-        return Verdict(measured, bool(near and 0.75 <= share <= 1.25))
+        return Verdict(measured, bool(near and 0.75 <= share <= 1.25), increase > 0 and dilation > 0)
 
     return verdict
 
@@ -58,7 +58,9 @@ def _shares(rows: pd.DataFrame) -> Verdict:
 
 def _averages(rows: pd.DataFrame) -> Verdict:
     found = np.array([detours(rows, mix, load) for mix in ("typical", "heavy") for load in LOADS[mix]]).mean(axis=0)
-    return Verdict(f"{found[0]:.1f}%; {found[1]:.1f}%", bool(7 / 2.5 <= found[0] <= 17.5 and 6.4 <= found[1] <= 40))
+    measured = f"{found[0]:.1f}%; {found[1]:.1f}%"
+    sizes = [has_size(value, published, 2.5) for value, published in zip(found, (7, 16), strict=True)]
+    return Verdict(measured, all(sizes), bool((found > 0).all()))
 
 
 def _detours_grow(rows: pd.DataFrame) -> Verdict:
@@ -86,7 +88,8 @@ class Table2(ClosFigure):
     claims = (
         *table_claims(
             2, PUBLISHED_DILATION, "load increase %; path dilation %",
-            "dilation within a factor of 2.5; ratio = share of short flows within 25%", _detour,
+            "dilation within a factor of 2.5, ratio = share of short flows within 25%; direction: both positive",
+            _detour,
         ),
         claim(
             "dart-t2-x", "Table II", "share of short flows that it implies", "light; typical; heavy",

@@ -9,7 +9,7 @@ import pandas as pd
 
 from rdmacc.experiments.base import Claim, Verdict, register_experiment
 from rdmacc.experiments.igbn.known import known
-from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, LossSweep, go_back_n_runs, percent
+from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, LossSweep, Setting, go_back_n_runs, of_reading, percent
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 
@@ -113,12 +113,14 @@ class Figure3(LossSweep):
         ),
     )
 
-    def settings(self, scale: str) -> list[tuple[str, int, float]]:
-        return [one for one in super().settings(scale) if one == ("go-back-n", ACK_TIMEOUT_PS, 1e-2)]
+    def settings(self, scale: str) -> list[Setting]:
+        wanted = ("go-back-n", ACK_TIMEOUT_PS, 1e-2)
+        return [one for one in super().settings(scale) if (one.variant, one.timeout_ps, one.loss) == wanted]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
+        table = of_reading(table)
         runs = go_back_n_runs(table, 1e-2)
         by_run = runs[list(PUBLISHED)].div(runs[list(PUBLISHED)].sum(axis=1), axis=0)
         low, high = np.percentile(by_run, [5, 95], axis=0)

@@ -15,7 +15,7 @@ from rdmacc.experiments.base import Claim, Verdict, register_experiment
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from rdmacc.experiments.igbn.known import known
-from rdmacc.experiments.igbn.setup import GOODPUT, TITLES, VARIANTS, LossSweep, mean, percent, runs_of
+from rdmacc.experiments.igbn.setup import GOODPUT, TITLES, VARIANTS, LossSweep, Setting, mean, percent, runs_of
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.schemes import Scheme
@@ -95,15 +95,19 @@ class OtherRecoveries(LossSweep):
         ),
     )
 
-    def settings(self, scale: str) -> list[tuple[str, int, float]]:
+    def settings(self, scale: str) -> list[Setting]:
         every = (1e-5, 1e-4, 5e-4, 1e-3, 1e-2) if scale == "quick" else (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
         # Beyond, a whole message hardly ever comes through.
-        return [("go-back-0", _LONG, loss) for loss in every if loss <= 1e-3] + [("irn", _LONG, loss) for loss in every]
+        whole = [Setting("go-back-0", _LONG, loss) for loss in every if loss <= 1e-3]
+        return whole + [Setting("irn", _LONG, loss) for loss in every]
 
-    def scheme(self, variant: str, timeout_ps: int) -> Scheme:
-        if variant == "irn":
+    def runs(self, setting: Setting, scale: str) -> int:
+        return 2 if scale == "quick" else 6
+
+    def scheme(self, setting: Setting) -> Scheme:
+        if setting.variant == "irn":
             return rdmacc.scheme("irn", payload_bytes=IGBN_2019["go-back-n"].payload_bytes)
-        return super().scheme(variant, timeout_ps)
+        return super().scheme(setting)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

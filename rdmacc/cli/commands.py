@@ -154,9 +154,8 @@ def verify(
         content = {"scale": scale.value, "seed": seed, "as_expected": good, "checks": report.records(checks)}
         typer.echo(json.dumps(content, indent=2))
     else:
-        held = int(checks["holds"].sum())
-        verdict = "every verdict matches the recorded one" if good else "NOT every verdict matches the recorded one"
-        typer.echo(f"{name}, {scale.value} scale, seed {seed}: {held} of {len(checks)} claims hold; {verdict}")
+        typer.echo("every verdict is the recorded one" if good else "NOT every verdict is the recorded one")
+        typer.echo(f"{name}, {scale.value} scale, seed {seed}: {report.counts_text(checks)}")
     if not good:
         raise typer.Exit(_FAILED)
 

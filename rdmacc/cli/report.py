@@ -12,7 +12,7 @@ import pandas as pd
 from rdmacc.results.tables import text_table
 from rdmacc.units import format_rate, format_size, format_time
 
-__all__ = ["as_expected", "checks_text", "effort_text", "format_value", "records", "scalars_text"]
+__all__ = ["as_expected", "checks_text", "counts_text", "effort_text", "format_value", "records", "scalars_text"]
 
 _MANY = 16
 """With more points than this, each is a row instead of a column."""
@@ -64,7 +64,7 @@ def as_expected(checks: pd.DataFrame) -> bool:
 
 
 def checks_text(checks: pd.DataFrame) -> str:
-    """Return the claims, each with what was measured under what was published, and how many hold."""
+    """Return the claims, each with what was measured under what was published, and the number of each verdict."""
     lines = []
     for row in checks.to_dict("records"):
         lines.append(f"[{_verdict(row)}] {row['id']} ({row['place']})")
@@ -73,22 +73,26 @@ def checks_text(checks: pd.DataFrame) -> str:
         lines.append(f"    measured: {row['measured']}")
         if row["reason"]:
             lines.append(f"    why:      {row['reason']}")
-    held, surprises = int(checks["holds"].sum()), int((~checks["matches"].astype(bool)).sum())
-    last = f"{held} of {len(checks)} claims hold"
+    surprises = int((~checks["matches"].astype(bool)).sum())
+    last = counts_text(checks)
     if surprises:
         last += f"; verdicts that differ from the recorded ones: {surprises}"
-    elif held < len(checks):
-        last += "; the others are recorded as failing, with the reason"
     return "\n".join([*lines, last])
 
 
+def counts_text(checks: pd.DataFrame) -> str:
+    """Return how many claims hold, go the same way, do not hold, and are not judged, in words."""
+    from rdmacc.experiments import Outcome
+
+    counts = checks["verdict"].value_counts()
+    hold, direction, fail, rest = (int(counts.get(outcome.value, 0)) for outcome in Outcome)
+    return f"{len(checks)} claims: {hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
+
+
 def _verdict(row: Mapping[Any, Any]) -> str:
-    text = "holds" if row["holds"] else "DOES NOT HOLD"
-    if row["expected"] is None:
-        return f"{text}, not judged at this scale"
     if row["matches"]:
-        return text if row["holds"] else f"{text}, as recorded"
-    return f"{text}, UNLIKE THE RECORDED VERDICT"
+        return str(row["verdict"]) if row["verdict"] in ("holds", "not judged") else f"{row['verdict']}, as recorded"
+    return f"{row['verdict']}, UNLIKE THE RECORDED VERDICT"
 
 
 def effort_text(reused: int, points: int, effort: Mapping[str, Any], packet_hops: int) -> str:

@@ -32,6 +32,7 @@ from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 __all__ = ["Plan", "Watch", "make_plan"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+Int32s: TypeAlias = npt.NDArray[np.int32]
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
@@ -56,33 +57,33 @@ class Plan:
     scheme: Scheme
     workload: pd.DataFrame
     seed: int
-    src: Ints
-    dst: Ints
+    src: Int32s
+    dst: Int32s
     size_bytes: Ints
     start_ps: Ints
-    group: Ints
-    group_size: Ints
+    group: Int32s
+    group_size: Int32s
     """Messages of the same group to the same host, itself included; 1 for messages without a group."""
-    packets: Ints
+    packets: Int32s
     weight: npt.NDArray[np.float64]
-    qp: Ints
-    waits_for: Ints
+    qp: Int32s
+    waits_for: Int32s
     """Number of messages that each message waits for."""
     dependents: list[tuple[int, ...]] | None
     """Messages that wait for each message; None if none does."""
     ideal_fct_ps: Ints
-    qp_src: Ints
-    qp_dst: Ints
-    qp_messages: Ints
+    qp_src: Int32s
+    qp_dst: Int32s
+    qp_messages: Int32s
     qp_base_rtt_ps: Ints
     qp_base_delay_ps: Ints
     qp_chance_key: Ints
     qp_reply_chance_key: Ints
-    qp_paths: Ints
+    qp_paths: Int32s
     """Shortest paths of each queue pair, 1 unless routing is by source."""
-    qp_port: Ints
+    qp_port: Int32s
     """Port by which the queue pair's data leave its host."""
-    reply_port: Ints
+    reply_port: Int32s
     """Port by which replies leave the receiving host."""
     host_base_rtt_ps: Ints
     """By node number; 0 for hosts that receive nothing."""
@@ -96,7 +97,7 @@ class Plan:
     """Headroom behind each port's link, held by the switch that the port leads to; 0 towards hosts."""
     shared_bytes: Ints
     """By node number: the pool that queues share (lossless: without reserves and headrooms)."""
-    priority: Ints
+    priority: npt.NDArray[np.int8]
     """Class of each message's data packets."""
     paths: Paths
     """Of the messages that have one of their own; no steps where none has."""
@@ -186,20 +187,20 @@ def make_plan(
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
         fabric.port(*down.link)
-    qp_port = _first_ports(fabric, salts, qp_src, qp_dst)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
-        src=src, dst=dst, size_bytes=size, start_ps=start_ps, group=group,
-        group_size=group_size, packets=packets, weight=frame["weight"].to_numpy(np.float64), qp=qp,
-        waits_for=waits_for, dependents=dependents,
+        src=_narrow(src), dst=_narrow(dst), size_bytes=size, start_ps=start_ps, group=_narrow(group),
+        group_size=_narrow(group_size), packets=_narrow(packets), weight=frame["weight"].to_numpy(np.float64),
+        qp=_narrow(qp), waits_for=_narrow(waits_for), dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
-        qp_src=qp_src, qp_dst=qp_dst, qp_messages=np.bincount(qp, minlength=len(qp_src)),
+        qp_src=_narrow(qp_src), qp_dst=_narrow(qp_dst), qp_messages=_narrow(np.bincount(qp, minlength=len(qp_src))),
         qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
-        qp_port=qp_port, qp_paths=_paths(fabric, scheme, qp_port, qp_dst), reply_port=reply_port, paths=paths,
+        qp_port=_narrow(qp_port), qp_paths=_narrow(_paths(fabric, scheme, qp_port, qp_dst)),
+        reply_port=_narrow(reply_port), paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
-        priority=priority, distance=_distances(fabric, scheme),
+        priority=priority.astype(np.int8), distance=_distances(fabric, scheme),
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
         link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
@@ -208,6 +209,11 @@ def make_plan(
         watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
     )  # fmt: skip
     return plan
+
+
+def _narrow(numbers: npt.NDArray[Any]) -> Int32s:
+    """Return counts and numbers of things in 32 bits, as the records have them: a million messages take half."""
+    return numbers.astype(np.int32)
 
 
 def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:

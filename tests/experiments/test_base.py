@@ -12,7 +12,17 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import EXPERIMENTS, SCALES, Claim, Experiment, Point, Verdict, register_experiment, select
+from rdmacc.experiments import (
+    EXPERIMENTS,
+    SCALES,
+    Claim,
+    Experiment,
+    Outcome,
+    Point,
+    Verdict,
+    register_experiment,
+    select,
+)
 from rdmacc.experiments.dart import known as dart_known
 from rdmacc.experiments.igbn import known as igbn_known
 from rdmacc.scenario import Scenario
@@ -30,7 +40,10 @@ class Incasts(Experiment):
     """Incasts of some degrees, and what a fair share gives."""
 
     name = "base.incasts"
-    claims = (claim(id="one"), claim(id="two", verdict=lambda _: Verdict("no", False), expected=False, reason="why"))
+    claims = (
+        claim(id="one"),
+        claim(id="two", verdict=lambda _: Verdict("no", False), expected=Outcome.FAILS, reason="why"),
+    )
 
     def points(self, scale="quick", seed=0):
         points = [Point(name="model", labels={"k": 2})]
@@ -114,20 +127,41 @@ def test_a_verdict_that_is_expected_is_no_surprise():
 @pytest.mark.parametrize(
     ("expected", "scale", "matches"),
     [
-        (True, "quick", True),
-        (False, "paper", False),
-        ({"quick": None, "paper": False}, "quick", True),
-        ({"quick": None, "paper": False}, "paper", False),
-        ({"quick": False, "paper": True}, "paper", True),
+        (Outcome.HOLDS, "quick", True),
+        (Outcome.FAILS, "paper", False),
+        (Outcome.DIRECTION, "paper", False),
+        ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS}, "quick", True),
+        ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS}, "paper", False),
+        ({"quick": Outcome.FAILS, "paper": Outcome.HOLDS}, "paper", True),
     ],
 )
 def test_expectations_by_scale(expected, scale, matches):
     row = claim(expected=expected, reason="because").check(tidy("a", {"n": (1, "")}), scale)
-    assert row["holds"]
+    is_judged = not (isinstance(expected, dict) and expected[scale] == Outcome.NOT_JUDGED)
+    assert row["verdict"] == ("holds" if is_judged else "not judged")
     assert row["matches"] == matches
 
 
-@pytest.mark.parametrize("expected", [False, {"quick": None, "paper": True}, {"quick": True}])
+@pytest.mark.parametrize(
+    ("verdict", "outcome"),
+    [
+        (Verdict("yes", True), Outcome.HOLDS),
+        (Verdict("yes", True, has_direction=True), Outcome.HOLDS),
+        (Verdict("half of it", False, has_direction=True), Outcome.DIRECTION),
+        (Verdict("no", False), Outcome.FAILS),
+        (Verdict.not_judged("not run"), Outcome.NOT_JUDGED),
+    ],
+)
+def test_a_claim_that_was_not_run_is_not_judged_and_half_the_size_is_no_failure(verdict, outcome):
+    assert verdict.outcome == outcome
+    row = claim(verdict=lambda _: verdict, expected=outcome, reason="because").check(tidy("a", {"n": (1, "")}))
+    assert (row["verdict"], row["holds"], row["matches"]) == (outcome, outcome == Outcome.HOLDS, True)
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [Outcome.FAILS, {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, {"quick": Outcome.HOLDS}, True, None],
+)
 def test_an_expected_failure_needs_a_reason_and_every_scale_an_expectation(expected):
     with pytest.raises(ConfigError, match="reason|expected"):
         claim(expected=expected)

@@ -246,7 +246,7 @@ class Tables:
 
     def _fill_bits(self) -> None:
         """Allocate the sets of packets that components keep of each message, and write their addresses."""
-        words = words_of(self.plan.packets)
+        words = words_of(self.plan.packets.astype(np.int64))
         begins = np.concatenate(([0], np.cumsum(words)[:-1]))
         for component, field in bits_of(self.plan.scheme):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
@@ -396,7 +396,6 @@ class Tables:
         self._memory["heap"] = fresh
         self._heap = fresh
         nodes = _aligned(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
-        nodes[:, 0] = NEVER
         if "nodes" in self._memory:
             nodes[: len(self._nodes)] = self._nodes
         self._memory["nodes"] = self._nodes = nodes

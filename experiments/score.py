@@ -1,0 +1,61 @@
+"""How many of a paper's claims hold, by the tables that rdmacc comes with."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from rdmacc.experiments.base import Outcome, load_summary, select
+
+__all__ = ["PAPERS", "score", "score_text", "stored_checks"]
+
+PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N"}
+"""Papers by their group of experiments."""
+
+
+def stored_checks(paper: str) -> pd.DataFrame:
+    """Return the verdict on every claim of a paper, by the stored tables at paper scale.
+
+    Parameters
+    ----------
+    paper : str
+        Group of its experiments, such as "dart".
+
+    Returns
+    -------
+    DataFrame
+        A row of `rdmacc.experiments.base.CHECK_COLUMNS` for each claim.
+    """
+    found = []
+    for one in select(paper):
+        table = load_summary(one.name)
+        if table is not None:
+            found.append(one.check(table, "paper"))
+    return pd.concat(found, ignore_index=True)
+
+
+def score() -> pd.DataFrame:
+    """Return the number of claims of each verdict: a row for each paper's claims, and for the checks that we added.
+
+    Returns
+    -------
+    DataFrame
+        Columns `claims` and the outcomes. Checks that we added have ids that end in a, b or c; x, y and z are of
+        tables as a whole.
+    """
+    rows = {}
+    for paper, name in PAPERS.items():
+        checks = stored_checks(paper)
+        is_published = ~checks["id"].str[-1].isin([*"abc"])
+        kinds = {f"{name}: the paper's claims": is_published, f"{name}: checks we added": ~is_published}
+        for words, chosen in kinds.items():
+            counts = checks.loc[chosen, "verdict"].value_counts()
+            rows[words] = [int(chosen.sum()), *(int(counts.get(outcome.value, 0)) for outcome in Outcome)]
+    return pd.DataFrame(rows, index=["claims", *(outcome.value for outcome in Outcome)]).T
+
+
+def score_text() -> str:
+    """Return the score as a table in Markdown."""
+    table = score()
+    lines = ["| | claims | hold | direction only | do not hold | not judged |", "|---|---|---|---|---|---|"]
+    lines += [f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in zip(table.index, table.to_numpy())]
+    return "\n".join(lines)
