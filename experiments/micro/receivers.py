@@ -123,17 +123,17 @@ class ReceiverSchemes(Experiment):
                 (axes[1, 2], "goodput", 1e9, "goodput of the receiver (Gb/s)", (INCAST,)),
             )
             marks = dict(zip(cases, "os^"))
-            for axis, quantity, scale, label, which in panels:
+            for axis, quantity, scale, title, which in panels:
                 for case in which:
                     here = rows[rows["case"] == case].set_index("scheme").loc[list(RECEIVERS)]
-                    places = range(len(RECEIVERS))
-                    axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=case)
+                    places, label = range(len(RECEIVERS)), "p50" if axis is axes[0, 2] else case
+                    axis.plot(places, here[quantity] / scale, marks[case], color=COLOURS["blue"], label=label)
                     if quantity == "slowdown, p50":
                         axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
-                axis.set(ylabel=label, xticks=range(len(RECEIVERS)), ylim=(0, None))
+                axis.set(ylabel=title, xticks=range(len(RECEIVERS)), ylim=(0, 1.3 * axis.dataLim.y1))
                 axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
-                if len(which) > 1:
-                    axis.legend()
+                if axis is not axes[1, 2]:
+                    axis.legend(loc="upper right", ncols=3, fontsize=7)
             axes[0, 2].set_title(f"incast of {rows['senders'].iloc[0]:.0f}")
             figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(RECEIVERS))
             figure.suptitle(self.title)

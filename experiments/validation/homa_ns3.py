@@ -141,7 +141,7 @@ class HomaNs3(Experiment):
                     row = rows.loc[f"{case}, {rate}"]
                     fct = np.sort(row.filter(regex=r"^FCT of flow").dropna().to_numpy(np.float64)) / 1e9
                     axis.plot(x + np.linspace(-0.3, 0.3, len(fct)), fct, ".", markersize=4, color=COLOURS["blue"])
-                axis.set(title=f"incasts, {rate}b/s", ylabel="FCT of each message (ms)", yscale="log")
+                axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)", yscale="log")
                 axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
             for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
                 plot_by_size(axes[2], row, "FCT", 1e9, color=colour, label=row["case"])
