@@ -14,7 +14,7 @@ from rdmacc.experiments.base import Point, Verdict
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import tidy, wide
 
-__all__ = ["BINS", "EACH", "flows_of", "finished", "measure", "percentiles", "trace"]
+__all__ = ["BINS", "EACH", "finished", "flows_of", "measure", "percentiles", "trace"]
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
 """Flows by size, each bin up to and with its bound."""

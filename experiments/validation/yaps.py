@@ -4,8 +4,8 @@
 of web search at 50% load. The scheme is `phost-yaps`, whose settings say where they are from: free tokens for flows of
 up to 8 packets only, every packet full (1,500 B), drop tail at 36,864 B a port, spraying at random.
 
-The "quick" scale has the first flows, those that start in the first 0.5 ms or so. A flow is complete when its one ACK has
-reached the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
+The "quick" scale has the first flows, those that start in the first 0.5 ms or so. A flow is complete when its one ACK
+has reached the sender (`ext/capabilityflow.cpp`, receive). Left to chance is each packet's spine.
 """
 
 from __future__ import annotations
@@ -97,5 +97,5 @@ class Yaps(Experiment):
                 if (places == place).any():
                     axes.step(*ecdf(flows["value"][places == place] / 1e6), where="post", color=colour, label=name)
             axes.set(xscale="log", xlabel="completion time (µs)", ylabel="share of flows", title=self.title)
-            axes.legend(title="size")
+            figure.legend(title="size", loc="outside right upper")
         return figure

@@ -5,10 +5,10 @@ SIGCOMM 2017, section 3; its simulator and the later fork of it, csg-htsim (`sim
 
 The receiver answers each packet at once, with an ACK, or a NACK if only its header came, and owes the sender a pull. A
 host sends its pulls at the rate at which full packets fit into its link, to its messages in turn; an ACK or NACK
-carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets
-a packet go that was trimmed, else a new one; with neither it is kept until a packet is trimmed or
-the next pull comes (csg-htsim, `processNack`, `pull_packets`). The first window goes before anything else. The switch's half is `PayloadTrimming`, the choice of paths
-`ScoredPaths`.
+carries the pull if none is waiting. Pulls are counted, so that one replaces those lost before it. A pull lets a packet
+go that was trimmed, else a new one; with neither it is kept until a packet is trimmed or the next pull comes
+(csg-htsim, `processNack`, `pull_packets`). The first window goes before anything else. The switch's half is
+`PayloadTrimming`, the choice of paths `ScoredPaths`.
 
 Assumptions: trimmed packets go again lowest number first, as in csg-htsim, but the last one returned before them.
 One timer serves several packets: the first one sent and those sent within an eighth of the timeout, which starts anew
