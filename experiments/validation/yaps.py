@@ -68,7 +68,7 @@ class Yaps(Experiment):
     claims = (
         Claim(
             id="validation-yaps-1a", place="pHost, section 3", quantity="flows finished", condition="all",
-            published="all", band="all, and no packet dropped", verdict=finished,
+            published="all: the receiver asks again for what is missing", band="all", verdict=finished,
         ),
         Claim(
             id="validation-yaps-2a", place="closed form", quantity="quickest flow with free tokens",
