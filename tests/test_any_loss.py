@@ -76,9 +76,9 @@ def run(case, engine, faults=()):
 
 @cache
 def sent_by_kind(name):
-    """Return how many packets of each kind the first message's hosts send when nothing is lost."""
+    """Return how many packets of each kind come through the first message's hosts' links when nothing is lost."""
     trace = run(CASES[name], "compiled").packet_trace
-    rows = trace[(trace["what"] == "sent") & (trace["message"] == 0) & trace["node"].str.startswith("h")]
+    rows = trace[(trace["what"] == "arrived") & (trace["message"] == 0) & trace["node"].str.startswith("h")]
     return rows["kind"].value_counts().to_dict()
 
 
