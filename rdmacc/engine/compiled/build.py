@@ -24,7 +24,7 @@ def compiled_kernel() -> tuple[Any, Any, Any, Any]:
     is_new = not any(folder.rglob("*.nbi"))
     begin = time.perf_counter()
     if is_new:
-        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes up to 30 s")
+        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes up to a minute")
     with caching_in(folder):
         compile_now = {"cache": True, "error_model": "numpy"}
         run = numba.njit("int64(int64, int64, int64)", **compile_now)(kernel.run_kernel)
