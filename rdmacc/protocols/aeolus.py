@@ -118,12 +118,8 @@ class HomaAeolus(Homa):
         elif packet.psn == message.packets:
             close_message(qp, message)
             return
-        elif packet.probe_psn > 0:
-            lose_unknown(transfer, packet.probe_psn)
         else:
-            clear_bit(transfer.unknown, packet.acked_psn)
-            if params.infers_from_gaps:
-                lose_unknown(transfer, packet.acked_psn)
+            learn(params, transfer, packet)
         choose_scheduled(message, transfer)
 
     # Receiver
@@ -171,6 +167,16 @@ def choose_scheduled(message, transfer):
     else:
         psn = find_set(transfer.unknown, 0, transfer.unscheduled_psn)
         message.next_psn = psn if psn < transfer.unscheduled_psn else message.packets
+
+
+def learn(params, transfer, packet):
+    """Take what an ACK says of the burst: the probe's, that all that is unknown is lost; a packet's, that it came."""
+    if packet.probe_psn > 0:
+        lose_unknown(transfer, packet.probe_psn)
+    else:
+        clear_bit(transfer.unknown, packet.acked_psn)
+        if params.infers_from_gaps:
+            lose_unknown(transfer, packet.acked_psn)
 
 
 def lose_unknown(transfer, end):

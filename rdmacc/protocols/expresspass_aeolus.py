@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import param
-from rdmacc.protocols.aeolus import Burst, choose_scheduled, lose_unknown
+from rdmacc.protocols.aeolus import Burst, choose_scheduled, learn
 from rdmacc.protocols.expresspass import ExpressPass, begin_credits, count_credits
 from rdmacc.protocols.homa import close_message, note_sent, rtt_packets, take
 from rdmacc.records import NEVER, Bits, Int32, Record
@@ -115,12 +115,8 @@ class ExpressPassAeolus(ExpressPass):
         elif packet.psn == message.packets:
             close_message(qp, message)
             return
-        elif packet.probe_psn > 0:
-            lose_unknown(transfer, packet.probe_psn)
         else:
-            clear_bit(transfer.unknown, packet.acked_psn)
-            if params.infers_from_gaps:
-                lose_unknown(transfer, packet.acked_psn)
+            learn(params, transfer, packet)
         choose_scheduled(message, transfer)
 
     @staticmethod
