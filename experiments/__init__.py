@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from rdmacc.experiments import dart, igbn, micro, validation
+from rdmacc.experiments import dart, igbn, micro, rcc, ren, validation
 from rdmacc.experiments.base import (
     EXPERIMENTS,
     SCALES,
@@ -40,7 +40,9 @@ __all__ = [
     "igbn",
     "load_summary",
     "micro",
+    "rcc",
     "register_experiment",
+    "ren",
     "select",
     "summary_path",
     "validation",

@@ -11,9 +11,11 @@ import pytest
 
 from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, load_summary, summary_path
 from rdmacc.experiments.igbn.setup import of_reading
+from rdmacc.experiments.score import PAPERS
 from rdmacc.sweep.store import read_table
-from tests.experiments.flips import FLIPS, UNMEASURED
+from tests.experiments import flips, flips_rcc, flips_ren
 
+FLIPS = flips.FLIPS | flips_ren.FLIPS | flips_rcc.FLIPS
 FOLDER = summary_path("any").parent
 STORED = sorted(path.stem for path in FOLDER.glob("*.parquet"))
 FEWER_SEEDS = {"dart.sensitivity": 1}
@@ -22,7 +24,7 @@ FEWER_SEEDS = {"dart.sensitivity": 1}
 
 def test_every_table_is_of_an_experiment_and_every_figure_of_a_paper_has_one():
     assert set(STORED) <= set(EXPERIMENTS)
-    assert {name for name in EXPERIMENTS if name.startswith(("dart.", "igbn."))} <= set(STORED)
+    assert {name for name in EXPERIMENTS if name.split(".")[0] in PAPERS} <= set(STORED)
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -55,14 +57,14 @@ CLAIMS = [(name, claim) for name in STORED for claim in experiment(name).claims]
 
 
 def test_every_claim_has_a_table_that_changes_its_judges_mind():
-    assert {claim.id for _, claim in CLAIMS} - UNMEASURED == set(FLIPS)
+    assert {claim.id for _, claim in CLAIMS} - flips.UNMEASURED == set(FLIPS)
 
 
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[claim.id for _, claim in CLAIMS])
 def test_every_judge_says_yes_and_says_no(name, claim):
     table = load_summary(name)
     outcome = claim.verdict(judged(name, table)).outcome
-    if claim.id in UNMEASURED:
+    if claim.id in flips.UNMEASURED:
         assert outcome == Outcome.NOT_JUDGED
         return
     for number, change in enumerate(FLIPS[claim.id]):

@@ -1,0 +1,7 @@
+"""RCC, a module for each figure and table."""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import import_modules
+
+import_modules(__name__)
