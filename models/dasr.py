@@ -21,7 +21,7 @@ from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, canvas
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
@@ -154,8 +154,7 @@ class DasrConvergence(Model):
             `ax`, or the axes of a new figure.
         """
         table = self.evaluate()
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             left = np.zeros(len(table))
             for part, name, colour in zip(
                 ("t_f_ps", "t_cpu_ps", "t_b_ps"),
@@ -299,8 +298,7 @@ class DasrIncast(Model):
         Axes
             `ax`, or the axes of a new figure.
         """
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for choice, colour, line in ((False, "vermilion", "--"), (True, "blue", "-")):
                 curve = self.replace(look_ahead=choice).solve()
                 label = "with look-ahead" if choice else "without look-ahead"

@@ -19,7 +19,7 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, param
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -118,14 +118,14 @@ class DcqcnFluid(DcqcnEquations):
             `ax`, or the axes of a new figure.
         """
         frame, queue = self.solve(), self.fixed_point()["queue_bytes"]
-        with style():
-            ax = new_axes(ax)
-            ax.plot(frame["time_ps"] / 1e9, frame["queue_bytes"] / 1e3, color=COLOURS["blue"], label="queue")
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
+            ax.plot(frame["time_ps"] / unit_ps, frame["queue_bytes"] / 1e3, color=COLOURS["blue"], label="queue")
             late = frame["queue_bytes"].iloc[len(frame) // 4 :].max()
             ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="fixed point")
             ax.set(
                 title=f"{self.title}, {self.flows} flows, tau* = {self.delay_ps / 1e6:g} µs",
-                xlabel="time (ms)",
+                xlabel=f"time ({unit})",
                 ylabel="queue (kB)",
             )
             ax.set_ylim(0, 1.4 * max(late, queue) / 1e3)  # the first peak, at line rate, is far above

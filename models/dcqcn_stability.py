@@ -24,7 +24,7 @@ import pandas as pd
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
-from rdmacc.plotting.style import new_axes, style
+from rdmacc.plotting.style import canvas
 from rdmacc.units import time_ps
 
 if TYPE_CHECKING:
@@ -231,8 +231,7 @@ class DcqcnMargin(Model):
             `ax`, or the axes of a new figure.
         """
         table = self.evaluate()
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for (delay, rows), marker in zip(table.groupby("delay_ps"), "osD^v", strict=False):
                 label = f"tau* = {float(delay) / 1e6:g} µs"  # type: ignore[arg-type]
                 ax.plot(rows["flows"], rows["phase_margin_deg"], marker=marker, label=label)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import COLOURS, draw_trace, new_axes, style, time_unit
+from rdmacc.plotting.style import COLOURS, canvas, draw_trace, time_unit
 from rdmacc.units import rate_bps, size_bytes, time_ps
 
 if TYPE_CHECKING:
@@ -174,8 +174,7 @@ class FairShare:
         unit_ps, unit = time_unit(self.incast_ps)
         labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
         colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for kind, curve in self.curves().groupby("kind", sort=False):
                 draw_trace(
                     ax, curve["time_ps"], curve["rate_bps"], unit_ps=unit_ps, scale=1e9,

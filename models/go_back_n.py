@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, param
-from rdmacc.plotting.style import new_axes, style
+from rdmacc.plotting.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,8 +115,7 @@ class GoBackNGoodput(Model):
             `ax`, or the axes of a new figure.
         """
         table = self.evaluate(np.geomspace(1e-5, 2e-2, 60).tolist())
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for (name, rows), line in zip(table.groupby("variant", sort=False), _LINES, strict=True):
                 ax.plot(100 * rows["loss"], 100 * rows["goodput"], linestyle=line, label=str(name))
             ax.set(

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, param
-from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
+from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,9 +137,8 @@ class HpccSteady(Model):
             `ax`, or the axes of a new figure.
         """
         frame, steady = self.solve(), self.steady_state()
-        with style():
-            ax = new_axes(ax)
-            unit_ps, unit = time_unit(float(frame["time_ps"].iloc[-1]))
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
             time = frame["time_ps"] / unit_ps
             ax.plot(time, frame["window_first_bytes"] / 1e3, color=COLOURS["blue"], label="first flow")
             if self.flows > 1:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.models.base import Floats, Model, param
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,8 +130,7 @@ class ProcessorSharing(Model):
             `ax`, or the axes of a new figure.
         """
         table, limit = self.evaluate(), 1.0 / (1.0 - self.load)
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             ax.plot(table["size_bytes"] / 1e3, table["slowdown"], color=COLOURS["blue"], label="mean slowdown")
             ax.axhline(limit, color="0.4", linewidth=1, linestyle="--", label=f"1 / (1 - rho) = {limit:.2f}")
             ax.set(

@@ -21,7 +21,7 @@ from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Model, param
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.models.water_filling import as_lists, transfer
-from rdmacc.plotting.style import COLOURS, ecdf, new_axes, style
+from rdmacc.plotting.style import COLOURS, canvas, ecdf
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
@@ -133,8 +133,7 @@ class MaxMin(Model):
             `ax`, or the axes of a new figure.
         """
         slowdown, fraction = ecdf(self.solve()["slowdown"].to_numpy())
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label="max-min fair")
             ax.set(title=self.title, xlabel="FCT / FCT alone", ylabel="fraction of messages", ylim=(0, 1.02))
             ax.legend(loc="lower right")

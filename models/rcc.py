@@ -25,7 +25,7 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
@@ -217,16 +217,16 @@ class RccFluid(Model):
         """
         frame, queue = self.solve(), self.equilibrium()["queue_bytes"]
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
             ax.plot(
-                frame["time_ps"] / 1e6,
+                frame["time_ps"] / unit_ps,
                 frame["queue_bytes"] / 1e3,
                 color=COLOURS["blue"],
                 label=f"queue, {delay}",
             )
             ax.axhline(queue / 1e3, color=COLOURS["black"], linewidth=1, linestyle="--", label="equilibrium")
-            ax.set(title=f"{self.title}, {self.flows} flows", xlabel="time (µs)", ylabel="queue (kB)")
+            ax.set(title=f"{self.title}, {self.flows} flows", xlabel=f"time ({unit})", ylabel="queue (kB)")
             ax.set_ylim(0, 1.3 * frame["queue_bytes"].max() / 1e3)
             ax.legend(loc="upper right", ncols=2)
         return ax

@@ -28,7 +28,7 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -210,12 +210,12 @@ class RcpFluid(Model):
             `ax`, or the axes of a new figure.
         """
         frame = self.solve()
-        with style():
-            ax = new_axes(ax)
-            ax.plot(frame["time_ps"] / 1e9, frame["rate_bps"] / 1e9, color=COLOURS["blue"], label="R")
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
+            ax.plot(frame["time_ps"] / unit_ps, frame["rate_bps"] / 1e9, color=COLOURS["blue"], label="R")
             fair = self.fixed_point()["rate_bps"] / 1e9
             ax.axhline(fair, color="0.5", linewidth=1, linestyle=":", label="fixed point")
             title = f"{self.title}, {self.flows} and {self.joining} more flows"
-            ax.set(title=title, xlabel="time (ms)", ylabel="rate (Gb/s)", ylim=(0, None))
+            ax.set(title=title, xlabel=f"time ({unit})", ylabel="rate (Gb/s)", ylim=(0, None))
             ax.legend(loc="upper right")
         return ax

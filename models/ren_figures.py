@@ -17,7 +17,7 @@ import pandas as pd
 
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,8 +102,7 @@ class RenRate(Model):
             `ax`, or the axes of a new figure.
         """
         times = self.evaluate().set_index("protocol")["fct_ps"]
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for name, curve in self.solve().groupby("protocol", sort=False):
                 colour, _ = _LOOK[str(name)]
                 ax.plot(
@@ -195,8 +194,7 @@ class RenQueue(Model):
             `ax`, or the axes of a new figure.
         """
         lines = ("-", "--", ":", "-.")
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for line, capacity in zip(lines, capacities or (self.capacity_bps,), strict=False):
                 table = self.replace(capacity_bps=capacity).evaluate()
                 for name, curve in table.groupby("protocol", sort=False):
@@ -277,8 +275,7 @@ class RenUtilisation(Model):
             `ax`, or the axes of a new figure.
         """
         lines = ("-", "--", ":", "-.")
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             for line, count in zip(lines, flows or (self.flows,), strict=False):
                 for name, curve in self.replace(flows=count).evaluate().groupby("protocol", sort=False):
                     colour, marker = _LOOK[str(name)]
@@ -342,8 +339,7 @@ def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     is_queue = "queue_packets" in table
     value = "queue_packets" if is_queue else "utilisation"
-    with style():
-        ax = new_axes(ax)
+    with canvas(ax) as ax:
         colours = list(COLOURS.values())[:4]
         for number, (choice, rows) in enumerate(table.groupby("choice", sort=False)):
             pair = rows.pivot_table(index="strength", columns="protocol", values=value)

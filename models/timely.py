@@ -30,7 +30,7 @@ import pandas as pd
 
 from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,16 +204,16 @@ class TimelyFluid(Model):
             `ax`, or the axes of a new figure.
         """
         frame = self.solve()
-        with style():
-            ax = new_axes(ax)
-            time = frame["time_ps"] / 1e9
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))
+            time = frame["time_ps"] / unit_ps
             ax.plot(time, frame["rate_first_bps"] / 1e9, color=COLOURS["blue"], label="first flow")
             if self.flows > 1:
                 label = "other flow" if self.flows == 2 else f"each of {self.flows - 1} others"
                 ax.plot(time, frame["rate_other_bps"] / 1e9, "--", color=COLOURS["vermilion"], label=label)
             fair = self.capacity_bps / self.flows / 1e9
             ax.axhline(fair, color="0.5", linewidth=1, linestyle=":", label="fair share")
-            ax.set(title=f"{self.title}, {self.flows} flows", xlabel="time (ms)", ylabel="rate (Gb/s)")
+            ax.set(title=f"{self.title}, {self.flows} flows", xlabel=f"time ({unit})", ylabel="rate (Gb/s)")
             ax.set_ylim(0, 1.2 * ax.get_ylim()[1])
             ax.legend(loc="upper right", ncols=3)
         return ax

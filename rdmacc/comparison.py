@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.plotting.style import COLOURS, new_axes, style, time_unit
+from rdmacc.plotting.style import COLOURS, canvas, time_unit
 from rdmacc.results.result import Result
 from rdmacc.results.tables import html_table
 from rdmacc.scenario import Scenario
@@ -139,8 +139,7 @@ class Comparison:
         rows = rows.iloc[len(rows) - max(1, int(len(rows) * last)) :]
         factor, unit = _SHOWN.get(str(rows["unit"].iloc[0]), (1.0, str(rows["unit"].iloc[0])))
         label = f"{chosen} ({unit})" if unit else chosen
-        with style():
-            ax = new_axes(ax)
+        with canvas(ax) as ax:
             if self._is_over_time(chosen):
                 unit_ps, time = time_unit(float(rows["x"].max()))
                 x = rows["x"] / unit_ps

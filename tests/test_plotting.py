@@ -17,6 +17,7 @@ import pytest
 import rdmacc
 from rdmacc import probes
 from rdmacc.errors import ConfigError
+from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.plotting import style as plotting
 from rdmacc.results.summary import slowdown_by_size
 
@@ -47,29 +48,29 @@ def lines(ax):
 
 def test_rates_shows_every_rate_in_gbps(result):
     ax = result.plot.rates()
-    assert set(lines(ax)) == {"rate 0", "throughput s0->h0"}
-    assert lines(ax)["rate 0"].get_ydata()[0] == 100.0
+    assert set(lines(ax)) == {"h1 -> h0", "link s0 -> h0"}
+    assert lines(ax)["h1 -> h0"].get_ydata()[0] == 100.0
     assert ax.get_ylabel() == "rate (Gb/s)"
     assert ax.get_title(loc="left") == "Rates under dcqcn"
 
 
 def test_queues_shows_every_queue_in_kb(result):
     ax = result.plot.queues()
-    assert set(lines(ax)) == {"queue s0->h0", "queue s0->h1"}
-    peak = lines(ax)["queue s0->h0"].get_ydata().max()
+    assert set(lines(ax)) == {"s0 -> h0", "s0 -> h1"}
+    peak = lines(ax)["s0 -> h0"].get_ydata().max()
     assert peak * 1e3 == pytest.approx(result.counters["peak_queue_bytes"])
     assert "kB" in ax.get_ylabel()
 
 
 def test_a_change_holds_until_the_end(result):
-    line = lines(result.plot.queues())["queue s0->h0"]
+    line = lines(result.plot.queues())["s0 -> h0"]
     assert line.get_drawstyle() == "steps-post"
     assert line.get_xdata()[-1] * 1e6 == pytest.approx(result.now_ps)
 
 
 def test_fct_cdf_has_a_curve_for_each_size_that_reaches_one(result):
     ax = result.plot.fct_cdf()
-    assert set(lines(ax)) == {"8 kB (1 flows)", "64 kB (2 flows)"}
+    assert set(lines(ax)) == {"8 kB (1 flow)", "64 kB (2 flows)"}
     assert all(line.get_ydata()[-1] == 1.0 for line in ax.get_lines())
     assert "µs" in ax.get_xlabel()
 
@@ -92,6 +93,78 @@ def test_plots_draw_on_the_axes_that_are_given(result, name):
     _, ax = plt.subplots()
     assert getattr(result.plot, name)(ax=ax) is ax
     assert len(plt.get_fignums()) == 1
+
+
+@pytest.fixture(scope="module")
+def others(engine):
+    """Return a later and an earlier flow between the same hosts, and one between others, under two schemes."""
+    work = rdmacc.messages([("h1", "h0", "64kB", "200us"), ("h1", "h0", "8kB", "0us"), ("h2", "h0", "8kB", "0us")])
+    watched = [probes.rate(0), probes.rate(1), probes.rate(2), probes.rate(0, every="3us"), probes.queue("s0", "h0")]
+    return [
+        rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=watched, progress=False)
+        for scheme in ("dcqcn", "line-rate")
+    ]
+
+
+def test_a_rate_is_drawn_only_while_its_flow_is_active(others):
+    result = others[0]
+    drawn = result.plot.rates().get_lines()
+    flows = result.flows
+    for line, row in zip(drawn, (0, 1, 2, 0), strict=True):
+        time_ps = np.asarray(line.get_xdata()) * 1e6
+        start_ps, end_ps = flows["start_ps"][row], flows["start_ps"][row] + flows["fct_acked_ps"][row]
+        assert start_ps <= time_ps.min() < start_ps + 3e6
+        assert end_ps - 3e6 < time_ps.max() <= end_ps
+        assert np.asarray(line.get_ydata())[0] == 100.0
+
+
+def test_flows_between_the_same_hosts_are_told_apart_by_number(others):
+    names = list(lines(others[0].plot.rates()))
+    assert names == ["h1 -> h0 (flow 0)", "h1 -> h0 (flow 1)", "h2 -> h0"]
+
+
+@pytest.mark.parametrize("name", ["rates", "queues", "fct_cdf", "slowdown_by_size"])
+def test_two_results_on_the_same_axes_differ_in_colour_and_legend_and_keep_a_neutral_title(others, name):
+    _, ax = plt.subplots()
+    getattr(others[0].plot, name)(ax=ax)
+    half = len(ax.get_lines())
+    right = ax.get_xlim()[1]
+    getattr(others[1].plot, name)(ax=ax, label="unlimited")
+    drawn = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(ax.get_lines()) == 2 * half
+    assert {label.split(",")[0] for label in legend} == {"dcqcn", "unlimited"}
+    assert len(legend) == len(drawn)
+    first, second = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
+    assert not {line.get_color() for line in first} & {line.get_color() for line in second}
+    titles = ax.get_title(loc="left") + ax.get_title()
+    assert titles
+    assert "dcqcn" not in titles
+    assert ax.get_xlim()[1] >= right
+
+
+def test_a_result_laid_over_another_takes_the_unit_of_the_axis(others):
+    _, ax = plt.subplots()
+    others[0].plot.queues(ax=ax)
+    assert plotting.axis_time_unit(ax, 5e12) == (1e6, "µs")
+
+
+def test_a_model_laid_over_a_result_keeps_title_limits_and_unit(others):
+    model = DcqcnFluid(flows=2)
+    _, ax = plt.subplots()
+    others[0].plot.queues(ax=ax)
+    before = ax.get_xlim(), ax.get_ylim(), ax.get_title(loc="left"), ax.get_xlabel()
+    model.plot(ax=ax)
+    assert (ax.get_xlim(), ax.get_ylim(), ax.get_title(loc="left"), ax.get_xlabel()) == before
+    drawn = lines(ax)["queue"]
+    assert drawn.get_xdata()[-1] == pytest.approx(model.solve()["time_ps"].iloc[-1] / 1e6)
+
+
+def test_a_title_that_is_there_stays(others):
+    _, ax = plt.subplots()
+    ax.set_title("mine")
+    others[0].plot.rates(ax=ax)
+    assert (ax.get_title(), ax.get_title(loc="left")) == ("mine", "")
 
 
 def test_plots_say_which_probe_is_missing(engine):
@@ -143,6 +216,26 @@ def test_style_does_not_leak(result):
     before = dict(matplotlib.rcParams)
     result.plot.rates()
     assert dict(matplotlib.rcParams) == before
+
+
+_CELLS = [
+    "import rdmacc\nresult = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(['h1', 'h2'], 'h0', '8kB'), 'dcqcn',"
+    " engine='simpy', probes=[rdmacc.probes.queue('s0', 'h0')], progress=False)",
+    "result.plot.fct_cdf();",
+    "result.plot.queues();",
+    "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+]
+
+
+def test_every_plot_appears_in_a_notebook_without_the_inline_magic(monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in _CELLS])
+    done = NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    pictures = [sum("image/png" in output.get("data", {}) for output in cell["outputs"]) for cell in done["cells"]]
+    assert pictures == [0, 1, 1, 1]
 
 
 def test_lines_take_the_palette(result):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLOURS",
+    "axis_time_unit",
+    "canvas",
     "draw_trace",
     "ecdf",
     "new_axes",
@@ -42,6 +44,7 @@ COLOURS = {
 }
 """Okabe and Ito's palette, in the order in which lines take them."""
 
+_TITLE_PLACES: tuple[Literal["left", "center", "right"], ...] = ("left", "center", "right")
 _STYLE = Path(__file__).with_name("rdmacc.mplstyle")
 
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
@@ -52,15 +55,23 @@ _VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
 def style() -> Iterator[None]:
     """Apply rdmacc's look to what is drawn inside the ``with`` block.
 
+    Only the look's own settings are changed and put back. ``matplotlib.style.context`` would put back all of them, and
+    so undo the interactive mode that a notebook's backend turns on with the first figure.
+
     Yields
     ------
     None
         Nothing; the look holds inside the block.
     """
-    import matplotlib.style
+    import matplotlib as mpl
 
-    with matplotlib.style.context(_STYLE):
+    look = mpl.rc_params_from_file(_STYLE, use_default_template=False)
+    before = {name: mpl.rcParams[name] for name in look}
+    mpl.rcParams.update(look)
+    try:
         yield
+    finally:
+        mpl.rcParams.update(before)
 
 
 def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axes:
@@ -78,6 +89,34 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Axe
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=figsize)[1]
+
+
+@contextmanager
+def canvas(ax: Axes | None, figsize: tuple[float, float] | None = None) -> Iterator[Axes]:
+    """Give axes to draw on, in rdmacc's look. What is laid over something else keeps its title and its limits.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to use, or None for new ones.
+    figsize : tuple of float, optional
+        Width and height of a new figure, inches.
+
+    Yields
+    ------
+    Axes
+        `ax`, or the axes of a new figure.
+    """
+    with style():
+        is_shown = ax is not None and ax.has_data()
+        ax = new_axes(ax, figsize)
+        titles = {place: ax.get_title(loc=place) for place in _TITLE_PLACES}
+        limits = ax.get_xlim(), ax.get_ylim()
+        yield ax
+        if is_shown:
+            ax.set(xlim=limits[0], ylim=limits[1])
+            for place, title in titles.items():
+                ax.set_title(title, loc=place)
 
 
 def save(figure: Figure, path: str | Path) -> Path:
@@ -117,6 +156,23 @@ def time_unit(span_ps: float) -> tuple[float, str]:
         if span_ps >= 2 * factor:
             return factor, name
     return _TIME_UNITS[-1]
+
+
+def axis_time_unit(ax: Axes, span_ps: float) -> tuple[float, str]:
+    """Return (picoseconds, name) of a time axis' unit: the one in its label, else the one that reads best.
+
+    Parameters
+    ----------
+    ax : Axes
+        What is drawn on; if something is drawn already, its unit holds.
+    span_ps : float
+        Length of the axis.
+    """
+    if ax.has_data():
+        for factor, name in _TIME_UNITS:
+            if ax.get_xlabel().endswith(f"({name})"):
+                return factor, name
+    return time_unit(span_ps)
 
 
 def value_unit(field: str) -> tuple[float, str]:
