@@ -341,7 +341,9 @@ class Experiment(ABC):
         ConfigError
             If the scale is unknown, two points have one name, or no scheme has such a parameter.
         """
-        points = self.points(check_scale(scale), seed)
+        points = list(self.points(check_scale(scale), seed))
+        if not points:
+            raise ConfigError(f"points of {self.name}", [], f"at least one at {scale} scale")
         twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
         if twice:
             raise ConfigError(f"points of {self.name}", twice[0], "a name that no other point has")

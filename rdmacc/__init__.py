@@ -28,6 +28,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES, Scheme, register_scheme, scheme, scheme_table
 from rdmacc.simulation import Simulation, simulate
+from rdmacc.sweep.study import Study, study
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.red import EcnStep, Red
@@ -97,6 +98,7 @@ __all__ = [
     "SimulationError",
     "SizeDistribution",
     "StalledError",
+    "Study",
     "all_to_all",
     "clos",
     "combine",
@@ -134,6 +136,7 @@ __all__ = [
     "sequence",
     "simulate",
     "star",
+    "study",
     "topology",
     "tree_all_reduce",
     "units",

@@ -254,3 +254,34 @@ def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number
     assert number != signal.SIGTERM or "KeyboardInterrupt" in error
     found = stored(Endless(), store=Store(tmp_path))
     assert [point.name for point in found.missing] == ["waits 0", "waits 1", "waits 2"]
+
+
+class Generated(Tiny):
+    """Its points are a generator."""
+
+    name = "tests.generated"
+
+    def points(self, scale="quick", seed=0):
+        yield from super().points(scale, seed)
+
+
+class Empty(Tiny):
+    """It has no points."""
+
+    name = "tests.empty"
+
+    def points(self, scale="quick", seed=0):
+        return []
+
+
+def test_points_may_be_generated_and_the_store_may_be_a_path(tmp_path):
+    one = Generated()
+    found = sweep(one, engine="simpy", store=str(tmp_path))
+    assert len(found.tables) == 4
+    assert stored(one, store=tmp_path).reused == 4
+    assert one.run(engine="simpy").equals(found.table)
+
+
+def test_an_experiment_without_points_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match="points of tests.empty"):
+        sweep(Empty(), store=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import pandas as pd
 from rdmacc.results.tables import html_table, text_table
 from rdmacc.units import format_rate, format_size, format_time
 
-__all__ = ["Summary", "percentile", "slowdown_by_size"]
+__all__ = ["Summary", "half_width", "percentile", "slowdown_by_size"]
 
 NOTHING = "-"
 """Stands where there is no number."""
@@ -29,6 +30,22 @@ def percentile(values: npt.ArrayLike, rank: float) -> float:
     """
     array = np.asarray(values, dtype=np.float64)
     return float(np.percentile(array, rank)) if array.size else float("nan")
+
+
+def half_width(std: pd.Series[Any], count: pd.Series[Any], confidence: float) -> pd.Series[Any]:
+    """Return half the width of a mean's confidence interval, by Student's t; missing where there is one value.
+
+    Parameters
+    ----------
+    std, count : Series
+        Standard deviation (with n - 1) and number of independent values.
+    confidence : float
+        Between 0 and 1.
+    """
+    from scipy.stats import t
+
+    quantile = pd.Series(t.ppf(0.5 + confidence / 2, count.clip(lower=2) - 1), index=count.index)
+    return (quantile * std / count**0.5).where(count > 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 from tqdm.auto import tqdm
@@ -31,11 +32,34 @@ from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:
-    from rdmacc.experiments.base import Experiment, Point
+    from rdmacc.experiments.base import Point
 
-__all__ = ["Sweep", "SweepError", "compile_once", "stored", "sweep"]
+__all__ = ["Sweep", "SweepError", "Sweepable", "compile_once", "stored", "sweep"]
 
 _log = logging.getLogger(__name__)
+
+
+class Sweepable(Protocol):
+    """What can be swept: an `rdmacc.experiments.Experiment`, or anything else with a name, points and rows."""
+
+    @property
+    def name(self) -> str:
+        """What its points are stored under."""
+        ...
+
+    def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[Any]:
+        """Return the points, with parameters changed.
+
+        Parameters
+        ----------
+        scale : str
+            Which.
+        seed : int
+            Of all randomness.
+        changes : mapping, optional
+            Changed parameters of the schemes, by name.
+        """
+        ...
 
 
 class SweepError(SimulationError):
@@ -148,13 +172,13 @@ class Sweep:
 
 
 def sweep(
-    experiment: Experiment,
+    experiment: Sweepable,
     scale: str = "quick",
     seed: int = 0,
     *,
     engine: str = "auto",
     changes: Mapping[str, Any] | None = None,
-    store: Store | None = None,
+    store: Store | Path | str | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: bool = False,
@@ -163,7 +187,7 @@ def sweep(
 
     Parameters
     ----------
-    experiment : Experiment
+    experiment : Experiment or other Sweepable
         Such as ``rdmacc.experiments.experiment("dart.fig2")``.
     scale : {"quick", "paper"}
         Which points.
@@ -173,7 +197,7 @@ def sweep(
         As in `rdmacc.simulate`. It is no part of what a point is: both engines give the same rows.
     changes : mapping, optional
         Parameters of the points' schemes to change, by name.
-    store : Store, optional
+    store : Store or path, optional
         Where points are kept; default: ``Store()``, the user's own.
     jobs : int, optional
         Processes. Default: this one alone at quick scale, else one for each processor.
@@ -196,7 +220,7 @@ def sweep(
     """
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
-    store = Store() if store is None else store
+    store = store if isinstance(store, Store) else Store(store)
     found = stored(experiment, scale, seed, changes=changes, store=store)
     missing = sorted(found.missing, key=lambda point: -point.cost)
     if missing:
@@ -215,12 +239,12 @@ def sweep(
 
 
 def stored(
-    experiment: Experiment,
+    experiment: Sweepable,
     scale: str = "quick",
     seed: int = 0,
     *,
     changes: Mapping[str, Any] | None = None,
-    store: Store | None = None,
+    store: Store | Path | str | None = None,
 ) -> Sweep:
     """Return what the store has of an experiment, and compute nothing. Parameters are those of `sweep`.
 
@@ -234,10 +258,10 @@ def stored(
         Of all randomness.
     changes : mapping, optional
         Changed parameters of the schemes, by name.
-    store : Store, optional
+    store : Store or path, optional
         Where to look; by default the store that `Store` finds.
     """
-    store = Store() if store is None else store
+    store = store if isinstance(store, Store) else Store(store)
     changes = dict(changes or {})
     points = experiment.checked_points(scale, seed, changes)
     found = Sweep(experiment.name, scale, seed, changes, points, identify(experiment, points))

@@ -33,7 +33,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.tidy import check_table
 
-__all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "default_jobs"]
+__all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "compute_here", "default_jobs"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,29 @@ def compute(task: Task) -> Outcome | Failed:
         experiment, point, engine = pickle.loads(task.payload)
         if Fingerprints().code(experiment, point) != task.code:
             return Failed("the sources or the versions differ from those that the sweep began with; run it again")
+    except Exception as error:
+        return Failed(_reason(error), traceback.format_exc())
+    return compute_here(experiment, point, engine)
+
+
+def compute_here(experiment: Any, point: Any, engine: str) -> Outcome | Failed:
+    """Compute a point in this process; whatever goes wrong is returned.
+
+    Parameters
+    ----------
+    experiment : object
+        Whose point it is.
+    point : Point
+        The point.
+    engine : str
+        As in `rdmacc.simulate`.
+
+    Returns
+    -------
+    Outcome or Failed
+        The point's rows, or why there are none.
+    """
+    try:
         return _compute(experiment, point, engine)
     except Exception as error:
         return Failed(_reason(error), traceback.format_exc())

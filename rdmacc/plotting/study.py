@@ -1,0 +1,182 @@
+"""The plots of a study, as ``study.plot``: a colour for each scheme, a band for the seeds' confidence interval."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas, ecdf
+from rdmacc.results.summary import half_width, slowdown_by_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["StudyPlots"]
+
+_UNITS = {"fct": (1e6, "µs"), "goodput": (1e9, "Gb/s"), "peak_queue": (1e3, "kB")}
+_DASHES = ("-", "--", ":", "-.")
+_MARKERS = "osD^vPX*"
+
+
+class StudyPlots:
+    """Plots of a study, as ``study.plot``. Each takes `ax` and returns the Axes.
+
+    Parameters
+    ----------
+    runs, flows : DataFrame
+        As `rdmacc.sweep.study.Study` has them.
+    parameters : tuple of str
+        What varies, besides the scheme and the seed.
+    """
+
+    def __init__(self, runs: pd.DataFrame, flows: pd.DataFrame, parameters: tuple[str, ...]) -> None:
+        self._runs = runs
+        self._flows = flows
+        self._parameters = parameters
+
+    def fct_cdf(self, ax: Axes | None = None) -> Axes:
+        """Draw the fraction of delivered messages by FCT, all seeds together: a curve for each scheme and value.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If no message was delivered.
+        """
+        delivered = self._flows[self._flows["fct_ps"].notna()]
+        if not len(delivered):
+            raise ConfigError("flows", "none delivered", "at least one delivered message")
+        with canvas(ax) as ax:
+            unit_ps, unit = axis_time_unit(ax, float(delivered["fct_ps"].quantile(0.5)))
+            for label, rows, look in self._groups(delivered):
+                fct, fraction = ecdf(rows["fct_ps"].to_numpy() / unit_ps)
+                ax.plot(np.r_[fct[:1], fct], np.r_[0.0, fraction], drawstyle="steps-post", label=label, **look)
+            ax.set(xlabel=f"flow completion time ({unit})", ylabel="fraction of flows", ylim=(0, 1.02))
+            ax.set_title("Flow completion times")
+            if delivered["fct_ps"].max() > 50 * delivered["fct_ps"].min():
+                ax.set_xscale("log")
+            ax.legend(loc="lower right")
+        return ax
+
+    def slowdown_by_size(self, percentile: float = 99.0, ax: Axes | None = None) -> Axes:
+        """Draw a percentile of the slowdown over message size, all seeds together.
+
+        Parameters
+        ----------
+        percentile : {50, 99}
+            Which.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If it is another percentile.
+        """
+        column = {50.0: "median", 99.0: "p99"}.get(float(percentile))
+        if column is None:
+            raise ConfigError("percentile", percentile, "50 or 99")
+        with canvas(ax) as ax:
+            for number, (label, rows, look) in enumerate(self._groups(self._flows)):
+                table = slowdown_by_size(rows)
+                marker = _MARKERS[number % len(_MARKERS)]
+                ax.plot(table["size_bytes"] / 1e3, table[column], marker=marker, label=label, **look)
+            ax.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
+            ax.set(xlabel="message size (kB)", ylabel=f"{column} of FCT / FCT alone", xscale="log")
+            ax.set_title("Slowdown by message size")
+            ax.set_ylim(bottom=0)
+            ax.legend()
+        return ax
+
+    def versus(
+        self, parameter: str, quantity: str = "fct_p99", ax: Axes | None = None, *, confidence: float = 0.95
+    ) -> Axes:
+        """Draw a quantity over a parameter: the mean over seeds, and its confidence interval as a band.
+
+        A scheme that does not have the parameter is a dashed line across.
+
+        Parameters
+        ----------
+        parameter : str
+            One of what varies.
+        quantity : str
+            A column of `Study.runs`.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+        confidence : float
+            Of the band, by Student's t.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If the parameter does not vary, or there is no such quantity.
+        """
+        if parameter not in self._parameters:
+            raise unknown("parameter", parameter, self._parameters, "one that varies")
+        known = [name for name in self._runs if name not in ("scheme", "seed", *self._parameters)]
+        if quantity not in known:
+            raise unknown("quantity", quantity, known)
+        factor, unit = next((shown for name, shown in _UNITS.items() if quantity.startswith(name)), (1.0, ""))
+        numeric = bool(self._runs[parameter].dropna().map(lambda one: isinstance(one, int | float)).all())
+        places = list(dict.fromkeys(self._runs[parameter].dropna()))
+        with canvas(ax) as ax:
+            for number, (label, rows, look) in enumerate(self._groups(self._runs, without=parameter)):
+                if rows[parameter].isna().all():
+                    ax.axhline(rows[quantity].mean() / factor, label=label, **{**look, "linestyle": "--"})
+                    continue
+                grouped = rows.groupby(parameter, sort=numeric)[quantity]
+                mean = grouped.mean() / factor
+                half = half_width(grouped.std(ddof=1), grouped.size(), confidence) / factor
+                x = mean.index.to_numpy() if numeric else np.array([places.index(one) for one in mean.index])
+                (line,) = ax.plot(x, mean, marker=_MARKERS[number % len(_MARKERS)], label=label, **look)
+                ax.fill_between(x, mean - half, mean + half, color=line.get_color(), alpha=0.2, linewidth=0)
+            if numeric and min(places) > 0 and max(places) >= 20 * min(places):
+                ax.set_xscale("log")
+            if not numeric:
+                ax.set_xticks(range(len(places)), [str(one) for one in places])
+            words = quantity.replace("_", " ").replace("fct", "FCT")
+            ax.set(xlabel=parameter, ylabel=f"{words} ({unit})" if unit else words)
+            ax.set_title(f"{words} over {parameter}")
+            ax.set_ylim(bottom=0)
+            ax.legend()
+        return ax
+
+    def _groups(
+        self, frame: pd.DataFrame, without: str | None = None
+    ) -> Iterator[tuple[str, pd.DataFrame, dict[str, Any]]]:
+        """Yield (label, rows, look) by scheme and parameters: colours for schemes, dashes for their values."""
+        others = [name for name in self._parameters if name != without]
+        palette = list(COLOURS.values())
+        colours: dict[Hashable, str] = {}
+        seen: dict[Hashable, int] = {}
+        key: Any
+        for key, rows in frame.groupby(["scheme", *others], sort=False, dropna=False):
+            scheme, *values = key if isinstance(key, tuple) else (key,)
+            words = [f"{name}={value}" for name, value in zip(others, values, strict=True) if not pd.isna(value)]
+            colour = colours.setdefault(scheme, palette[len(colours) % len(palette)])
+            dashes = _DASHES[seen.get(scheme, 0) % len(_DASHES)]
+            seen[scheme] = seen.get(scheme, 0) + 1
+            yield ", ".join([str(scheme), *words]), rows, {"color": colour, "linestyle": dashes}

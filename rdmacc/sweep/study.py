@@ -1,0 +1,445 @@
+"""Studies: schemes, parameters and seeds compared in one call, computed in parallel, stored, with confidence intervals.
+
+A study is a sweep without a class: the network and the workload are given, as they are or as functions of what varies.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.faults import Fault
+from rdmacc.probes import Probe
+from rdmacc.results.result import Result
+from rdmacc.results.summary import half_width
+from rdmacc.results.tables import html_table, text_table
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.sources import source_file
+from rdmacc.sweep.run import Sweep, SweepError, sweep
+from rdmacc.sweep.store import Store
+from rdmacc.sweep.tidy import scalars, tidy
+from rdmacc.sweep.workers import Failed, compute_here, default_jobs
+from rdmacc.topology import Graph
+from rdmacc.units import Quantity
+
+if TYPE_CHECKING:
+    from rdmacc.plotting.study import StudyPlots
+
+__all__ = ["Study", "study"]
+
+_log = logging.getLogger(__name__)
+
+QUANTITIES = {
+    "fct_mean": "ps", "fct_median": "ps", "fct_p99": "ps", "slowdown_mean": "", "slowdown_median": "",
+    "slowdown_p99": "", "goodput": "bps", "peak_queue": "bytes", "marked_packets": "", "pfc_pauses": "", "drops": "",
+    "retransmissions": "", "timeouts": "", "unfinished": "",
+}  # fmt: skip
+"""What is measured of each run, and its unit."""
+_SHOWN = ("fct_mean", "fct_p99", "slowdown_p99", "goodput", "peak_queue")
+_SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
+_WORTH_A_POOL = 20e9
+"""Bytes of workload, over all runs, from which starting processes pays off: some ten seconds of simulation."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Run:
+    """One simulation of a study: see `rdmacc.sweep.fingerprint.PointLike`."""
+
+    name: str
+    scenario: Scenario
+    labels: Mapping[str, Any]
+    cost: float
+
+
+class _Runs:
+    """The simulations of a study, as what `sweep` computes."""
+
+    points_of: type[Any] | None = None
+    name = "study"
+
+    def __init__(self, runs: Sequence[_Run] = ()) -> None:
+        self._runs = list(runs)
+
+    def __reduce__(self) -> tuple[type[_Runs], tuple[()]]:
+        """Leave the other runs behind when one is sent to a process."""
+        return _Runs, ()
+
+    def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[_Run]:
+        return self._runs
+
+    def execute(self, point: _Run, run: Callable[[Scenario], Result]) -> pd.DataFrame:
+        """Return the rows of a run: its numbers, and each message's FCT at its start."""
+        result = run(point.scenario)
+        flows, summary = result.flows, result.summary()
+        fct = flows["fct_ps"].astype(np.float64)
+        measured = {
+            "fct_mean": float(fct.mean()), "fct_median": summary.fct_median_ps, "fct_p99": summary.fct_p99_ps,
+            "slowdown_mean": float(flows["slowdown"].mean()), "slowdown_median": summary.slowdown_median,
+            "slowdown_p99": summary.slowdown_p99, "goodput": summary.goodput_bps,
+            "peak_queue": summary.peak_queue_bytes, "marked_packets": summary.marked_packets,
+            "pfc_pauses": summary.pfc_pauses, "drops": summary.drops, "retransmissions": summary.retransmissions,
+            "timeouts": summary.timeouts, "unfinished": summary.flows - summary.finished,
+        }  # fmt: skip
+        numbers = {name: (value, QUANTITIES[name]) for name, value in measured.items()}
+        messages = tidy(point.name, {}, {"fct": (pd.Series(fct.to_numpy(), index=flows["start_ps"]), "ps")})
+        messages = messages.assign(size_bytes=flows["size_bytes"].to_numpy(), slowdown=flows["slowdown"].to_numpy())
+        return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype({"size_bytes": "Int64"})
+
+
+@dataclass(eq=False)
+class Study:
+    """What a study measured. ``study.plot`` draws it; `print` it, or let a notebook show it.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        A row for each simulation: `scheme`, a column for each parameter that varies, `seed`, and a column for each
+        quantity in base units (ps, bit/s, bytes): `fct_mean, fct_median, fct_p99, slowdown_mean, slowdown_median,
+        slowdown_p99, goodput, peak_queue, marked_packets, pfc_pauses, drops, retransmissions, timeouts, unfinished`.
+        A parameter that a scheme does not have is missing there.
+    flows : DataFrame
+        A row for each message of each simulation: the same labels, `start_ps, size_bytes, fct_ps, slowdown`.
+    parameters : tuple of str
+        What varies, besides the scheme and the seed.
+    failures : mapping
+        Why simulations have no rows, by name.
+    reused : int
+        Simulations that came from the store.
+    """
+
+    runs: pd.DataFrame
+    flows: pd.DataFrame
+    parameters: tuple[str, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    reused: int = 0
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """`runs` in long form: labels, `quantity`, `value`, `unit`; one row for each number."""
+        labels = ["scheme", *self.parameters, "seed"]
+        rows = self.runs.melt(id_vars=labels, var_name="quantity", value_name="value")
+        return rows.assign(unit=rows["quantity"].map(QUANTITIES))
+
+    @property
+    def plot(self) -> StudyPlots:
+        """Plots of the study; each takes `ax` and returns the Axes."""
+        from rdmacc.plotting.study import StudyPlots  # it draws studies, when asked to
+
+        return StudyPlots(self.runs, self.flows, self.parameters)
+
+    def summary(self, *quantities: str, confidence: float = 0.95) -> pd.DataFrame:
+        """Return mean and confidence interval over the seeds, one row for each scheme and parameter value.
+
+        Parameters
+        ----------
+        *quantities : str
+            Columns of `runs`; default: all.
+        confidence : float
+            Of the interval, by Student's t over the seeds: independent runs. Missing with one seed.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by `scheme` and the parameters; columns by (quantity, "mean" | "low" | "high"), and `seeds`.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such quantity, or `confidence` is not between 0 and 1.
+        """
+        if not 0 < confidence < 1:
+            raise ConfigError("confidence", confidence, "between 0 and 1")
+        for name in quantities:
+            if name not in QUANTITIES:
+                raise unknown("quantity", name, QUANTITIES)
+        grouped = self.runs.groupby(["scheme", *self.parameters], sort=False, dropna=False)
+        count = grouped.size()
+        parts: dict[tuple[str, str], pd.Series[Any]] = {("seeds", ""): count}
+        for name in quantities or QUANTITIES:
+            mean = grouped[name].mean()
+            half = half_width(grouped[name].std(ddof=1), count, confidence)
+            parts |= {(name, "mean"): mean, (name, "low"): mean - half, (name, "high"): mean + half}
+        return pd.DataFrame(parts)
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        table = self.summary(*_SHOWN)
+        headers = ["scheme", *self.parameters]
+        for name in _SHOWN:
+            unit = _SCALES[QUANTITIES[name]][1]
+            headers.append(f"{name.replace('_', ' ')} ({unit})" if unit else name.replace("_", " "))
+        cells = []
+        for label, row in table.iterrows():
+            names = [label] if isinstance(label, str) else list(label)  # type: ignore[call-overload]
+            line = [str(names[0]), *("-" if pd.isna(one) else f"{one}" for one in names[1:])]
+            for name in _SHOWN:
+                factor = _SCALES[QUANTITIES[name]][0]
+                mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
+                line.append(f"{mean:.4g}" if np.isnan(half) else f"{mean:.4g} ± {half:.2g}")
+            cells.append(line)
+        return headers, cells
+
+    @property
+    def _title(self) -> str:
+        title = f"{len(self.runs)} runs, {self.runs['seed'].nunique()} seeds"
+        title += ": mean ± 95% confidence" if self.runs["seed"].nunique() > 1 else ""
+        return title + (f"; {len(self.failures)} FAILED, see .failures" if self.failures else "")
+
+    def __repr__(self) -> str:
+        headers, cells = self._cells()
+        return f"{self._title}\n{text_table(headers, cells)}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._cells(), caption=self._title)
+
+
+def study(
+    network: Graph | Callable[..., Graph],
+    work: pd.DataFrame | Callable[..., pd.DataFrame],
+    schemes: str | Scheme | Iterable[str | Scheme] | Mapping[str, str | Scheme],
+    *,
+    vary: Mapping[str, Iterable[Any]] | None = None,
+    seeds: int | Iterable[int] = 1,
+    until: Quantity | None = None,
+    probes: Sequence[Probe] = (),
+    faults: Sequence[Fault] = (),
+    engine: str = "auto",
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    store: Store | Path | str | None = None,
+    progress: bool = True,
+) -> Study:
+    """Simulate every combination of schemes, parameter values and seeds.
+
+    Parameters
+    ----------
+    network : networkx.Graph or callable
+        The network; or a function of any of the parameters in `vary` and of `seed`, by name, that returns it.
+    work : DataFrame or callable
+        The workload, or such a function.
+    schemes : str, Scheme, iterable or mapping
+        What to compare; a mapping gives each its name in tables and plots. Schemes of one name are told apart by the
+        parameters in which they differ.
+    vary : mapping, optional
+        Values by parameter: one that `network` or `work` takes, or else a parameter of the schemes that have it,
+        such as ``{"load": [0.3, 0.6], "g": [1 / 256, 1 / 16]}``.
+    seeds : int or iterable of int
+        How many independent runs of each, or their seeds.
+    until, probes, faults, engine
+        As in `rdmacc.simulate`.
+    jobs : int, optional
+        Processes. Default: this one alone for little work, else one for each processor.
+    executor : concurrent.futures.Executor, optional
+        Computes instead, such as ``dask.distributed.Client.get_executor()``.
+    store : Store or path, optional
+        Where runs are kept, so that the same call continues where it was stopped; default: the user's own store. A
+        scheme whose components have no source file, such as one typed in a notebook, is run in this process and not
+        kept.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Study
+        A frame of all runs, one of all messages, a summary with confidence intervals, plots.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is wrong; nothing has run then.
+    SweepError
+        If every run failed. If some do, the others are returned, and `Study.failures` says why.
+
+    Examples
+    --------
+    >>> import rdmacc
+    >>> senders = [f"h{i}" for i in range(1, 5)]
+    >>> found = study(
+    ...     rdmacc.star(5), lambda size: rdmacc.incast(senders, "h0", size), ["dcqcn", "dart"],
+    ...     vary={"size": ["8kB", "64kB"]}, engine="simpy", progress=False,
+    ... )
+    >>> len(found.runs)
+    4
+    """
+    named = _named(schemes)
+    values = _values(vary, network, work, named)
+    chosen = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+    if isinstance(chosen, bool | str) or not isinstance(chosen, Iterable):
+        raise ConfigError("seeds", seeds, "a number of seeds, or the seeds")
+    chosen = [int(one) for one in chosen]
+    if not chosen or len(set(chosen)) != len(chosen) or min(chosen) < 0:
+        raise ConfigError("seeds", seeds, "at least one seed, each once, from 0 on")
+    runs = _runs(network, work, named, values, chosen, until, probes, faults)
+    parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
+    if all(source_file(type(part).__module__) for part in parts):
+        jobs = (default_jobs() if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
+        found = sweep(
+            _Runs(runs), engine=engine, store=store, jobs=jobs, executor=executor, progress=progress,
+        )  # fmt: skip
+    else:
+        found = _unstored(runs, engine)
+    for name, failed in found.failures.items():
+        _log.warning("rdmacc: %s failed: %s", name, failed.reason)
+    return _study(found, tuple(values))
+
+
+def _named(schemes: Any) -> dict[str, Scheme]:
+    """Return the schemes by the names that tell them apart."""
+    if isinstance(schemes, Mapping):
+        if not schemes or not all(isinstance(name, str) for name in schemes):
+            raise ConfigError("schemes", schemes, "schemes by name, at least one")
+        return {name: as_scheme(one) for name, one in schemes.items()}
+    several = [schemes] if isinstance(schemes, str | Scheme) else schemes
+    if not isinstance(several, Iterable):
+        raise ConfigError("schemes", schemes, "a scheme, several, or schemes by name")
+    made = [as_scheme(one) for one in several]
+    tables = [{(row["component"], row["parameter"]): row["value"] for row in scheme_table(one)} for one in made]
+    named: dict[str, Scheme] = {}
+    for one, table in zip(made, tables, strict=True):
+        others = [other for other, like in zip(tables, made, strict=True) if like.name == one.name]
+        differs = [key for key in table if any(other.get(key) != table[key] for other in others)]
+        name = f"{one.name} ({', '.join(f'{key[1]}={table[key]}' for key in differs)})" if differs else one.name
+        if name in named:
+            raise ConfigError("schemes", name, "each scheme once; give schemes that differ in structure as a mapping")
+        named[name] = one
+    if not named:
+        raise ConfigError("schemes", schemes, "at least one scheme")
+    return named
+
+
+def _values(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -> dict[str, list[Any]]:
+    """Return the values of what varies, if something takes each."""
+    if vary is not None and not isinstance(vary, Mapping):
+        raise ConfigError("vary", vary, "values by parameter name")
+    values = {}
+    for name, given in (vary or {}).items():
+        if name in ("seed", "scheme"):
+            raise ConfigError("vary", name, f"must be given as {name}s=")
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ConfigError(f"vary, {name}", given, "several values, in a list")
+        values[name] = list(given)
+        if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
+            raise ConfigError(f"vary, {name}", given, "at least one value, each once")
+        if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
+            known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
+            known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
+            raise unknown("vary", name, sorted(known), "an argument of network or work, or a scheme's parameter")
+    return values
+
+
+def _takes(made: Any, name: str) -> bool:
+    """Tell whether a function takes an argument by that name."""
+    if not callable(made):
+        return False
+    parameters = inspect.signature(made).parameters
+    found = parameters.get(name)
+    return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
+        found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
+    )
+
+
+def _has(scheme: Scheme, name: str) -> bool:
+    component, _, own = name.rpartition(".")
+    return any(
+        row["parameter"] == own and component in ("", row["component"])
+        for row in scheme_table(scheme)
+    )  # fmt: skip
+
+
+def _runs(
+    network: Any,
+    work: Any,
+    schemes: Mapping[str, Scheme],
+    values: Mapping[str, Sequence[Any]],
+    seeds: Sequence[int],
+    until: Quantity | None,
+    probes: Sequence[Probe],
+    faults: Sequence[Fault],
+) -> list[_Run]:
+    made: dict[Hashable, Any] = {}
+
+    def build(what: str, function: Any, given: Mapping[str, Any]) -> Any:
+        """Build each network and each workload once: here, since a function of a notebook cannot be sent away."""
+        if not callable(function):
+            return function
+        taken = {name: value for name, value in given.items() if _takes(function, name)}
+        key = (what, repr(taken))
+        if key not in made:
+            made[key] = function(**taken)
+        return made[key]
+
+    runs: dict[str, _Run] = {}
+    for label, scheme in schemes.items():
+        for combination in product(*values.values()):
+            given = dict(zip(values, combination, strict=True))
+            own = {
+                name: value
+                for name, value in given.items()
+                if not (_takes(network, name) or _takes(work, name)) and _has(scheme, name)
+            }
+            changed = scheme.replace(**own) if own else scheme
+            shown = {
+                name: value if name in own or _takes(network, name) or _takes(work, name) else None
+                for name, value in given.items()
+            }
+            for seed in seeds:
+                graph = build("network", network, {**given, "seed": seed})
+                frame = build("work", work, {**given, "seed": seed})
+                if not isinstance(frame, pd.DataFrame):
+                    raise ConfigError("work", frame, "a workload (DataFrame), or a function that returns one")
+                words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]
+                name = ", ".join([*words, f"seed {seed}"])
+                scenario = Scenario(
+                    topology=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
+                    faults=faults,
+                )  # fmt: skip
+                labels = {"scheme": label, **shown, "seed": seed}
+                size = float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))
+                runs.setdefault(name, _Run(name=name, scenario=scenario, labels=labels, cost=size))
+    return list(runs.values())
+
+
+def _unstored(runs: Sequence[_Run], engine: str) -> Sweep:
+    """Compute runs here and keep nothing."""
+    experiment = _Runs(runs)
+    found = Sweep(experiment.name, "quick", 0, {}, list(runs), {})
+    for one in runs:
+        outcome = compute_here(experiment, one, engine)
+        if isinstance(outcome, Failed):
+            found.failures[one.name] = outcome
+        else:
+            found.tables[one.name] = outcome.table
+    return found
+
+
+def _study(found: Sweep, parameters: tuple[str, ...]) -> Study:
+    finished = [point for point in found.points if point.name in found.tables]
+    if not finished:
+        raise SweepError(found.experiment, found.failures, len(found.points))
+    runs, flows = [], []
+    for point in finished:
+        table = found.tables[point.name]
+        numbers = scalars(table).set_index("quantity")["value"]
+        runs.append({**point.labels, **{name: float(numbers[name]) for name in QUANTITIES}})
+        messages = table[table["quantity"] == "fct"]
+        flows.append(
+            pd.DataFrame({
+                **dict.fromkeys(point.labels),
+                "start_ps": messages["time_ps"].to_numpy(np.int64),
+                "size_bytes": messages["size_bytes"].to_numpy(np.int64),
+                "fct_ps": messages["value"].to_numpy(np.float64),
+                "slowdown": messages["slowdown"].to_numpy(np.float64),
+            }).assign(**point.labels)
+        )  # fmt: skip
+    failures = {name: failed.reason for name, failed in found.failures.items()}
+    return Study(pd.DataFrame(runs), pd.concat(flows, ignore_index=True), parameters, failures, found.reused)

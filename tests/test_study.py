@@ -1,0 +1,181 @@
+"""Studies: schemes, parameters and seeds compared in one call."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc import study
+from rdmacc.errors import ConfigError
+from rdmacc.plotting.style import COLOURS
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.results.summary import half_width
+from rdmacc.sweep import Store, SweepError
+
+SENDERS = ["h1", "h2", "h3"]
+
+
+def work(size="8kB", degree=3, seed=0):
+    """Return an incast whose starts depend on the seed."""
+    chance = np.random.default_rng(seed)
+    return rdmacc.messages([(SENDERS[i], "h0", size, f"{chance.integers(0, 9)}us") for i in range(degree)])
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(schemes, **options):
+        settings = {"engine": "simpy", "store": tmp_path, "progress": False} | options
+        return study(settings.pop("network", rdmacc.star(4)), settings.pop("work", work), schemes, **settings)
+
+    yield call
+    plt.close("all")
+
+
+def test_every_combination_is_run_once_and_is_what_simulate_gives(run):
+    found = run(["dcqcn", "line-rate"], vary={"size": ["8kB", "32kB"], "degree": [1, 3]}, seeds=2)
+    assert len(found.runs) == 2 * 2 * 2 * 2
+    assert found.parameters == ("size", "degree")
+    row = found.runs.query("scheme == 'dcqcn' and size == '32kB' and degree == 3 and seed == 1").iloc[0]
+    alone = rdmacc.simulate(rdmacc.star(4), work("32kB", 3, 1), "dcqcn", engine="simpy", seed=1, progress=False)
+    assert row["fct_mean"] == pytest.approx(alone.flows["fct_ps"].mean())
+    assert row["peak_queue"] == alone.counters["peak_queue_bytes"]
+    assert row["goodput"] == pytest.approx(alone.summary().goodput_bps)
+    flows = found.flows.query("scheme == 'dcqcn' and size == '32kB' and degree == 3 and seed == 1")
+    assert flows["fct_ps"].tolist() == alone.flows["fct_ps"].tolist()
+    assert flows["slowdown"].tolist() == alone.flows["slowdown"].tolist()
+    assert len(found.flows) == 2 * 2 * 2 * (1 + 3)
+
+
+def test_a_parameter_goes_to_the_schemes_that_have_it(run):
+    found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 4]})
+    assert found.runs["scheme"].tolist() == ["dcqcn", "dcqcn", "line-rate"]
+    assert found.runs["g"].tolist()[:2] == [1 / 256, 1 / 4]
+    assert pd.isna(found.runs["g"].iloc[2])
+
+
+def test_the_network_may_depend_on_what_varies_too(run):
+    found = run("line-rate", network=lambda rate: rdmacc.star(4, rate=rate), vary={"rate": ["10Gbps", "100Gbps"]})
+    slow, fast = found.runs.set_index("rate")["fct_mean"]
+    assert slow > 5 * fast
+
+
+def test_schemes_of_one_name_are_told_apart_by_what_differs(run):
+    found = run(["dcqcn", rdmacc.scheme("dcqcn", g=1 / 16), "line-rate"])
+    assert found.runs["scheme"].tolist() == [f"dcqcn (g={1 / 256})", f"dcqcn (g={1 / 16})", "line-rate"]
+    mine = run({"mine": rdmacc.scheme("dcqcn", g=1 / 16)})
+    assert mine.runs["scheme"].tolist() == ["mine"]
+
+
+def test_what_is_stored_is_not_computed_again(run, tmp_path):
+    first = run(["dcqcn"], seeds=2)
+    again = run(["dcqcn"], seeds=3, store=Store(tmp_path))
+    assert (first.reused, again.reused) == (0, 2)
+    pd.testing.assert_frame_equal(again.runs.iloc[:2], first.runs)
+
+
+def test_processes_and_executors_give_the_same(run, tmp_path):
+    alone = run(["dcqcn"], seeds=2, store=tmp_path / "a")
+    processes = run(["dcqcn"], seeds=2, store=tmp_path / "b", jobs=2)
+    with ThreadPoolExecutor(2) as executor:
+        threads = run(["dcqcn"], seeds=2, store=tmp_path / "c", executor=executor)
+    for other in (processes, threads):
+        pd.testing.assert_frame_equal(other.runs, alone.runs)
+        pd.testing.assert_frame_equal(other.flows, alone.flows)
+
+
+def test_a_component_without_a_source_file_is_run_here_and_not_kept(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(Dcqcn, "__module__", "typed_in_a_notebook")
+    found = run(["dcqcn"], seeds=2)
+    assert len(found.runs) == 2
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_the_summary_has_students_interval(run):
+    found = run(["dcqcn"], seeds=4)
+    row = found.summary("fct_mean").iloc[0]
+    values = found.runs["fct_mean"]
+    assert row["seeds", ""] == 4
+    assert row["fct_mean", "mean"] == pytest.approx(values.mean())
+    # Student's t of 95% with 3 degrees of freedom is 3.182.
+    half = 3.182446 * values.std(ddof=1) / 2
+    assert row["fct_mean", "high"] - row["fct_mean", "mean"] == pytest.approx(half, rel=1e-6)
+    assert row["fct_mean", "mean"] - row["fct_mean", "low"] == pytest.approx(half, rel=1e-6)
+    assert "±" in repr(found)
+    assert "<table>" in found._repr_html_()
+
+
+def test_one_seed_has_no_interval(run):
+    row = run(["dcqcn"]).summary("goodput").iloc[0]
+    assert np.isnan(row["goodput", "low"])
+    assert half_width(pd.Series([np.nan, 1.0]), pd.Series([1, 2]), 0.5).tolist()[1] == pytest.approx(1 / 2**0.5)
+
+
+def test_the_table_is_tidy(run):
+    table = run(["dcqcn"], seeds=2, vary={"degree": [1, 2]}).table
+    assert set(table) == {"scheme", "degree", "seed", "quantity", "value", "unit"}
+    assert not table.duplicated(["scheme", "degree", "seed", "quantity"]).any()
+
+
+def test_versus_draws_means_bands_and_a_line_across_for_who_lacks_the_parameter(run):
+    found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 16, 1 / 4]}, seeds=3)
+    ax = found.plot.versus("g", "fct_mean")
+    drawn, across = ax.get_lines()
+    means = found.runs[found.runs["scheme"] == "dcqcn"].groupby("g")["fct_mean"].mean() / 1e6
+    assert drawn.get_xdata().tolist() == means.index.tolist()
+    assert drawn.get_ydata() == pytest.approx(means.to_numpy())
+    assert across.get_linestyle() == "--"
+    assert (ax.get_xscale(), ax.get_ylabel()) == ("log", "FCT mean (µs)")
+    assert len(ax.collections) == 1
+
+
+def test_versus_draws_words_in_their_order(run):
+    ax = run("dcqcn", vary={"size": ["32kB", "8kB"]}).plot.versus("size")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["32kB", "8kB"]
+
+
+def test_the_other_plots_have_a_curve_for_each_scheme_and_value(run):
+    found = run(["dcqcn", "line-rate"], vary={"degree": [2, 3]})
+    for ax in (found.plot.fct_cdf(), found.plot.slowdown_by_size(), found.plot.slowdown_by_size(50)):
+        names = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert names == [f"{scheme}, degree={k}" for scheme in ("dcqcn", "line-rate") for k in (2, 3)]
+        drawn = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+        assert [line.get_color() for line in drawn] == [*[COLOURS["blue"]] * 2, *[COLOURS["vermilion"]] * 2]
+
+
+def test_a_run_that_fails_loses_no_other(run, caplog):
+    def network(n):
+        return rdmacc.star(4, delay="1us") if n else rdmacc.star(2)
+
+    found = run(["dcqcn"], network=network, vary={"n": [1, 0]})
+    assert len(found.runs) == 1
+    assert list(found.failures) == ["dcqcn, n=0, seed 0"]
+    assert "FAILED" in repr(found)
+    assert "n=0" in caplog.text
+    with pytest.raises(SweepError):
+        run(["dcqcn"], network=rdmacc.star(2))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"schemes": []}, "schemes"), ({"schemes": ["dcqcn", "dcqcn"]}, "each scheme once"),
+        ({"schemes": ["dcqn"]}, "did you mean.*dcqcn"), ({"schemes": 3}, "schemes = 3"), ({"seeds": 0}, "seeds = 0"),
+        ({"seeds": [1, 1]}, "seeds"), ({"seeds": "two"}, "seeds"), ({"vary": {"gg": [1]}}, "vary = 'gg'"),
+        ({"vary": {"g": 1}}, "vary, g = 1"), ({"vary": {"g": []}}, "vary, g"), ({"vary": {"seed": [1]}}, "seeds="),
+        ({"vary": 3}, "vary = 3"), ({"work": lambda: 3}, "work = 3"), ({"engine": "fast"}, "engine"),
+        ({"vary": {"g": [2.0]}}, "g = 2.0"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named_before_anything_runs(run, tmp_path, options, words):
+    with pytest.raises(ConfigError, match=words):
+        run(options.pop("schemes", ["dcqcn"]), **options)
+    assert not list(tmp_path.rglob("*.parquet"))
