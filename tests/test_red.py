@@ -229,3 +229,11 @@ def test_bad_parameters_are_refused():
         Red(kmin_bytes="5Gbps")
     with pytest.raises(ConfigError, match="EcnStep.at_nic"):
         EcnStep(at_nic=1)
+
+
+def test_a_ramp_that_falls_is_refused():
+    with pytest.raises(ConfigError, match="kmin_bytes = 300000: must be at most kmax_bytes = 200000"):
+        rdmacc.Red(kmin_bytes="300kB")
+    with pytest.raises(ConfigError, match="kmin_bytes"):
+        rdmacc.scheme("dcqcn", kmax_bytes="1kB")
+    assert rdmacc.EcnStep(kmin_bytes="300kB").kmin_bytes == 300_000

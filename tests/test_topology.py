@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
+from rdmacc.topology.fabric import Fabric
 from rdmacc.units import MiB, gbps, kB, us
 
 mpl.use("Agg")
@@ -103,15 +105,15 @@ def test_dart_clos():
         (lambda: topology.star(2.5), "hosts = 2.5: must be a whole number, at least 1"),
         (lambda: topology.star(True), "hosts = True: must be a whole number, at least 1"),
         (lambda: topology.dumbbell(1, -1), "right = -1: must be a whole number, at least 1"),
-        (lambda: topology.star(2, rate=0), "rate = 0: must be more than 0 bit/s"),
+        (lambda: topology.star(2, rate=0), "rate = 0: must be at least 1 Mb/s"),
         (lambda: topology.star(2, rate="1us"), "rate = '1us': must be a rate"),
-        (lambda: topology.star(2, delay="0us"), "delay = '0us': must be at least 1 ps"),
+        (lambda: topology.star(2, delay="0us"), "delay = '0us': must be at least 1 ns"),
         (lambda: topology.star(2, buffer=0), "buffer = 0: must be at least 1 byte"),
-        (lambda: topology.dumbbell(1, 1, bottleneck_rate=0), "bottleneck_rate = 0: must be more than 0"),
-        (lambda: topology.leaf_spine(1, 1, 1, spine_rate=0), "spine_rate = 0: must be more than 0"),
+        (lambda: topology.dumbbell(1, 1, bottleneck_rate=0), "bottleneck_rate = 0: must be at least 1 Mb/s"),
+        (lambda: topology.leaf_spine(1, 1, 1, spine_rate=0), "spine_rate = 0: must be at least 1 Mb/s"),
         (lambda: topology.fat_tree(3), "k = 3: must be even, at least 2"),
         (lambda: topology.clos(2, 2, 2, 2, 3), "cores = 3: must be a multiple of aggs_per_pod = 2"),
-        (lambda: topology.clos(2, 2, 2, 2, 4, fabric_rate=0), "fabric_rate = 0: must be more than 0"),
+        (lambda: topology.clos(2, 2, 2, 2, 4, fabric_rate=0), "fabric_rate = 0: must be at least 1 Mb/s"),
         (lambda: topology.dart_clos(buffer_per_port=0), "buffer_per_port = 0: must be at least 1 byte"),
         (lambda: topology.star(2, rate="8.1Tbps"), "rate = '8.1Tbps': must be at most 8 Tb/s: a byte takes"),
         (
@@ -201,7 +203,7 @@ def _switch(graph):
 
 RATE = "(edge h0-s0): must be a positive, finite number of bit/s"
 FASTEST = "(edge h0-s0): must be at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
-DELAY = "(edge h0-s0): must be a whole number of picoseconds, at least 1"
+DELAY = "(edge h0-s0): must be a whole number of picoseconds, at least 1000"
 BUFFER = "(node s0): must be a whole number of bytes, at least 1"
 KIND = "must be 'host' or 'switch'"
 
@@ -321,3 +323,52 @@ def test_draw_odd_networks():
     topology.add_link(twice, "h0", "leaf1", "100Gbps", "1us")
     topology.draw(twice).figure.canvas.draw()
     plt.close("all")
+
+
+def plain():
+    """Return a graph as anyone would write it: no kinds, rates and delays with units, no buffers."""
+    graph = nx.Graph(name="mine")
+    for host, rate in (("a", "25Gbps"), ("b", "100Gbps"), ("c", "25Gbps")):
+        graph.add_edge(host, "tor", rate=rate, delay="1us", weight=3)
+    return graph
+
+
+def test_a_plain_graph_is_completed_and_left_as_it_was():
+    graph = plain()
+    network = topology.completed(graph)
+    assert (topology.hosts(graph), topology.switches(graph)) == (["a", "b", "c"], ["tor"])
+    assert network.nodes["tor"] == {"kind": "switch", "buffer_bytes": topology.default_buffer_bytes("100Gbps")}
+    assert network.edges["a", "tor"] == {"rate_bps": 25e9, "delay_ps": us(1), "weight": 3}
+    assert "rate_bps" not in graph.edges["a", "tor"]
+    assert topology.completed(network) is network
+    graph.nodes["tor"]["buffer"] = "1MB"
+    assert topology.completed(graph).nodes["tor"]["buffer_bytes"] == 10**6
+
+
+def test_a_plain_graph_runs_and_is_described_and_drawn(engine):
+    graph = plain()
+    work = rdmacc.poisson(graph, "web_search", 0.3, count=3)
+    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine, progress=False)
+    assert (result.flows["status"] == "finished").all()
+    assert topology.describe(graph).hosts == 3
+    assert topology.bdp_bytes(graph, "a", "b") > 0
+    assert topology.draw(graph).get_title(loc="left").startswith("mine")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda graph: graph.add_edge("d", "tor"), "rate = None (edge tor-d): must be given for every link"),
+        (lambda graph: graph.add_edge("d", "tor", rate="1Gbps"), "delay = None (edge tor-d): must be given"),
+        (lambda graph: graph.add_edge("d", "tor", rate=100, delay="1us"), "rate = 100: must be at least 1 Mb/s; a"),
+        (lambda graph: graph.add_edge("d", "tor", rate="1Gbps", delay=1), "delay = 1: must carry a unit"),
+        (lambda graph: graph.add_edge("d", "tor", rate="1Gbps", delay="1ps"), "delay = '1ps': must be at least 1 ns"),
+        (lambda graph: graph.add_edge("d", "tor", bandwidth="1Gbps"), "rate = None (edge tor-d): must be given for ev"),
+    ],
+)
+def test_what_a_plain_graph_lacks_is_named(change, text):
+    graph = plain()
+    change(graph)
+    with pytest.raises(ConfigError) as caught:
+        Fabric.from_graph(graph)
+    assert str(caught.value).startswith(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -29,10 +30,10 @@ def same(one, other):
     pd.testing.assert_frame_equal(one, other)
 
 
-def there_and_back(frame, kind, folder):
+def there_and_back(frame, kind, folder, **options):
     write, read = FILES[kind]
     write(frame, folder / f"w.{kind}")
-    return read(folder / f"w.{kind}")
+    return read(folder / f"w.{kind}", **options)
 
 
 @both
@@ -71,7 +72,7 @@ def test_own_labels_and_columns_come_back(tmp_path, kind):
     frame.index = pd.Index(["ask", "answer"], name="message")
     frame["after"] = pd.Series([(), ("ask",)], frame.index)
     frame["deadline_ps"] = [5, 6]
-    back = there_and_back(frame, kind, tmp_path)
+    back = there_and_back(frame, kind, tmp_path, **({"others": ["deadline_ps"]} if kind == "csv" else {}))
     assert back.loc["answer", "after"] == ("ask",)
     assert back["deadline_ps"].tolist() == [5, 6]
     assert back["size_bytes"].tolist() == [10, 20]
@@ -134,3 +135,19 @@ def test_work_grows_with_the_messages(tmp_path):
 def test_csv_from_an_open_file():
     frame = workload.from_csv(io.StringIO("src,dst,size\nh0,h1,100\n"))
     assert frame["size_bytes"].tolist() == [100]
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("src,dst,size,start_us", "column = 'start_us': must be named start_ps, or start, whose values have units"),
+        ("src,dst,size_kB", "column = 'size_kB': must be named size_bytes, or size"),
+        ("src,dst,size,wieght", "did you mean 'weight'"), ("src,dst,size,deadline", "column = 'deadline'"),
+        ("", "must be a CSV file with a header"),
+    ],
+)  # fmt: skip
+def test_a_column_that_would_be_ignored_is_refused(tmp_path, header, words):
+    path = tmp_path / "w.csv"
+    path.write_text(f"{header}\nh0,h1,10,5\n" if header else "")
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        workload.from_csv(path)

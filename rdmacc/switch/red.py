@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
 from rdmacc.records import Int, Record
 from rdmacc.state import HOST_NIC
 
@@ -33,6 +34,11 @@ class Red(Component):
 
         kmin_bytes = Int()
         kmax_bytes = Int()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kmin_bytes > self.kmax_bytes and not isinstance(self, EcnStep):
+            raise ConfigError("kmin_bytes", self.kmin_bytes, f"at most kmax_bytes = {self.kmax_bytes}")
 
     def handlers(self) -> dict[str, Callable[..., None]]:
         """Return the handlers, with only one of the two marking places."""

@@ -23,6 +23,7 @@ __all__ = [
     "checked_count",
     "checked_delay",
     "checked_rate",
+    "completed",
     "default_buffer_bytes",
     "hops_to",
     "hosts",
@@ -33,8 +34,14 @@ __all__ = [
 
 Graph: TypeAlias = "nx.Graph[Any]"
 
+SLOWEST_BPS = 1e6
+"""Slowest link. What is slower is most likely a number without its unit."""
+SHORTEST_PS = 1000
+"""Shortest link: light goes 20 cm in a ns."""
 FASTEST_BPS = 8e12
 """Fastest link: a byte takes 1 ps, the unit of time."""
+_TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
+_TOO_SHORT = "at least 1 ns; write '1us'"
 _TOO_FAST = "at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
 
 
@@ -96,7 +103,7 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
     Raises
     ------
     ConfigError
-        If a node is unknown, the rate or the delay is not positive, or the rate is above 8 Tb/s.
+        If a node is unknown, the rate is not from 1 Mb/s to 8 Tb/s, or the delay is below 1 ns.
     """
     for node in (one, other):
         if node not in graph:
@@ -112,7 +119,7 @@ def hosts(graph: Graph) -> list[Any]:
     graph : Graph
         The network.
     """
-    return [name for name, node in graph.nodes(data=True) if node.get("kind") == "host"]
+    return [name for name, node in graph.nodes(data=True) if _kind(graph, name, node) == "host"]
 
 
 def switches(graph: Graph) -> list[Any]:
@@ -123,11 +130,15 @@ def switches(graph: Graph) -> list[Any]:
     graph : Graph
         The network.
     """
-    return [name for name, node in graph.nodes(data=True) if node.get("kind") == "switch"]
+    return [name for name, node in graph.nodes(data=True) if _kind(graph, name, node) == "switch"]
 
 
-def validate(graph: Graph) -> None:
-    """Check that `graph` is a network that rdmacc can simulate.
+def completed(graph: Graph) -> Graph:
+    """Return a network from any networkx graph: `graph` itself if nothing is missing, else a completed copy.
+
+    A link's ``rate`` and ``delay`` with units become `rate_bps` and `delay_ps`. A node without a ``kind`` is a host if
+    it has one link, else a switch. A switch's ``buffer`` becomes `buffer_bytes`; by default it is that of its fastest
+    port (see :func:`default_buffer_bytes`).
 
     Parameters
     ----------
@@ -137,9 +148,67 @@ def validate(graph: Graph) -> None:
     Raises
     ------
     ConfigError
+        If a link has no rate or no delay, or a value is not allowed.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> plain = nx.Graph()
+    >>> plain.add_edge("a", "s", rate="25Gbps", delay="1us")
+    >>> plain.add_edge("b", "s", rate="100Gbps", delay="1us")
+    >>> network = completed(plain)
+    >>> network.nodes["a"], network.nodes["s"]
+    ({'kind': 'host'}, {'kind': 'switch', 'buffer_bytes': 33554432})
+    """
+    if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
+        return graph  # `validate` says what is wrong
+    nodes, edges = graph.nodes(data=True), graph.edges(data=True)
+    if all("kind" in node and ("buffer_bytes" in node or node["kind"] != "switch") for _, node in nodes) and all(
+        "rate_bps" in link and "delay_ps" in link for *_, link in edges
+    ):
+        return graph
+    network = graph.copy()
+    for one, other, link in network.edges(data=True):
+        place = f"edge {one}-{other}"
+        if "rate_bps" not in link:
+            link["rate_bps"] = checked_rate("rate", _given(link, "rate", "25Gbps", place))
+            del link["rate"]
+        if "delay_ps" not in link:
+            link["delay_ps"] = checked_delay(_given(link, "delay", "1us", place))
+            del link["delay"]
+    for name, node in network.nodes(data=True):
+        node["kind"] = _kind(network, name, node)
+        if node["kind"] == "switch" and "buffer_bytes" not in node:
+            fastest = max((link["rate_bps"] for link in network[name].values()), default=SLOWEST_BPS)
+            node["buffer_bytes"] = checked_buffer(node.pop("buffer", None), fastest)
+    return network
+
+
+def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
+    return node.get("kind", "host" if graph.degree[name] == 1 else "switch")
+
+
+def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
+    if name not in link:
+        has = f"; it has {', '.join(map(str, link))}" if link else ""
+        raise ConfigError(name, None, f"given for every link, such as {name}='{example}'{has}", where=place)
+    return link[name]
+
+
+def validate(graph: Graph) -> None:
+    """Check that `graph` is a network that rdmacc can simulate.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network, as :func:`completed` returns it.
+
+    Raises
+    ------
+    ConfigError
         For a graph that is empty, directed or a multigraph; a node without a known ``kind``; a rate that is
-        missing, not a number, not finite, not positive or above 8 Tb/s; a delay that is missing, no integer
-        or below 1 ps; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
+        missing, not a number, not finite, below 1 Mb/s or above 8 Tb/s; a delay that is missing, no integer
+        or below 1 ns; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
         to itself.
     """
     if not isinstance(graph, nx.Graph):
@@ -158,10 +227,10 @@ def validate(graph: Graph) -> None:
         rate, delay = link.get("rate_bps"), link.get("delay_ps")
         if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
             raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
-        if float(rate) > FASTEST_BPS:
-            raise ConfigError("rate_bps", rate, _TOO_FAST, where=place)
-        if not _is_int(delay) or not 1 <= int(delay or 0) < 2**63:
-            allowed = "a whole number of picoseconds, at least 1"
+        if not SLOWEST_BPS <= float(rate) <= FASTEST_BPS:
+            raise ConfigError("rate_bps", rate, _TOO_FAST if float(rate) > FASTEST_BPS else _TOO_SLOW, where=place)
+        if not _is_int(delay) or not SHORTEST_PS <= int(delay or 0) < 2**63:
+            allowed = f"a whole number of picoseconds, at least {SHORTEST_PS}"
             raise ConfigError("delay_ps", delay, allowed, where=place)
 
 
@@ -209,7 +278,7 @@ def checked_count(field: str, value: int) -> int:
 
 
 def checked_rate(field: str, value: Quantity) -> float:
-    """Return a link rate in bit/s; raise a ConfigError unless it is above 0 and at most 8 Tb/s.
+    """Return a link rate in bit/s; raise a ConfigError unless it is from 1 Mb/s to 8 Tb/s.
 
     Parameters
     ----------
@@ -221,32 +290,32 @@ def checked_rate(field: str, value: Quantity) -> float:
     Raises
     ------
     ConfigError
-        If the rate is not above 0, or above 8 Tb/s.
+        If the rate is below 1 Mb/s, or above 8 Tb/s.
     """
     rate = rate_bps(value, field=field)
-    if rate <= 0:
-        raise ConfigError(field, value, "more than 0 bit/s")
+    if rate < SLOWEST_BPS:
+        raise ConfigError(field, value, _TOO_SLOW)
     if rate > FASTEST_BPS:
         raise ConfigError(field, value, _TOO_FAST)
     return rate
 
 
 def checked_delay(value: Quantity) -> int:
-    """Return a link delay in ps; raise a ConfigError unless it is at least 1.
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns.
 
     Parameters
     ----------
     value : number or str
-        Delay, such as ``"1us"``; a bare number is ps.
+        Delay with its unit, such as ``"1us"``.
 
     Raises
     ------
     ConfigError
-        If the delay is below 1 ps.
+        If the delay is below 1 ns.
     """
     delay = time_ps(value, field="delay")
-    if delay < 1:
-        raise ConfigError("delay", value, "at least 1 ps")
+    if delay < SHORTEST_PS:
+        raise ConfigError("delay", value, _TOO_SHORT)
     return delay
 
 

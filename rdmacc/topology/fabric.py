@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
-from rdmacc.topology.base import Graph, validate
+from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of, rows_of
 
 __all__ = ["Fabric"]
@@ -92,13 +92,14 @@ class Fabric:
         Parameters
         ----------
         graph : Graph
-            The network.
+            The network; what :func:`rdmacc.topology.completed` can complete may be missing.
 
         Raises
         ------
         ConfigError
             If :func:`rdmacc.topology.validate` rejects the graph.
         """
+        graph = completed(graph)
         validate(graph)
         names = list(graph.nodes)
         index = {name: i for i, name in enumerate(names)}

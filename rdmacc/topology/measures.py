@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.tables import html_table, text_table
-from rdmacc.topology.base import Graph, hops_to, hosts, switches
+from rdmacc.topology.base import Graph, completed, hops_to, hosts, switches
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
         if value < 0:
             raise ConfigError(field, value, "at least 0 bytes")
+    graph = completed(graph)
     fabric = Fabric.from_graph(graph)
     src, dst, weight = _host_pairs(fabric)
     if not len(src):
@@ -157,7 +158,7 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     ConfigError
         If `src` or `dst` is not a host, or no path joins them.
     """
-    total = 0
+    graph, total = completed(graph), 0
     for one, other in pairwise(_first_path(graph, src, dst)):
         link = graph.edges[one, other]
         rate = link["rate_bps"]
@@ -182,6 +183,7 @@ def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048
     ack_bytes : int
         ACK on the wire.
     """
+    graph = completed(graph)
     path = _first_path(graph, src, dst)
     slowest = min(float(graph.edges[one, other]["rate_bps"]) for one, other in pairwise(path))
     return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)
@@ -211,6 +213,7 @@ def bisection_bps(
     ConfigError
         If a half is empty, names a node that is no host, or shares one with the other half.
     """
+    graph = completed(graph)
     known = hosts(graph)
     first, second = _halves(graph)
     left, right = (first if one is None else list(one)), (second if other is None else list(other))
@@ -305,7 +308,7 @@ def _walk(
 def _first_path(graph: Graph, src: Hashable, dst: Hashable) -> list[Any]:
     """Return the nodes of the shortest path whose every next node comes first in ``graph.nodes``."""
     for field, name in (("src", src), ("dst", dst)):
-        if name not in graph or graph.nodes[name].get("kind") != "host":
+        if name not in graph or graph.nodes[name]["kind"] != "host":
             raise unknown(field, name, hosts(graph), "a host of the network")
     if src == dst:
         raise ConfigError("dst", dst, f"must differ from src = {src!r}")

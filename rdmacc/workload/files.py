@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 from os import PathLike
 from typing import Any
@@ -13,33 +13,47 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.checks import split_ids
-from rdmacc.workload.frame import is_missing, messages
+from rdmacc.workload.frame import COLUMNS, is_missing, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
+
+_NAMES = (*COLUMNS, "size", "start", *PATH_COLUMNS)
 
 __all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
 
 
-def from_csv(path: str | PathLike[str]) -> pd.DataFrame:
+def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFrame:
     """Return the workload in a CSV file.
 
     The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``,
     ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``,
-    ``path`` and ``ack_path`` (nodes, separated by spaces). Sizes and starts may have units.
+    ``path`` and ``ack_path`` (nodes, separated by spaces). Sizes and starts may have units. Your own columns
+    are kept if you name them; any other is an error, since a misspelt one would be ignored.
 
     Parameters
     ----------
     path : path
         The file.
+    others : sequence of str
+        Names of your own columns.
 
     Raises
     ------
     ConfigError
-        As :func:`messages`.
+        As :func:`messages`; for a column that is not known, and a file that is no CSV.
     """
     texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
-    frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
+    try:
+        frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
+    known = ("message", *_NAMES, *others)
+    for column in frame:
+        if column not in known:
+            if str(column).rpartition("_")[0] in ("start", "size"):
+                break  # `messages` says more of these
+            raise unknown("column", column, known, "a column of a workload, or one of others=")
     if "message" in frame:
         frame = frame.set_index("message")
     if "after" in frame:

@@ -100,6 +100,10 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     frame = rows.rename(columns={old: new for old, new in _ALIASES.items() if new not in rows})
     for both in (old for old in _ALIASES if old in frame):
         raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
+    for column in frame:
+        stem = str(column).rpartition("_")[0]
+        if stem in _ALIASES and column not in COLUMNS:  # such as start_us: it would be ignored, and all start at 0
+            raise ConfigError("column", column, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
     for column in ("src", "dst", "size_bytes"):
         if column not in frame:
             allowed = f"a column of the workload, which has {list(rows.columns)}"
