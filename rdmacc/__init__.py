@@ -25,6 +25,7 @@ from rdmacc.faults import Clocks, LinkDown, Loss, ScriptedLoss
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
+from rdmacc.results.saved import SavedResult, load
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES, Scheme, register_scheme, scheme, scheme_table
 from rdmacc.simulation import Simulation, simulate
@@ -91,6 +92,7 @@ __all__ = [
     "RdmaccError",
     "Red",
     "Result",
+    "SavedResult",
     "Scenario",
     "Scheme",
     "ScriptedLoss",
@@ -114,6 +116,7 @@ __all__ = [
     "incast",
     "incasts",
     "leaf_spine",
+    "load",
     "long_flows",
     "many_to_many",
     "messages",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from rdmacc.units import Quantity, format_size
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rdmacc.engine.plan import Watch
+    from rdmacc.probes import Probe
     from rdmacc.results.result import Result
 
 __all__ = ["ResultPlots"]
@@ -26,6 +26,40 @@ __all__ = ["ResultPlots"]
 _MANY_SIZES = 5
 _WIDE = 50.0
 """Completion times that differ by more than this factor are drawn over a logarithmic axis."""
+
+
+class Plotted(Protocol):
+    """What has plots: a `rdmacc.Result`, or a saved one."""
+
+    @property
+    def scheme_name(self) -> str:
+        """Name of the scheme that ran."""
+        ...
+
+    @property
+    def now_ps(self) -> int:
+        """Simulated time at which the run stopped."""
+        ...
+
+    @property
+    def watched(self) -> tuple[Probe, ...]:
+        """The probes."""
+        ...
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """A row for each message."""
+        ...
+
+    def samples(self, name: str) -> pd.Series:
+        """Return the samples of one probe, by `time_ps`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe.
+        """
+        ...
 
 
 class ResultPlots:
@@ -36,11 +70,11 @@ class ResultPlots:
 
     Parameters
     ----------
-    result : Result
+    result : Result or other Plotted
         The simulation.
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Plotted) -> None:
         self._result = result
 
     def rates(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
@@ -60,9 +94,9 @@ class ResultPlots:
         Axes
             `ax`, or the axes of a new figure.
         """
-        watches = [watch for watch in self._result.plan.watches if _is_rate(watch)]
-        self._need(watches, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
-        return self._draw(ax, watches, 1e9, "Rates", "rate (Gb/s)", label)
+        probes = [probe for probe in self._result.watched if _is_rate(probe)]
+        self._need(probes, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
+        return self._draw(ax, probes, 1e9, "Rates", "rate (Gb/s)", label)
 
     def queues(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw every queue that was probed.
@@ -79,9 +113,9 @@ class ResultPlots:
         Axes
             `ax`, or the axes of a new figure.
         """
-        watches = [watch for watch in self._result.plan.watches if watch.field.name == "queue_bytes"]
-        self._need(watches, "queues", "rdmacc.probes.queue(node, peer)")
-        return self._draw(ax, watches, 1e3, "Queues", "queue (kB)", label)
+        probes = [probe for probe in self._result.watched if _field(probe) == "queue_bytes"]
+        self._need(probes, "queues", "rdmacc.probes.queue(node, peer)")
+        return self._draw(ax, probes, 1e3, "Queues", "queue (kB)", label)
 
     def probe(self, name: str, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the probe of that name.
@@ -106,10 +140,10 @@ class ResultPlots:
             If there is none.
         """
         self._result.samples(name)
-        watch = next(watch for watch in self._result.plan.watches if watch.probe.name == name)
-        factor, unit = value_unit("bps" if watch.probe.is_rate else watch.field.name)
-        quantity = "throughput" if watch.probe.is_rate else watch.probe.field
-        return self._draw(ax, [watch], factor, name, f"{quantity} ({unit})" if unit else quantity, label)
+        probe = next(probe for probe in self._result.watched if probe.name == name)
+        factor, unit = value_unit("bps" if probe.is_rate else _field(probe))
+        quantity = "throughput" if probe.is_rate else probe.field
+        return self._draw(ax, [probe], factor, name, f"{quantity} ({unit})" if unit else quantity, label)
 
     def fct_cdf(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few.
@@ -223,17 +257,24 @@ class ResultPlots:
         -------
         Axes
             `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If the result has no trace: a saved one has none.
         """
-        return draw_ladder(self._result, messages, nodes, start, end, ax, squeeze=squeeze)
+        result = cast("Result", self._result)
+        result.packet_trace  # noqa: B018 - it says so if there is none
+        return draw_ladder(result, messages, nodes, start, end, ax, squeeze=squeeze)
 
     @property
     def _scheme(self) -> str:
-        return self._result.plan.scheme.name
+        return self._result.scheme_name
 
-    def _need(self, watches: list[Watch], plot: str, probe: str) -> None:
-        if not watches:
-            names = [watch.probe.name for watch in self._result.plan.watches]
-            raise ConfigError(f"probes for plot.{plot}()", names, f"at least one such as {probe}")
+    def _need(self, probes: list[Probe], plot: str, example: str) -> None:
+        if not probes:
+            names = [probe.name for probe in self._result.watched]
+            raise ConfigError(f"probes for plot.{plot}()", names, f"at least one such as {example}")
 
     def _axes(self, ax: Axes | None, title: str, label: str | None) -> tuple[Axes, str]:
         """Return axes with a title, and the name of this result in their legend.
@@ -249,34 +290,34 @@ class ResultPlots:
         return ax, label or self._scheme
 
     def _draw(
-        self, ax: Axes | None, watches: Sequence[Watch], scale: float, title: str, ylabel: str, label: str | None
+        self, ax: Axes | None, probes: Sequence[Probe], scale: float, title: str, ylabel: str, label: str | None
     ) -> Axes:
         result = self._result
-        names = self._names(watches)
+        names = self._names(probes)
         with style():
             ax, prefix = self._axes(ax, title, label)
             right = ax.get_xlim()[1] if ax.has_data() else 0.0
             unit_ps, unit = axis_time_unit(ax, result.now_ps)
-            for watch, name in zip(watches, names, strict=True):
-                on_change = watch.probe.every_ps is None
-                time_ps, value = self._curve(watch)
-                told_apart = _joined(prefix, name if len(watches) > 1 or not prefix else "")
+            for probe, name in zip(probes, names, strict=True):
+                on_change = probe.every_ps is None
+                time_ps, value = self._curve(probe)
+                told_apart = _joined(prefix, name if len(probes) > 1 or not prefix else "")
                 draw_trace(ax, time_ps, value, unit_ps=unit_ps, scale=scale, is_step=on_change, label=told_apart)
             ax.set(xlabel=f"time ({unit})", ylabel=ylabel)
             ax.set_xlim(0, max(right, result.now_ps / unit_ps))
             ax.set_ylim(bottom=0, auto=None)  # what is laid over it later may be higher
-            if len(watches) > 1 or prefix:
+            if len(probes) > 1 or prefix:
                 ax.legend()
         return ax
 
-    def _curve(self, watch: Watch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    def _curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Return the samples of a probe: one that keeps changes holds to the end, a flow's rate while it is active."""
-        trace = self._result.samples(watch.probe.name)
+        trace = self._result.samples(probe.name)
         time_ps, value = trace.index.to_numpy(np.int64), trace.to_numpy(np.float64)
-        on_change = watch.probe.every_ps is None
+        on_change = probe.every_ps is None
         begin_ps, end_ps = 0, self._result.now_ps
-        if watch.probe.place == "flow" and watch.field.name == "rate_bps":
-            flow = self._result.flows.iloc[watch.probe.at]  # type: ignore[call-overload]
+        if probe.place == "flow" and _field(probe) == "rate_bps":
+            flow = self._result.flows.iloc[probe.at]  # type: ignore[call-overload]
             begin_ps = int(flow["start_ps"])
             end_ps = end_ps if pd.isna(flow["fct_acked_ps"]) else begin_ps + int(flow["fct_acked_ps"])
         if not on_change:
@@ -290,22 +331,22 @@ class ResultPlots:
             time_ps, value = np.r_[time_ps, end_ps], np.r_[value, value[-1]]
         return time_ps.astype(np.int64), value
 
-    def _names(self, watches: Sequence[Watch]) -> list[str]:
+    def _names(self, probes: Sequence[Probe]) -> list[str]:
         """Return what tells probes of one plot apart: from where to where; the number too where flows share that."""
         flows = self._result.flows
         names = []
-        for watch in watches:
-            if watch.probe.place == "port":
-                ends: Any = watch.probe.at
-                names.append(f"{'link ' if watch.probe.is_rate else ''}{ends[0]} -> {ends[1]}")
-            elif watch.probe.place == "flow":
-                flow = flows.iloc[watch.probe.at]  # type: ignore[call-overload]
+        for probe in probes:
+            if probe.place == "port":
+                ends: Any = probe.at
+                names.append(f"{'link ' if probe.is_rate else ''}{ends[0]} -> {ends[1]}")
+            elif probe.place == "flow":
+                flow = flows.iloc[probe.at]  # type: ignore[call-overload]
                 names.append(f"{flow['src']} -> {flow['dst']}")
             else:
-                names.append(str(watch.probe.at))
+                names.append(str(probe.at))
         return [
-            f"{name} (flow {watch.probe.at})" if watch.probe.place == "flow" and names.count(name) > 1 else name
-            for name, watch in zip(names, watches, strict=True)
+            f"{name} (flow {probe.at})" if probe.place == "flow" and names.count(name) > 1 else name
+            for name, probe in zip(names, probes, strict=True)
         ]
 
 
@@ -313,5 +354,10 @@ def _joined(prefix: str, name: str) -> str:
     return ", ".join(part for part in (prefix, name) if part)
 
 
-def _is_rate(watch: Watch) -> bool:
-    return watch.probe.is_rate or watch.field.name == "rate_bps"
+def _field(probe: Probe) -> str:
+    """Return the name of the field that a probe watches, without its component."""
+    return probe.field.rpartition(".")[2]
+
+
+def _is_rate(probe: Probe) -> bool:
+    return probe.is_rate or _field(probe) == "rate_bps"

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Hashable
 from functools import cached_property
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from rdmacc.engine.outcome import Outcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.results.saving import save
 from rdmacc.results.summary import Summary, percentile
 from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.units import format_time
 
 if TYPE_CHECKING:
     from rdmacc.plotting.result import ResultPlots
+    from rdmacc.probes import Probe
 
 __all__ = ["Result"]
 
@@ -63,6 +66,16 @@ class Result:
         self.setup_s = setup_s
 
     @property
+    def scheme_name(self) -> str:
+        """Name of the scheme that ran."""
+        return self.plan.scheme.name
+
+    @property
+    def watched(self) -> tuple[Probe, ...]:
+        """The probes, in their order."""
+        return tuple(watch.probe for watch in self.plan.watches)
+
+    @property
     def now_ps(self) -> int:
         """Simulated time at which the run stopped."""
         return self.outcome.now_ps
@@ -75,7 +88,7 @@ class Result:
         both are missing (<NA>) where that has not happened. `slowdown` is `fct_ps / ideal_fct_ps`, the
         ideal being the message alone in the network. `goodput_bps` is the payload received over the time
         since the start, until the last byte is delivered or until now. `status` is finished, delivered (not
-        yet acknowledged), running, waiting or failed.
+        yet acknowledged), running, waiting or failed. `fct_us` and `goodput_gbps` are the same in units to read.
         """
         plan, counters = self.plan, self.outcome.messages
         start, failed = counters["start_ps"], counters["failed"] != 0
@@ -108,7 +121,9 @@ class Result:
         slowdown = np.where(delivered >= 0, (delivered - start) / plan.ideal_fct_ps, np.nan)
         frame.insert(9, "slowdown", slowdown)
         frame.insert(10, "goodput_bps", self._goodputs_bps())
-        return frame
+        return frame.assign(
+            fct_us=np.where(delivered >= 0, (delivered - start) / 1e6, np.nan), goodput_gbps=frame["goodput_bps"] / 1e9
+        )
 
     @cached_property
     def transfers(self) -> pd.DataFrame:
@@ -226,6 +241,30 @@ class Result:
         from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
 
         return ResultPlots(self)
+
+    def save(self, folder: str | Path, *, replace: bool = False) -> Path:
+        """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
+
+        A packet trace is not saved; `rdmacc.results.pcapng` writes one.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; made if it is not there.
+        replace : bool
+            Whether a result that is there may be replaced.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        ConfigError
+            If the folder has files in it, and is not a saved result that may be replaced.
+        """
+        return save(self, folder, replace=replace)
 
     def goodput(self, flow: Hashable) -> float:
         """Return the goodput of a message in bit/s: payload received over the time since its start.

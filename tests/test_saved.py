@@ -1,0 +1,98 @@
+"""Results that last: what is saved comes back, and what is no result is refused."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc import probes
+from rdmacc.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def result(engine):
+    work = rdmacc.messages([("h1", "h0", "64kB"), ("h2", "h0", "8kB", "5us"), ("h2", "h0", "1GB", "1s")])
+    watched = [
+        probes.rate(0),
+        probes.rate(1, every="2us"),
+        probes.queue("s0", "h0"),
+        probes.throughput("s0", "h0", "2us"),
+    ]
+    return rdmacc.simulate(rdmacc.star(3), work, "dcqcn", engine=engine, until="50us", probes=watched, progress=False)
+
+
+@pytest.mark.parametrize("name", ["flows", "transfers", "probes", "ports", "buffers"])
+def test_every_frame_comes_back(result, tmp_path, name):
+    back = rdmacc.load(result.save(tmp_path / "run"))
+    pd.testing.assert_frame_equal(getattr(back, name), getattr(result, name), check_dtype=False)
+
+
+def test_numbers_and_plots_come_back(result, tmp_path):
+    back = rdmacc.load(result.save(tmp_path / "run"))
+    assert str(back.summary()) == str(result.summary())
+    assert back.counters.to_dict() == result.counters.to_dict()
+    assert back.provenance == json.loads(json.dumps(result.provenance))
+    assert back.watched == result.watched
+    pd.testing.assert_series_equal(back.samples("queue s0->h0"), result.samples("queue s0->h0"))
+    for name in ("rates", "queues", "fct_cdf", "slowdown_by_size"):
+        ours, theirs = getattr(back.plot, name)().get_lines(), getattr(result.plot, name)().get_lines()
+        assert [line.get_xydata().tolist() for line in ours] == [line.get_xydata().tolist() for line in theirs]
+    plt.close("all")
+    with pytest.raises(ConfigError, match="a trace is not saved"):
+        back.plot.ladder()
+
+
+def test_names_of_any_kind_become_text(engine, tmp_path):
+    graph = nx.relabel_nodes(rdmacc.star(3), {"h1": 1, "h2": ("rack", 2)})
+    work = rdmacc.messages([(1, "h0", "1kB"), (("rack", 2), "h0", "1kB")])
+    result = rdmacc.simulate(
+        graph, work, "dcqcn", engine=engine, probes=[probes.queue("s0", ("rack", 2))], progress=False
+    )
+    back = rdmacc.load(result.save(tmp_path))
+    assert back.flows["src"].tolist() == ["1", "('rack', 2)"]
+    assert back.plot.queues().get_lines()
+    plt.close("all")
+
+
+def test_a_result_is_not_replaced_by_mistake(result, tmp_path):
+    folder = result.save(tmp_path / "run")
+    with pytest.raises(ConfigError, match="replace=True"):
+        result.save(folder)
+    assert result.save(folder, replace=True) == folder
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="no saved result"):
+        result.save(tmp_path, replace=True)
+    with pytest.raises(ConfigError, match="a folder, or a new one"):
+        result.save(tmp_path / "mine.txt")
+
+
+@pytest.mark.parametrize("damage", ["no json", "other format", "cut", "no frame"])
+def test_what_is_no_result_is_refused(result, tmp_path, damage):
+    folder = result.save(tmp_path / "run")
+    about = folder / "result.json"
+    if damage == "no json":
+        about.unlink()
+    elif damage == "other format":
+        about.write_text(about.read_text().replace('"format": 1', '"format": 9'))
+    elif damage == "cut":
+        about.write_text(about.read_text()[:50])
+    else:
+        (folder / "ports.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ConfigError, match="a folder that Result.save wrote"):
+        rdmacc.load(folder)
+
+
+def test_flows_have_columns_in_units_to_read(result):
+    flows = result.flows
+    assert flows["fct_us"][0] == flows["fct_ps"][0] / 1e6
+    assert flows["goodput_gbps"][0] == flows["goodput_bps"][0] / 1e9
+    assert pd.isna(flows["fct_us"][2])
