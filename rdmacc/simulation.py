@@ -116,6 +116,8 @@ class Simulation:
             If messages are unfinished and nothing is left that could finish them.
         ConfigError
             If `until` is not a time, or is past.
+        KeyboardInterrupt
+            On Ctrl-C. Like the errors above it has the result so far as `result`; `run` continues from there.
         """
         until_ps = NEVER if until is None else time_ps(until, field="until")
         if until is not None and not self.now_ps <= until_ps < NEVER:
@@ -140,6 +142,10 @@ class Simulation:
                 if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
                     self._raise_if_nothing_moved()
                 self._advance(bar, until_ps)
+        except KeyboardInterrupt as error:
+            self._wall_s += time.perf_counter() - begin
+            begin = time.perf_counter()
+            raise self._with_result(error) from None
         finally:
             self._wall_s += time.perf_counter() - begin
             bar.close()

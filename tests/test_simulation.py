@@ -222,3 +222,22 @@ def test_inputs_are_not_changed(engine):
     rdmacc.simulate(graph, work.assign(dst="h2", src="h1"), "dcqcn", engine=engine, probes=watch, until=ms(1))
     assert (dict(graph.nodes(data=True)), list(graph.edges(data=True))) == (nodes, edges)
     assert work.equals(rows)
+
+
+def test_ctrl_c_leaves_the_result_so_far(engine, monkeypatch):
+    work = rdmacc.messages([("h1", "h0", "1kB"), ("h1", "h0", "1GB", "1us")])
+    simulation = rdmacc.Simulation(rdmacc.star(2), work, "line-rate", engine=engine)
+    run = simulation.engine.run
+    calls = []
+
+    def interrupted(until_ps):
+        calls.append(until_ps)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return run(until_ps)
+
+    monkeypatch.setattr(simulation.engine, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        simulation.run(progress=False)
+    assert caught.value.result.flows["status"].tolist() == ["finished", "running"]
+    assert simulation.now_ps < simulation.run("50ms", progress=False).now_ps
