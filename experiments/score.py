@@ -6,7 +6,7 @@ import pandas as pd
 
 from rdmacc.experiments.base import Outcome, load_summary, select
 
-__all__ = ["PAPERS", "score", "score_text", "stored_checks"]
+__all__ = ["PAPERS", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
 
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N"}
 """Papers by their group of experiments."""
@@ -33,6 +33,29 @@ def stored_checks(paper: str) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
+def is_published(checks: pd.DataFrame) -> pd.Series[bool]:
+    """Tell which checks are claims of the paper, by their ids: those that we added end in a, b or c.
+
+    Parameters
+    ----------
+    checks : DataFrame
+        As `Experiment.check` returns them.
+    """
+    return ~checks["id"].str[-1].isin([*"abc"])
+
+
+def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
+    """Return how many checks have each outcome.
+
+    Parameters
+    ----------
+    checks : DataFrame
+        As `Experiment.check` returns them.
+    """
+    counts = checks["verdict"].value_counts()
+    return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
+
+
 def score() -> pd.DataFrame:
     """Return the number of claims of each verdict: a row for each paper's claims, and for the checks that we added.
 
@@ -45,11 +68,10 @@ def score() -> pd.DataFrame:
     rows = {}
     for paper, name in PAPERS.items():
         checks = stored_checks(paper)
-        is_published = ~checks["id"].str[-1].isin([*"abc"])
-        kinds = {f"{name}: the paper's claims": is_published, f"{name}: checks we added": ~is_published}
+        published = is_published(checks)
+        kinds = {f"{name}: the paper's claims": published, f"{name}: checks we added": ~published}
         for words, chosen in kinds.items():
-            counts = checks.loc[chosen, "verdict"].value_counts()
-            rows[words] = [int(chosen.sum()), *(int(counts.get(outcome.value, 0)) for outcome in Outcome)]
+            rows[words] = [int(chosen.sum()), *count_outcomes(checks[chosen]).values()]
     return pd.DataFrame(rows, index=["claims", *(outcome.value for outcome in Outcome)]).T
 
 

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
     from rdmacc.sweep.run import Sweep
 
-__all__ = ["Engine", "EngineOption", "JsonOption", "SeedOption", "list_experiments", "plot", "run", "verify"]
+__all__ = [
+    "INTERRUPTED", "INTERRUPTED_TEXT", "Engine", "EngineOption", "JobsOption", "JsonOption", "Scale", "ScaleOption",
+    "SeedOption", "StoreOption", "list_experiments", "plot", "run", "verify",
+]  # fmt: skip
 
-_FAILED, _INTERRUPTED = 1, 130
+_FAILED, INTERRUPTED = 1, 130
 """Exit codes; 2 is for a wrong input."""
+INTERRUPTED_TEXT = "rdmacc: interrupted; finished points are kept; the same command resumes from them"
 
 
 class Engine(StrEnum):
@@ -47,14 +51,14 @@ SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="Simulation engine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _NameArgument = Annotated[str, typer.Argument(help="An experiment, such as dart.fig3, or a group, such as dart.")]
-_ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick: seconds; paper: the size that the paper uses.")]
-_JobsOption = Annotated[
+ScaleOption = Annotated[Scale, typer.Option("--scale", help="quick: seconds; paper: the size that the paper uses.")]
+JobsOption = Annotated[
     int | None, typer.Option("--jobs", min=1, help="Number of processes. Default: 1 at quick scale, else one per CPU.")
 ]
 _SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a scheme parameter; repeatable.")
 ]
-_StoreOption = Annotated[
+StoreOption = Annotated[
     Path | None, typer.Option("--store", help="Folder of computed points. Default: $RDMACC_STORE_DIR or the user's.")
 ]
 
@@ -99,15 +103,15 @@ def list_experiments() -> None:
 
 def run(
     name: _NameArgument,
-    scale: _ScaleOption = Scale.quick,
+    scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
-    jobs: _JobsOption = None,
+    jobs: JobsOption = None,
     changed: _SetOption = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Save table.parquet, figure.png and claims.csv of each here.", file_okay=False),
     ] = None,
-    store: _StoreOption = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
 ) -> None:
@@ -128,11 +132,11 @@ def run(
 
 def verify(
     name: _NameArgument,
-    scale: _ScaleOption = Scale.quick,
+    scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
-    jobs: _JobsOption = None,
+    jobs: JobsOption = None,
     changed: _SetOption = None,
-    store: _StoreOption = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
 ) -> None:
@@ -162,11 +166,11 @@ def verify(
 
 def plot(
     name: _NameArgument,
-    scale: _ScaleOption = Scale.quick,
+    scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
     changed: _SetOption = None,
     out: Annotated[Path, typer.Option("--out", help="Folder to save the figures in.", file_okay=False)] = Path(),
-    store: _StoreOption = None,
+    store: StoreOption = None,
 ) -> None:
     """Plot stored points, or the results that ship with rdmacc. Nothing is computed."""
     from rdmacc.experiments import load_summary, select
@@ -195,8 +199,8 @@ def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Itera
         try:
             found = sweep(one, engine=engine, jobs=jobs, progress=True, **request.common())
         except KeyboardInterrupt:
-            typer.echo("rdmacc: interrupted; finished points are kept; the same command resumes from them", err=True)
-            raise typer.Exit(_INTERRUPTED) from None
+            typer.echo(INTERRUPTED_TEXT, err=True)
+            raise typer.Exit(INTERRUPTED) from None
         if found.missing:
             failed.append(SweepError(one.name, found.failures, len(found.points)))
         else:

@@ -1,4 +1,4 @@
-"""The command line: ``rdmacc demo | list | run | plot | verify | schemes | bench``.
+"""The command line: ``rdmacc demo | list | run | plot | verify | reproduce | schemes | bench``.
 
 Each command imports what it needs, so that ``rdmacc --help`` is quick. Those about experiments are in
 `rdmacc.cli.commands`.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from rdmacc.cli.commands import Engine, EngineOption, JsonOption, SeedOption, list_experiments, plot, run, verify
+from rdmacc.cli.reproduce import reproduce
 from rdmacc.errors import ConfigError, RdmaccError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ app.command("list")(list_experiments)
 app.command()(run)
 app.command()(plot)
 app.command()(verify)
+app.command()(reproduce)
 
 
 def main() -> NoReturn:

@@ -1,0 +1,290 @@
+"""The report of a reproduction: static HTML that needs no server and no network, a page for each figure.
+
+``index.html`` has the score and a thumbnail of every figure; each figure's page its picture, its claims with verdicts
+and reasons, its numbers and how they were made. ``report.json`` has all verdicts, to compare two reports.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.base import Experiment, Outcome
+from rdmacc.experiments.score import PAPERS, count_outcomes, is_published
+from rdmacc.plotting.style import save, style
+from rdmacc.sweep.store import write_atomically, write_table
+
+__all__ = ["Entry", "Report", "read_verdicts"]
+
+_KINDS = {
+    Outcome.HOLDS: "holds", Outcome.DIRECTION: "direction", Outcome.FAILS: "fails", Outcome.NOT_JUDGED: "open",
+}  # fmt: skip
+"""Class of each outcome in the pages' style."""
+_VERDICTS = "report.json"
+_THUMB_DPI = 45
+_SHOWN = (
+    "experiment",
+    "scale",
+    "seed",
+    "set",
+    "points",
+    "packet_hops",
+    "simulated_ps",
+    "rdmacc",
+    "commits",
+    "versions",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A figure that was reproduced, or could not be.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        What it is.
+    table : DataFrame, optional
+        Its numbers; None if it failed.
+    provenance : mapping
+        How they came about, as `rdmacc.sweep.Sweep.summary` returns it.
+    effort : mapping
+        What computing took, as `rdmacc.sweep.Sweep.effort` returns it; empty if it is not known.
+    failure : str
+        Why there are no numbers.
+    """
+
+    experiment: Experiment
+    table: pd.DataFrame | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    effort: Mapping[str, Any] = field(default_factory=dict)
+    failure: str = ""
+
+
+class Report:
+    """A report in a folder, complete after each figure that is added.
+
+    Parameters
+    ----------
+    folder : path
+        Where to; made if it is not there.
+    planned : sequence of Experiment
+        What will be in it, in the order of its pages.
+    scale : {"quick", "paper"}
+        Scale of all figures.
+    seed : int
+        Of all randomness.
+    since : path, optional
+        Another report, or its folder: the front page says which verdicts have changed since.
+
+    Raises
+    ------
+    ConfigError
+        If `since` is no report.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        planned: Sequence[Experiment],
+        scale: str,
+        seed: int = 0,
+        since: str | Path | None = None,
+    ) -> None:
+        self.folder = Path(folder)
+        self._planned = list(planned)
+        self._scale, self._seed, self._since = scale, seed, since
+        self._before = read_verdicts(since) if since is not None else None
+        self._entries: dict[str, Entry] = {}
+        self._checks: dict[str, pd.DataFrame] = {}
+        templates = Path(__file__).parent / "templates"
+        self._pages = Environment(
+            loader=FileSystemLoader(templates), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+
+    @property
+    def index(self) -> Path:
+        """The front page."""
+        return self.folder / "index.html"
+
+    def add(self, entry: Entry) -> None:
+        """Add a figure: draw it, write its page and numbers, and bring the front page up to date.
+
+        Parameters
+        ----------
+        entry : Entry
+            The figure.
+        """
+        one = entry.experiment
+        self._entries[one.name] = entry
+        if entry.table is not None:
+            self._checks[one.name] = one.check(entry.table, self._scale)
+            self._draw(one, entry.table)
+            data = self.folder / "data"
+            write_table(data / f"{one.name}.parquet", entry.table, entry.provenance)
+            table = entry.table
+            write_atomically(data / f"{one.name}.csv", lambda draft: table.to_csv(draft, index=False))
+            self._write(f"{one.name}.html", self._figure_page(entry))
+        self._write("index.html", self._front_page())
+        self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
+
+    def changes(self) -> list[dict[str, str]]:
+        """Return the verdicts that differ from those of the other report: `id`, `before`, `now`, `page`."""
+        if self._before is None:
+            return []
+        return [
+            {
+                "id": str(row["id"]),
+                "before": self._before[row["id"]],
+                "now": str(row["verdict"]),
+                "page": f"{name}.html",
+            }
+            for name, checks in self._ordered(self._checks)
+            for row in checks.to_dict("records")
+            if self._before.get(row["id"], row["verdict"]) != row["verdict"]
+        ]
+
+    def _ordered(self, known: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        return [(one.name, known[one.name]) for one in self._planned if one.name in known]
+
+    def _draw(self, one: Experiment, table: pd.DataFrame) -> None:
+        figures = self.folder / "figures"
+        figures.mkdir(parents=True, exist_ok=True)
+        figure = one.plot(table)
+        with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # the same picture gives the same bytes
+            figure.savefig(figures / f"{one.name}.svg", metadata={"Date": None})
+            figure.savefig(figures / f"{one.name}.thumb.png", dpi=_THUMB_DPI)
+        save(figure, figures / f"{one.name}.png")
+
+    def _write(self, name: str, text: str) -> None:
+        def write(draft: Path) -> None:
+            draft.write_text(text, encoding="utf-8")
+
+        write_atomically(self.folder / name, write)
+
+    def _figure_page(self, entry: Entry) -> str:
+        one = entry.experiment
+        names = [each.name for each in self._planned]
+        place = names.index(one.name)
+        claims = [{**row, "kind": _KINDS[Outcome(row["verdict"])]} for row in self._checks[one.name].to_dict("records")]
+        provenance = [
+            (key.replace("_", " "), _words(entry.provenance[key])) for key in _SHOWN if key in entry.provenance
+        ]
+        if entry.effort:
+            rate = f"{entry.effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
+            provenance.append(("time", f"{entry.effort['wall_s']:.1f} s, {rate}"))
+        return self._pages.get_template("figure.html").render(
+            title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title, name=one.name,
+            description=one.description, claims=claims, about=_about(one), provenance=provenance,
+            before=names[place - 1] if place else "", after=names[place + 1] if place + 1 < len(names) else "",
+        )  # fmt: skip
+
+    def _front_page(self) -> str:
+        done = self._ordered({name: entry for name, entry in self._entries.items() if entry.table is not None})
+        seconds = sum(float(entry.effort.get("wall_s", 0.0)) for _, entry in done)
+        hops = sum(int(entry.provenance.get("packet_hops", 0)) for _, entry in done)
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for name, entry in done:
+            counts = count_outcomes(self._checks[name])
+            groups.setdefault(name.partition(".")[0], []).append({
+                "name": name, "heading": _heading(name), "title": entry.experiment.title,
+                "description": entry.experiment.description,
+                "counts": [(_KINDS[outcome], count) for outcome, count in counts.items() if count],
+                "words": ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items() if count),
+            })  # fmt: skip
+        return self._pages.get_template("index.html").render(
+            title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"), scale=self._scale,
+            seed=self._seed, done=len(done), planned=len(self._planned), hops=f"{hops:,}",
+            effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
+            outcomes=[outcome.value for outcome in Outcome], score=self._score(),
+            failures=[{"name": name, "failure": entry.failure} for name, entry in self._ordered(self._entries)
+                      if entry.failure],
+            changes=None if self._before is None else self.changes(), since=self._since,
+            groups=[{"name": PAPERS.get(group, group), "entries": entries} for group, entries in groups.items()],
+        )  # fmt: skip
+
+    def _score(self) -> list[dict[str, Any]]:
+        rows = []
+        for group in dict.fromkeys(name.partition(".")[0] for name, _ in self._ordered(self._checks)):
+            parts = [part for name, part in self._ordered(self._checks) if name.partition(".")[0] == group]
+            checks = pd.concat(parts, ignore_index=True)
+            if not len(checks):
+                continue
+            published = is_published(checks)
+            for words, chosen in (("the paper's claims", published), ("checks we added", ~published)):
+                if chosen.any():
+                    counts = count_outcomes(checks[chosen])
+                    name = f"{PAPERS[group]}: {words}" if group in PAPERS else group
+                    rows.append({"name": name, "claims": int(chosen.sum()), "counts": list(counts.values())})
+        return rows
+
+    def _verdicts(self) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "scale": self._scale,
+            "seed": self._seed,
+            "verdicts": {
+                row["id"]: row["verdict"]
+                for _, checks in self._ordered(self._checks)
+                for row in checks.to_dict("records")
+            },
+            "failures": {name: entry.failure for name, entry in self._ordered(self._entries) if entry.failure},
+        }
+
+
+def read_verdicts(path: str | Path) -> dict[str, str]:
+    """Return the verdicts of a report, by claim.
+
+    Parameters
+    ----------
+    path : path
+        The report's folder, or its ``report.json``.
+
+    Raises
+    ------
+    ConfigError
+        If it is no report.
+    """
+    file = Path(path) / _VERDICTS if Path(path).is_dir() else Path(path)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["format"] != 1:
+            raise ConfigError("report", str(path), f"in format 1, not {content['format']}")
+        return {str(name): str(verdict) for name, verdict in content["verdicts"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError("report", str(path), f"a report's folder ({type(error).__name__}: {error})") from None
+
+
+def _heading(name: str) -> str:
+    """Return a figure's name in words: "Dart, figure 2"."""
+    group, _, rest = name.partition(".")
+    found = re.fullmatch(r"(fig|table)(\d+)", rest)
+    words = f"{'figure' if found[1] == 'fig' else 'table'} {int(found[2])}" if found else rest.replace("-", " ")
+    return f"{PAPERS.get(group, group)}, {words}"
+
+
+def _about(one: Experiment) -> str:
+    """Return what the figure's module and its paper's set-up say: network, assumptions, what was left out."""
+    return inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {item}" for key, item in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "-"
+    return f"{value:,}" if isinstance(value, int) else str(value)

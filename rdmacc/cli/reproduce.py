@@ -1,0 +1,142 @@
+"""The command ``reproduce``: every figure and table of the papers, and a report of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rdmacc.cli.commands import (
+    INTERRUPTED,
+    INTERRUPTED_TEXT,
+    Engine,
+    EngineOption,
+    JobsOption,
+    Scale,
+    ScaleOption,
+    SeedOption,
+    StoreOption,
+)
+from rdmacc.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rdmacc.experiments import Experiment
+    from rdmacc.experiments.report import Entry
+
+__all__ = ["reproduce"]
+
+_FAILED = 1
+
+
+def reproduce(
+    papers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PAPER]...", help="dart, igbn, ren, rcc, or one figure such as dart.fig3; default: all."
+        ),
+    ] = None,
+    scale: ScaleOption = Scale.quick,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the report.", file_okay=False)] = Path("report"),
+    since: Annotated[
+        Path | None, typer.Option("--since", help="Another report's folder: say which verdicts changed.")
+    ] = None,
+    compute: Annotated[
+        bool, typer.Option(help="With --no-compute, report what is stored or comes with rdmacc, and run nothing.")
+    ] = True,
+    store: StoreOption = None,
+    engine: EngineOption = Engine.auto,
+) -> None:
+    """Reproduce the papers' figures and tables, and write a report as static HTML.
+
+    Can be stopped at any time: the same command goes on from what is stored. The exit code is 0 if all could be made.
+    """
+    from rdmacc.experiments.report import Report
+
+    planned = _planned(papers)
+    report = Report(out, planned, scale.value, seed, since)
+    common: dict[str, Any] = {"scale": scale.value, "seed": seed, "store": store}
+    failed = done = 0
+    entries = _computed(planned, common, jobs, engine.value) if compute else _known(planned, common)
+    try:
+        for entry in entries:
+            report.add(entry)
+            failed += bool(entry.failure)
+            done += not entry.failure
+    except KeyboardInterrupt:
+        typer.echo(INTERRUPTED_TEXT, err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    typer.echo(f"{done} of {len(planned)} figures and tables, {failed} failed. Report: {report.index}")
+    for change in report.changes():
+        typer.echo(f"{change['id']}: {change['before']} before, {change['now']} now")
+    if failed:
+        raise typer.Exit(_FAILED)
+
+
+def _planned(papers: Sequence[str] | None) -> list[Experiment]:
+    """Return the experiments that were asked for, each once; of all the papers by default."""
+    from rdmacc.experiments import select
+    from rdmacc.experiments.score import PAPERS
+
+    chosen = {one.name: one for name in papers or PAPERS for one in select(name)}
+    return list(chosen.values())
+
+
+def _computed(planned: Sequence[Experiment], common: dict[str, Any], jobs: int | None, engine: str) -> Iterator[Entry]:
+    """Compute experiments, those that cost least first, so that results show early."""
+    from tqdm.auto import tqdm
+
+    from rdmacc.experiments.report import Entry
+    from rdmacc.sweep.run import SweepError, sweep
+
+    hops = failed = 0
+    work = {one.name: _expected_hops(one, common["scale"]) for one in planned}
+    with tqdm(total=sum(work.values()), bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]") as bar:
+        for number, one in enumerate(sorted(planned, key=lambda each: work[each.name])):
+            words = f"{number} of {len(planned)} figures, {hops / 1e9:.2f} G packet-hops"
+            bar.set_description_str(words + (f", {failed} failed" if failed else ""))
+            try:
+                found = sweep(one, engine=engine, jobs=jobs, progress=True, **common)
+                if found.missing:
+                    failed += 1
+                    error = SweepError(one.name, found.failures, len(found.points))
+                    yield Entry(one, failure=str(error))
+                else:
+                    summary = found.summary()
+                    hops += summary["packet_hops"]
+                    yield Entry(one, found.table, summary, found.effort())
+            except ConfigError as error:
+                failed += 1
+                yield Entry(one, failure=str(error))
+            bar.update(work[one.name])
+
+
+def _expected_hops(one: Experiment, scale: str) -> int:
+    """Return the packet-hops that an experiment takes, by the table that rdmacc comes with; a guess without one."""
+    from rdmacc.experiments import summary_path
+    from rdmacc.sweep.store import read_table
+
+    if scale == "paper" and summary_path(one.name).exists():
+        return int(read_table(summary_path(one.name))[1].get("packet_hops", 0)) + 1
+    return 1_000_000 * len(one.points(scale))
+
+
+def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
+    """Return what is stored, or else what rdmacc comes with."""
+    from rdmacc.experiments import load_summary, summary_path
+    from rdmacc.experiments.report import Entry
+    from rdmacc.sweep.run import stored
+    from rdmacc.sweep.store import read_table
+
+    for one in planned:
+        found = stored(one, **common)
+        shipped = load_summary(one.name, common["scale"], common["seed"])
+        if not found.missing:
+            yield Entry(one, found.table, found.summary(), found.effort())
+        elif shipped is not None:
+            yield Entry(one, shipped, read_table(summary_path(one.name))[1])
+        else:
+            yield Entry(one, failure=f"{len(found.missing)} of {len(found.points)} points are not computed yet")
