@@ -6,7 +6,8 @@ Each command imports what it needs, so that ``rdmacc --help`` is quick.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -17,14 +18,16 @@ import typer
 from rdmacc.errors import ConfigError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas as pd
 
     from rdmacc.experiments import Experiment
     from rdmacc.sweep.run import Sweep
 
 __all__ = [
-    "INTERRUPTED", "INTERRUPTED_TEXT", "Engine", "EngineOption", "JobsOption", "JsonOption", "Scale", "ScaleOption",
-    "SeedOption", "StoreOption", "list_experiments", "plot", "run", "verify",
+    "INTERRUPTED", "INTERRUPTED_TEXT", "DaskOption", "Engine", "EngineOption", "JobsOption", "JsonOption", "Scale",
+    "ScaleOption", "SeedOption", "StoreOption", "executor_of", "list_experiments", "plot", "run", "verify",
 ]  # fmt: skip
 
 _FAILED, INTERRUPTED = 1, 130
@@ -61,6 +64,24 @@ _SetOption = Annotated[
 StoreOption = Annotated[
     Path | None, typer.Option("--store", help="Folder of computed points. Default: $RDMACC_STORE_DIR or the user's.")
 ]
+
+
+DaskOption = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster; local:4 starts four workers here."),
+]
+
+
+@contextmanager
+def executor_of(dask: str | None) -> Iterator[Executor | None]:
+    """Give the executor that ``--dask`` asks for; None without it."""
+    if dask is None:
+        yield None
+        return
+    from rdmacc.sweep.cluster import dask_executor
+
+    with dask_executor(dask) as executor:
+        yield executor
 
 
 @dataclass(frozen=True)
@@ -114,11 +135,12 @@ def run(
     store: StoreOption = None,
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
+    dask: DaskOption = None,
 ) -> None:
     """Run experiments; print what they measure and which claims hold. Stored points are not run again."""
     request = _Request(scale.value, seed, _changes(changed), store)
     contents = []
-    for one, found in _swept(name, request, jobs, engine.value):
+    for one, found in _swept(name, request, jobs, engine.value, dask):
         table = found.table
         checks = one.check(table, scale.value)
         saved = _save(one, found, table, checks, out / one.name) if out is not None else []
@@ -139,6 +161,7 @@ def verify(
     store: StoreOption = None,
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
+    dask: DaskOption = None,
 ) -> None:
     """Check the claims of the papers. The exit code is 0 if every verdict matches the recorded one."""
     import pandas as pd
@@ -147,7 +170,7 @@ def verify(
 
     request = _Request(scale.value, seed, _changes(changed), store)
     every = []
-    for one, found in _swept(name, request, jobs, engine.value):
+    for one, found in _swept(name, request, jobs, engine.value, dask):
         checks = one.check(found.table, scale.value)
         every.append(checks.assign(experiment=one.name))
         if not as_json and len(checks):
@@ -189,22 +212,25 @@ def plot(
         typer.echo(f"Saved {save(one.plot(table), out / f'{one.name}.png')}")
 
 
-def _swept(name: str, request: _Request, jobs: int | None, engine: str) -> Iterable[tuple[Experiment, Sweep]]:
+def _swept(
+    name: str, request: _Request, jobs: int | None, engine: str, dask: str | None
+) -> Iterable[tuple[Experiment, Sweep]]:
     """Yield each experiment and its sweep; failures are reported at the end."""
     from rdmacc.experiments import select
     from rdmacc.sweep.run import SweepError, sweep
 
-    failed = []
-    for one in select(name):
-        try:
-            found = sweep(one, engine=engine, jobs=jobs, progress=True, **request.common())
-        except KeyboardInterrupt:
-            typer.echo(INTERRUPTED_TEXT, err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        if found.missing:
-            failed.append(SweepError(one.name, found.failures, len(found.points)))
-        else:
-            yield one, found
+    chosen, failed = select(name), []
+    with executor_of(dask) as executor:
+        for one in chosen:
+            try:
+                found = sweep(one, engine=engine, jobs=jobs, executor=executor, progress=True, **request.common())
+            except KeyboardInterrupt:
+                typer.echo(INTERRUPTED_TEXT, err=True)
+                raise typer.Exit(INTERRUPTED) from None
+            if found.missing:
+                failed.append(SweepError(one.name, found.failures, len(found.points)))
+            else:
+                yield one, found
     for error in failed:
         typer.echo(f"rdmacc: {error}", err=True)
     if failed:

@@ -11,6 +11,7 @@ import typer
 from rdmacc.cli.commands import (
     INTERRUPTED,
     INTERRUPTED_TEXT,
+    DaskOption,
     Engine,
     EngineOption,
     JobsOption,
@@ -18,6 +19,7 @@ from rdmacc.cli.commands import (
     ScaleOption,
     SeedOption,
     StoreOption,
+    executor_of,
 )
 from rdmacc.errors import ConfigError
 
@@ -49,6 +51,7 @@ def reproduce(
     ] = True,
     store: StoreOption = None,
     engine: EngineOption = Engine.auto,
+    dask: DaskOption = None,
 ) -> None:
     """Reproduce the papers' figures and tables, and write a report as static HTML.
 
@@ -60,12 +63,13 @@ def reproduce(
     report = Report(out, planned, scale.value, seed, since)
     common: dict[str, Any] = {"scale": scale.value, "seed": seed, "store": store}
     failed = done = 0
-    entries = _computed(planned, common, jobs, engine.value) if compute else _known(planned, common)
     try:
-        for entry in entries:
-            report.add(entry)
-            failed += bool(entry.failure)
-            done += not entry.failure
+        with executor_of(dask) as executor:
+            how = {"jobs": jobs, "engine": engine.value, "executor": executor}
+            for entry in _computed(planned, common | how) if compute else _known(planned, common):
+                report.add(entry)
+                failed += bool(entry.failure)
+                done += not entry.failure
     except KeyboardInterrupt:
         typer.echo(INTERRUPTED_TEXT, err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -85,7 +89,7 @@ def _planned(papers: Sequence[str] | None) -> list[Experiment]:
     return list(chosen.values())
 
 
-def _computed(planned: Sequence[Experiment], common: dict[str, Any], jobs: int | None, engine: str) -> Iterator[Entry]:
+def _computed(planned: Sequence[Experiment], how: dict[str, Any]) -> Iterator[Entry]:
     """Compute experiments, those that cost least first, so that results show early."""
     from tqdm.auto import tqdm
 
@@ -93,13 +97,13 @@ def _computed(planned: Sequence[Experiment], common: dict[str, Any], jobs: int |
     from rdmacc.sweep.run import SweepError, sweep
 
     hops = failed = 0
-    work = {one.name: _expected_hops(one, common["scale"]) for one in planned}
+    work = {one.name: _expected_hops(one, how["scale"]) for one in planned}
     with tqdm(total=sum(work.values()), bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]") as bar:
         for number, one in enumerate(sorted(planned, key=lambda each: work[each.name])):
             words = f"{number} of {len(planned)} figures, {hops / 1e9:.2f} G packet-hops"
             bar.set_description_str(words + (f", {failed} failed" if failed else ""))
             try:
-                found = sweep(one, engine=engine, jobs=jobs, progress=True, **common)
+                found = sweep(one, progress=True, **how)
                 if found.missing:
                     failed += 1
                     error = SweepError(one.name, found.failures, len(found.points))

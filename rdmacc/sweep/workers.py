@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -178,8 +179,13 @@ def compute_all(tasks: Mapping[str, Task], keep: Keep, jobs: int = 1, executor: 
         Computes instead, such as ``dask.distributed.Client.get_executor()``.
     """
     if executor is not None:
-        futures = {executor.submit(compute, task): name for name, task in tasks.items()}
+        futures: dict[Future[Outcome | Failed], str] = {}
         try:
+            for name, task in tasks.items():
+                try:
+                    futures[executor.submit(compute, task)] = name
+                except Exception as error:  # whatever an executor raises that has gone away
+                    keep(name, Failed(f"{type(error).__name__}: {error}", traceback.format_exc()))
             for future in as_completed(futures):
                 keep(futures[future], _outcome(future))
         finally:
@@ -243,7 +249,10 @@ def _hand_over(
 
 
 def _outcome(future: Future[Outcome | Failed]) -> Outcome | Failed:
-    error = future.exception()
+    try:
+        error = future.exception()
+    except CancelledError:
+        return Failed("the executor has gone away; run it again, to go on from what is stored")
     return future.result() if error is None else Failed(f"{type(error).__name__}: {error}")
 
 

@@ -1,0 +1,112 @@
+"""Clusters: the points of a sweep computed by the workers of a Dask scheduler.
+
+Needs ``pip install rdmacc[dask]``, here and on the workers.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from importlib import metadata
+from typing import Any
+
+from rdmacc.engine.select import why_not_compiled
+from rdmacc.errors import ConfigError
+from rdmacc.sweep.codehash import versions
+
+__all__ = ["dask_executor"]
+
+_CONNECT_S = 30
+
+
+@contextmanager
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Give an executor whose work is done by the workers of a Dask scheduler.
+
+    Each machine compiles the kernel once, before any point is sent. A worker that dies loses the point that it was
+    computing; Dask gives it to another.
+
+    Parameters
+    ----------
+    address : str
+        The scheduler, such as ``"tcp://10.0.0.1:8786"``; or ``"local:4"``: four processes of this machine.
+
+    Yields
+    ------
+    Executor
+        For `sweep` and `study`.
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, the scheduler cannot be reached or has no workers, or a worker has another version
+        of Python, of rdmacc or of a package that results depend on.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise ConfigError("--dask", address, "used with Dask installed: pip install rdmacc[dask]") from None
+    dask: Any = distributed
+    place, _, count = address.partition(":")
+    if place == "local":
+        if not count.isdigit() or int(count) < 1:
+            raise ConfigError("--dask", address, "local:N with N workers, or a scheduler's address")
+        cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
+        opened = dask.Client(cluster)
+    else:
+        cluster = None
+        try:
+            opened = dask.Client(address, timeout=_CONNECT_S)
+        except (OSError, ValueError, TypeError) as error:
+            raise ConfigError("--dask", address, f"the address of a Dask scheduler ({error})") from None
+    with opened as client:
+        try:
+            if not client.scheduler_info(n_workers=-1)["workers"]:
+                raise ConfigError("--dask", address, "a scheduler with workers; it has none")
+            check_alike(client.run(_about))
+            client.run(_compile, workers=_one_for_each_host(client))
+            yield client.get_executor(pure=False)
+        finally:
+            if cluster is not None:
+                cluster.close()
+
+
+def check_alike(workers: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise a ConfigError unless every worker has the versions that this process has.
+
+    Parameters
+    ----------
+    workers : mapping
+        Versions by package, by worker.
+
+    Raises
+    ------
+    ConfigError
+        If a version differs: results would not be the same.
+    """
+    own = _about()
+    for worker, theirs in workers.items():
+        for name, version in own.items():
+            if theirs.get(name) != version:
+                found = f"{name} {theirs.get(name, 'missing')}"
+                raise ConfigError(f"worker {worker}", found, f"{name} {version}, as it is here")
+
+
+def _about() -> dict[str, str]:
+    own = {"rdmacc": metadata.version("rdmacc"), "python": platform.python_version()}
+    return {**own, **{name: str(version) for name, version in versions().items() if name != "python"}}
+
+
+def _compile() -> None:
+    if not why_not_compiled():
+        from rdmacc.engine.compiled.build import compiled_kernel
+
+        compiled_kernel()
+
+
+def _one_for_each_host(client: Any) -> list[str]:
+    """Return one worker of each machine: the others find the kernel in its cache."""
+    by_host = {str(one["host"]): name for name, one in client.scheduler_info(n_workers=-1)["workers"].items()}
+    return list(by_host.values())

@@ -1,0 +1,82 @@
+"""Clusters: a local Dask cluster gives the tables that one process gives, whatever becomes of its workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from rdmacc.errors import ConfigError
+from rdmacc.sweep import Store, stored, sweep
+from rdmacc.sweep.cluster import check_alike, dask_executor
+from tests.sweeps import Many, Tiny
+
+distributed = pytest.importorskip("distributed")
+
+
+class Slow(Many):
+    """Takes long enough for something to happen meanwhile."""
+
+    name = "tests.slow"
+
+    def measure(self, point, result):
+        time.sleep(0.3)
+        return super().measure(point, result)
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
+        yield started
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*.parquet")}
+
+
+def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(cluster, tmp_path):
+    alone = sweep(Slow(), engine="simpy", store=tmp_path / "alone")
+    with dask_executor(cluster.scheduler_address) as executor:
+        (doomed, _) = (worker.process.process.pid for worker in cluster.workers.values())
+        threading.Timer(1.5, os.kill, (doomed, signal.SIGKILL)).start()
+        found = sweep(Slow(), engine="simpy", store=tmp_path / "cluster", executor=executor)
+    assert not found.failures
+    assert found.table.equals(alone.table)
+    assert set(files(tmp_path / "cluster")) == set(files(tmp_path / "alone"))
+
+
+def test_a_scheduler_that_goes_away_leaves_the_store_whole(cluster, tmp_path):
+    with dask_executor(cluster.scheduler_address) as executor:
+        threading.Timer(2.0, cluster.close).start()
+        found = sweep(Slow(), engine="simpy", store=tmp_path, executor=executor)
+    assert found.failures
+    assert all("run it again" in failed.reason for failed in found.failures.values())
+    assert len(found.tables) + len(found.failures) == len(found.points)
+    kept = stored(Slow(), store=Store(tmp_path))
+    assert set(kept.tables) == set(found.tables)
+    assert sweep(Slow(), engine="simpy", store=tmp_path).table.equals(
+        sweep(Slow(), engine="simpy", store=tmp_path).table
+    )
+
+
+def test_a_worker_with_other_versions_is_refused():
+    with pytest.raises(ConfigError, match=r"worker tcp://a = 'rdmacc 9\.9': must be rdmacc .*, as it is here"):
+        check_alike({"tcp://a": {"rdmacc": "9.9"}})
+    with pytest.raises(ConfigError, match="rdmacc missing"):
+        check_alike({"tcp://a": {}})
+
+
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:x", "tcp://127.0.0.1:1", "nonsense"])
+def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
+    monkeypatch.setattr("rdmacc.sweep.cluster._CONNECT_S", 1)
+    with pytest.raises(ConfigError, match="--dask"), dask_executor(address):
+        pass
+
+
+def test_workers_start_by_a_number(tmp_path):
+    with dask_executor("local:1") as executor:
+        found = sweep(Tiny(), engine="simpy", store=tmp_path, executor=executor)
+    assert len(found.tables) == 4
