@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import from_dtype, njit, types
+from numba import from_dtype, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from rdmacc.engine.compiled.unit import Part
 
 __all__ = [
     "call",
@@ -32,7 +34,7 @@ __all__ = [
 
 _I64 = ir.IntType(64)
 
-jit = njit(error_model="numpy")
+jit = Part
 """Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
 
 

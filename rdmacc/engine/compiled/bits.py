@@ -8,6 +8,7 @@ from numba.extending import overload
 
 from rdmacc import bits
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
+from rdmacc.engine.compiled.unit import OVERLOAD
 
 __all__ = ["FUNCTIONS", "words_of"]
 
@@ -52,26 +53,26 @@ def _first(address, start, end, flip):
     return min(psn, end)
 
 
-@overload(bits.has_bit)
+@overload(bits.has_bit, jit_options=OVERLOAD)
 def _overload_has_bit(bits, psn):
     return lambda bits, psn: _has_bit(np.int64(bits), np.int64(psn))
 
 
-@overload(bits.set_bit)
+@overload(bits.set_bit, jit_options=OVERLOAD)
 def _overload_set_bit(bits, psn):
     return lambda bits, psn: _set_bit(np.int64(bits), np.int64(psn))
 
 
-@overload(bits.clear_bit)
+@overload(bits.clear_bit, jit_options=OVERLOAD)
 def _overload_clear_bit(bits, psn):
     return lambda bits, psn: _clear_bit(np.int64(bits), np.int64(psn))
 
 
-@overload(bits.find_set)
+@overload(bits.find_set, jit_options=OVERLOAD)
 def _overload_find_set(bits, start, end):
     return lambda bits, start, end: _first(np.int64(bits), np.int64(start), np.int64(end), 0)
 
 
-@overload(bits.find_clear)
+@overload(bits.find_clear, jit_options=OVERLOAD)
 def _overload_find_clear(bits, start, end):
     return lambda bits, start, end: _first(np.int64(bits), np.int64(start), np.int64(end), -1)

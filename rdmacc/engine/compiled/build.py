@@ -11,6 +11,7 @@ import numba
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
+from rdmacc.engine.compiled.unit import UNIT
 
 __all__ = ["compiled_kernel"]
 
@@ -24,13 +25,12 @@ def compiled_kernel() -> tuple[Any, Any, Any, Any]:
     is_new = not any(folder.rglob("*.nbi"))
     begin = time.perf_counter()
     if is_new:
-        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes up to a minute")
+        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes about 20 s")
     with caching_in(folder):
-        compile_now = {"cache": True, "error_model": "numpy"}
-        run = numba.njit("int64(int64, int64, int64)", **compile_now)(kernel.run_kernel)
-        fail_port = numba.njit("void(int64, int64)", **compile_now)(kernel.fail_port_kernel)
-        call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **compile_now)(kernel.call_rows)
-        push_events = numba.njit("void(int64, int64, int64)", **compile_now)(kernel.push_events)
+        run = numba.njit("int64(int64, int64, int64)", **UNIT)(kernel.run_kernel)
+        fail_port = numba.njit("void(int64, int64)", **UNIT)(kernel.fail_port_kernel)
+        call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **UNIT)(kernel.call_rows)
+        push_events = numba.njit("void(int64, int64, int64)", **UNIT)(kernel.push_events)
     if is_new:
         _log.warning(
             "rdmacc: compiled in %.1f s; from now on it is loaded from %s", time.perf_counter() - begin, folder

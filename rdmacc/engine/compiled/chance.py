@@ -7,6 +7,7 @@ from numba.extending import overload
 
 from rdmacc import chance
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.unit import OVERLOAD
 
 __all__ = ["hash63", "uniform"]
 
@@ -35,11 +36,11 @@ def uniform(key, count):
     return np.float64(_mix(key, count) >> np.uint64(11)) * 1.1102230246251565e-16
 
 
-@overload(chance.hash63)
+@overload(chance.hash63, jit_options=OVERLOAD)
 def _hash63(key, count):
     return lambda key, count: hash63(key, count)
 
 
-@overload(chance.uniform)
+@overload(chance.uniform, jit_options=OVERLOAD)
 def _uniform(key, count):
     return lambda key, count: uniform(key, count)

@@ -27,6 +27,7 @@ from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, caching_in
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
+from rdmacc.engine.compiled.unit import UNIT, Part
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.records import record_dtype
@@ -44,10 +45,6 @@ _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "p
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 _NATIVE = (chance.hash63, chance.uniform, *compiled_bits.FUNCTIONS)
-
-_INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""How handlers are compiled: division by zero as in C; without the wrappers that calls from Python and C would need and
-nobody makes, which are a third of the work."""
 
 _COMPILED: dict[str, dict[str, Any]] = {}
 """This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
@@ -198,7 +195,7 @@ class CompiledHooks:
             copy = python_types.FunctionType(
                 function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
             )
-            self._functions[function] = numba.njit(**_INNER)(copy)
+            self._functions[function] = Part(copy)
         return self._functions[function]
 
     def _compile(self, names: list[str]) -> dict[str, Any]:
@@ -220,7 +217,7 @@ class CompiledHooks:
         with caching_in(path.parent):
             for name in names:
                 try:
-                    compiled[name] = numba.cfunc(_SIGNATURE, cache=True, error_model="numpy")(self._namespace[name])
+                    compiled[name] = numba.cfunc(_SIGNATURE, **UNIT)(self._namespace[name])
                 except numba.core.errors.NumbaError as error:
                     raise self._explain(name, error) from None
         return compiled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba.extending import overload
 
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.unit import OVERLOAD
 from rdmacc.switch import admission, credits, pfc
 from rdmacc.switch.classes import choose_class as _choose_class
 from rdmacc.switch.classes import first_class
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-@overload(first_class)
+@overload(first_class, jit_options=OVERLOAD)
 def _first_class(classes):
     return first_class
 

@@ -1,0 +1,154 @@
+"""One translation unit of compiled code: a function and all that it calls, optimized together and once.
+
+Numba makes a library of each function that compiled code calls: it links in what the function calls, optimizes all of
+it and emits machine code, so that what lies ten calls deep is optimized ten times. Here the functions that are called
+(`Part`) stay as they are lowered. Only those that Python or the kernel calls (`UNIT`) are linked, with everything they
+reach, then optimized and emitted. What they reach is theirs alone: LLVM inlines a function that is called from one
+place, and drops what it has inlined everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numba import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
+
+__all__ = ["OVERLOAD", "UNIT", "Part"]
+
+
+class _NoEnvironment:
+    """Parts are never called from Python, so that nothing looks for the globals of their modules."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        pass
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code of a function that other compiled functions call."""
+
+    codegen = _NoEnvironment()
+
+    def finalize(self) -> None:
+        """Leave linking and optimizing to the unit."""
+        self._raise_if_finalized()
+        for function in self._final_module.functions:
+            if not function.is_declaration:
+                function.linkage = "linkonce_odr"
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code with all that it calls, for a library of Numba's, as of an overload in its own style."""
+        if self._shared_module is None:
+            self._shared_module = self._final_module.clone()
+            _link(self._shared_module, self)
+        return self._shared_module
+
+
+class _UnitLibrary(JITCodeLibrary):
+    """Code of a function that is called from outside, with everything that it calls."""
+
+    def finalize(self) -> None:
+        """Link, optimize, and emit machine code."""
+        self._raise_if_finalized()
+        own = {function.name for function in self._final_module.functions if not function.is_declaration}
+        _link(self._final_module, self)
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.name not in own:
+                function.linkage = "internal"
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+def _link(module: Any, library: Any) -> None:
+    """Link into a module all that a library's code calls."""
+    for called in _reached(library):
+        code = called._final_module if isinstance(called, _PartLibrary) else called._get_module_for_linking()
+        module.link_in(code, preserve=True)
+
+
+def _reached(library: Any) -> Iterator[Any]:
+    """Yield the libraries of everything that a library's code calls, however deep, once each."""
+    found = {library}
+    todo = [library]
+    while todo:
+        for called in todo.pop()._linking_libraries:
+            if called not in found:
+                found.add(called)
+                yield called
+                if isinstance(called, _PartLibrary):  # others hold what they call
+                    todo.append(called)
+
+
+class _Lowering(NativeLowering):
+    library_class: type[JITCodeLibrary]
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower into a library of our own."""
+        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _PartLowering(_Lowering):
+    _name = "part_lowering"
+    library_class = _PartLibrary
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _UnitLowering(_Lowering):
+    _name = "unit_lowering"
+    library_class = _UnitLibrary
+
+
+class _PartCompiler(CompilerBase):
+    lowering: type[_Lowering] = _PartLowering
+
+    def define_pipelines(self) -> list[Any]:
+        """Return Numba's pipeline with our lowering."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [(self.lowering if step is NativeLowering else step, why) for step, why in manager.passes]
+        manager.finalize()
+        return [manager]
+
+
+class _UnitCompiler(_PartCompiler):
+    lowering = _UnitLowering
+
+
+UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy", "cache": True}
+"""Options for a function that is called by Python or by its address. Division by zero is as in C."""
+
+PART = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Options for a function that compiled code calls: without the ways in from Python and C, a third of the work."""
+
+OVERLOAD = {"pipeline_class": _PartCompiler, **PART}
+"""Options for the compiled form of a function that handlers call."""
+
+
+class Part(CPUDispatcher):
+    """A function that compiled code calls, and Python never: once for all widths of integers, passed as 64 bits."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, targetoptions={"nopython": True, **PART}, pipeline_class=_PartCompiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Resolve a call with its integers widened."""
+        return super().get_call_template([_widened(kind) for kind in args], kws)
+
+
+def _widened(kind: types.Type) -> types.Type:
+    kind = types.unliteral(kind)
+    return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
