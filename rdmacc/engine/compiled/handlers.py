@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import types as python_types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ from rdmacc.component import HOOKS, RECORD_KINDS, Component
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
-from rdmacc.engine.compiled.cache import cache_folder, caching_in
+from rdmacc.engine.compiled.cache import cache_folder, kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import UNIT, Part
@@ -203,23 +204,26 @@ class CompiledHooks:
         text = "\n".join([self.source, *self._inputs])
         key = hashlib.sha256(text.encode()).hexdigest()
         if key not in _COMPILED:
-            _COMPILED[key] = self._compile_now(names, cache_folder() / f"hooks_{key[:16]}.py")
+            unit = f"hooks_{key[:16]}"
+            _COMPILED[key] = kept(unit, lambda is_cached: self._compile_now(names, unit, is_cached))
         return _COMPILED[key]
 
-    def _compile_now(self, names: list[str], path: Path) -> dict[str, Any]:
-        if not path.exists():
-            scratch = path.with_suffix(f".{id(self)}.tmp")
+    def _compile_now(self, names: list[str], unit: str, is_cached: bool) -> dict[str, Any]:
+        folder = cache_folder()
+        path = Path(f"{unit}.py") if folder is None else folder / f"{unit}.py"
+        if is_cached and (not path.exists() or path.read_text(errors="replace") != self.source):
+            scratch = path.with_suffix(f".{os.getpid()}.tmp")
             scratch.write_text(self.source)
             scratch.replace(path)
         self._namespace |= {name: self._jitted(function) for name, function in self._handlers.items()}
         exec(compile(self.source, str(path), "exec"), self._namespace)
+        options: dict[str, Any] = UNIT | {"cache": is_cached}
         compiled = {}
-        with caching_in(path.parent):
-            for name in names:
-                try:
-                    compiled[name] = numba.cfunc(_SIGNATURE, **UNIT)(self._namespace[name])
-                except numba.core.errors.NumbaError as error:
-                    raise self._explain(name, error) from None
+        for name in names:
+            try:
+                compiled[name] = numba.cfunc(_SIGNATURE, **options)(self._namespace[name])
+            except numba.core.errors.NumbaError as error:
+                raise self._explain(name, error) from None
         return compiled
 
     def _explain(self, name: str, error: Exception) -> CompileError:
