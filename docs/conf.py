@@ -1,0 +1,61 @@
+"""The documentation site: ``sphinx-build -W docs site``. It needs no network."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from gallery import write_gallery  # noqa: E402 - it lies beside this file
+
+project = "rdmacc"
+author = "The rdmacc authors"
+release = metadata.version("rdmacc")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+suppress_warnings = [
+    "myst.xref_missing",  # links into the source tree, which GitHub resolves
+    "config.cache",
+]
+autosummary_generate = True
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_typehints = "none"  # the docstrings give types, with units
+autodoc_member_order = "bysource"
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+default_role = "code"
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"rdmacc {release}"
+html_static_path = ["_static"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "navbar_end": ["navbar-icon-links"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_context = {"default_mode": "light"}
+
+write_gallery(HERE)
