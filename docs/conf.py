@@ -34,6 +34,7 @@ myst_heading_anchors = 3
 suppress_warnings = [
     "myst.xref_missing",  # links into the source tree, which GitHub resolves
     "config.cache",
+    "ref.python",  # a package names what its modules define: both are documented
 ]
 autosummary_generate = True
 autodoc_default_options = {"members": True, "show-inheritance": True}
@@ -42,6 +43,7 @@ autodoc_member_order = "bysource"
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # attributes that are properties too are described once
 default_role = "code"
 
 html_theme = "pydata_sphinx_theme"
@@ -51,7 +53,8 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "navbar_end": ["navbar-icon-links"],
+    "navbar_align": "left",
+    "navbar_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
