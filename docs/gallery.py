@@ -25,9 +25,9 @@ def write_gallery(docs: Path) -> None:
     pictures.mkdir(parents=True, exist_ok=True)
     lines = [
         "# Gallery", "",
-        "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc. `rdmacc run",
-        "dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for each: claims,",
-        "verdicts and reasons.", "", score_text(), "",
+        "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
+        "`rdmacc run dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for",
+        "each: claims, verdicts and reasons.", "", score_text(), "",
     ]  # fmt: skip
     for paper, name in PAPERS.items():
         lines += [f"## {name}", ""]

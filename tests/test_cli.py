@@ -49,7 +49,9 @@ def test_version():
 
 def test_help_names_every_command():
     text = invoke("--help")
-    assert all(name in text for name in ("demo", "list", "run", "plot", "verify", "schemes", "bench"))
+    assert all(
+        name in text for name in ("demo", "list", "run", "plot", "verify", "reproduce", "schemes", "notebooks", "bench")
+    )
 
 
 def test_list_shows_every_experiment_with_its_description():
@@ -303,3 +305,11 @@ def test_schemes_lists_presets_and_what_they_set():
     row = next(line for line in text.splitlines() if line.startswith("DcqcnHpcc.increase_period_ps"))
     assert "300 us" in row
     assert "RP_TIMER" in row
+
+
+def test_notebooks_are_copied_and_never_overwritten(tmp_path, monkeypatch, capsys):
+    text = invoke("notebooks", tmp_path / "mine")
+    names = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert {"dart.ipynb", "igbn.ipynb", "models.ipynb"} <= names
+    assert all(name in text for name in names)
+    assert "already" in fail(monkeypatch, capsys, "notebooks", tmp_path / "mine")

@@ -28,7 +28,6 @@ app = typer.Typer(
     name="rdmacc",
     help="Simulate congestion control in RDMA datacenter networks, packet by packet.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -150,6 +149,17 @@ def _parameter(value: Any, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return format_value(value, unit) if unit else f"{value:g}"
+
+
+@app.command()
+def notebooks(
+    folder: Annotated[Path, typer.Argument(help="Where to copy them to.", file_okay=False)] = Path("rdmacc-notebooks"),
+) -> None:
+    """Copy the notebooks that come with rdmacc into a folder, to open them with jupyter lab."""
+    from rdmacc.notebooks import copy_notebooks
+
+    for path in copy_notebooks(folder):
+        typer.echo(f"Saved {path}")
 
 
 @app.command()
