@@ -21,10 +21,11 @@ record       one per
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import check_fields, param
@@ -114,8 +115,25 @@ class Component:
 
     pairwise: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep the dataclass decorator from writing a repr with every field."""
+        super().__init_subclass__(**options)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Component.__repr__  # type: ignore[method-assign]
+
     def __post_init__(self) -> None:
         check_fields(self)
+
+    def __repr__(self) -> str:
+        """Return the component with the parameters that are not their defaults."""
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
+
+    def changed(self) -> dict[str, Any]:
+        """Return the parameters that are not their defaults, by name."""
+        known: Any = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        return {
+            one.name: getattr(self, one.name) for one in known if one.init and getattr(self, one.name) != one.default
+        }
 
     @property
     def classes(self) -> frozenset[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -64,6 +65,46 @@ class Scenario:
             self.network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
             probes=self.probes, faults=self.faults, trace=self.trace, progress=False,
         )  # fmt: skip
+
+    def to_toml(self, path: str | Path) -> Path:
+        """Write the scenario to a TOML file, the network and the messages included.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ConfigError
+            If a node's name is neither text nor a whole number.
+        """
+        from rdmacc.scenario_file import write_scenario  # it makes scenarios, and imports this module
+
+        return write_scenario(self, path)
+
+    @staticmethod
+    def from_toml(path: str | Path) -> Scenario:
+        """Return the scenario in a TOML file that `to_toml` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        ConfigError
+            If it is no such file, or names a component that is not imported.
+        """
+        from rdmacc.scenario_file import read_scenario
+
+        return read_scenario(path)
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Scenario:
         """Return a copy with some of the scheme's parameters changed.

@@ -113,6 +113,26 @@ class Scheme(Component):
             )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
 
+    def __repr__(self) -> str:
+        """Return name and composition, with the parameters that are not their defaults."""
+        parts = ", ".join(map(repr, (*self.components, self.buffer, self.queueing)))
+        own = "".join(f", {name}={value!r}" for name, value in self.changed().items())
+        return f"<Scheme {self.name}: {parts}{own}>"
+
+    def _repr_html_(self) -> str:
+        from rdmacc.results.tables import html_table
+
+        rows = [
+            (f"{row['component']}.{row['parameter']}", f"{row['value']} {row['unit']}".strip(), str(row["source"]))
+            for row in scheme_table(self)
+        ]
+        return html_table(["parameter", "value", "source"], rows, repr(self))
+
+    def changed(self) -> dict[str, Any]:
+        """Return the scheme's own parameters that are not their defaults, by name."""
+        known = {one.name for one in dataclasses.fields(self) if "doc" in one.metadata}
+        return {name: value for name, value in super().changed().items() if name in known}
+
     @property
     def components(self) -> tuple[Component, ...]:
         """The parts in the order in which their handlers run."""

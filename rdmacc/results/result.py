@@ -19,6 +19,7 @@ from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.saving import save
 from rdmacc.results.summary import Summary, percentile
+from rdmacc.schemes import scheme_table
 from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.units import format_time
 
@@ -226,6 +227,9 @@ class Result:
         packages = ("rdmacc", "numpy", "numba", "simpy", "networkx", "pandas")
         return {
             "scheme": repr(self.plan.scheme),
+            "parameters": {
+                f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(self.plan.scheme)
+            },
             "seed": self.plan.seed,
             "engine": self.engine,
             "python": platform.python_version(),

@@ -1,0 +1,83 @@
+"""Scenarios as TOML: what is read back gives the same result, for every scheme."""
+
+from __future__ import annotations
+
+import networkx as nx
+import pytest
+
+import rdmacc
+from rdmacc import Scenario, probes
+from rdmacc.errors import ConfigError
+from rdmacc.schemes import SCHEMES
+
+
+def scenario(**changes):
+    work = rdmacc.combine(rdmacc.incast(["h1", "h2"], "h0", "6kB"), rdmacc.messages([("h1", "h2", "2kB", "3us", 7)]))
+    known = {"topology": rdmacc.star(3), "workload": work, "scheme": "dcqcn", "engine": "simpy", "seed": 3}
+    return Scenario(**(known | changes))
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_scheme_comes_back(tmp_path, name):
+    one = scenario(scheme=name)
+    back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
+    assert back.scheme == rdmacc.scheme(name)
+
+
+def test_what_comes_back_gives_the_same_result(tmp_path):
+    watched = [probes.queue("s0", "h0"), probes.rate(0, every="1us"), probes.throughput("s0", "h0", "2us")]
+    faults = [
+        rdmacc.Loss(data=0.02, links=(("s0", "h0"),)), rdmacc.ScriptedLoss(message=0, psn=None),
+        rdmacc.Clocks(jitter_ps="100ns"), rdmacc.LinkDown(link=("h2", "s0"), at_ps="1ms"),
+    ]  # fmt: skip
+    one = scenario(
+        scheme=rdmacc.scheme("dart", g=1 / 16), probes=watched, faults=faults, until="400us",
+        workload=rdmacc.messages([("h1", "h0", "30kB"), ("h2", "h0", "9kB", "1us", 4, (0,), 2.0)]),
+    )  # fmt: skip
+    back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
+    first, second = one.run(), back.run()
+    assert second.flows.equals(first.flows)
+    assert second.probes.equals(first.probes)
+    assert second.counters.equals(first.counters)
+
+
+def test_paths_and_numbers_as_names_come_back(tmp_path):
+    graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": 1, "h2": 2})
+    work = rdmacc.messages([(1, 0, "1kB"), (2, 0, "1kB")])
+    work["path"] = [(1, "s0", 0), None]
+    one = scenario(topology=graph, workload=work)
+    back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
+    assert back.messages()["path"].tolist()[0] == (1, "s0", 0)
+    assert back.run().flows.equals(one.run().flows)
+
+
+def test_names_that_toml_does_not_have_are_refused(tmp_path):
+    graph = nx.relabel_nodes(rdmacc.star(3), {"h0": ("rack", 0)})
+    with pytest.raises(ConfigError, match="node = .*: must be named by text or a whole number"):
+        scenario(topology=graph).to_toml(tmp_path / "run.toml")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text[:300], "a scenario that rdmacc wrote"),
+        (lambda text: text.replace("format = 1", "format = 7"), "in format 1, not 7"),
+        (lambda text: text.replace("dcqcn.Dcqcn", "dcqcn.Dcqc"), "import its module first|did you mean"),
+        (lambda text: "", "a scenario that rdmacc wrote"),
+        (lambda text: text.replace("seed = 3", ""), "seed"),
+    ],
+)
+def test_what_is_no_scenario_is_refused(tmp_path, change, words):
+    path = scenario().to_toml(tmp_path / "run.toml")
+    path.write_text(change(path.read_text()))
+    with pytest.raises(ConfigError, match=words):
+        Scenario.from_toml(path)
+
+
+def test_a_scheme_shows_what_it_is_made_of():
+    scheme = rdmacc.scheme("dcqcn", g=1 / 16)
+    assert repr(scheme.control[0]) == "Dcqcn(g=0.0625)"
+    assert repr(scheme).startswith("<Scheme dcqcn: GoBackN(")
+    assert len(repr(scheme)) < 400
+    assert "<table>" in scheme._repr_html_()
+    assert "Dcqcn.g" in scheme._repr_html_()
