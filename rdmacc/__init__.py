@@ -21,6 +21,7 @@ from rdmacc.errors import (
     SimulationError,
     StalledError,
 )
+from rdmacc.explorer import explore
 from rdmacc.faults import Clocks, LinkDown, Loss, ScriptedLoss
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
@@ -110,6 +111,7 @@ __all__ = [
     "describe",
     "draw",
     "dumbbell",
+    "explore",
     "fat_tree",
     "from_csv",
     "from_parquet",

@@ -1,23 +1,42 @@
-"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to pickle."""
+"""A scenario as one object: what `rdmacc.simulate` takes, ready to run, cheap to make and to pickle.
+
+It goes into a TOML file and comes back. Networks and messages are written out there, a row each, so that the file needs
+no code but rdmacc and the classes of the scheme's components.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pandas as pd
+import tomli_w
 
+from rdmacc import faults as known_faults
+from rdmacc.component import Component
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import simulate
-from rdmacc.topology import Graph
-from rdmacc.units import Quantity
+from rdmacc.topology import Graph, completed
+from rdmacc.units import Quantity, time_ps
+from rdmacc.workload import messages
 
 __all__ = ["Scenario"]
+
+_FORMAT = 1
+_PARTS = ("recovery", "control", "switch", "buffer", "queueing")
+_FAULTS = {name: getattr(known_faults, name) for name in ("Loss", "ScriptedLoss", "LinkDown", "Clocks")}
+_GRAPH = ("name", "sides")
+"""What of a graph's own attributes means something to rdmacc."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,9 +103,22 @@ class Scenario:
         ConfigError
             If a node's name is neither text nor a whole number.
         """
-        from rdmacc.scenario_file import write_scenario  # it makes scenarios, and imports this module
-
-        return write_scenario(self, path)
+        content = {
+            "format": _FORMAT,
+            "rdmacc": metadata.version("rdmacc"),
+            "engine": self.engine,
+            "seed": self.seed,
+            "trace": self.trace,
+            **({} if self.until is None else {"until_ps": time_ps(self.until, field="until")}),
+            "scheme": _scheme_out(as_scheme(self.scheme)),
+            "probes": [_fields_out(probe) for probe in self.probes],
+            "faults": [{"type": type(one).__name__, **_fields_out(one)} for one in self.faults],
+            "topology": _network_out(completed(self.network())),
+            "workload": _work_out(self.messages()),
+        }
+        target = Path(path)
+        target.write_text(tomli_w.dumps(content), encoding="utf-8")
+        return target
 
     @staticmethod
     def from_toml(path: str | Path) -> Scenario:
@@ -102,9 +134,23 @@ class Scenario:
         ConfigError
             If it is no such file, or names a component that is not imported.
         """
-        from rdmacc.scenario_file import read_scenario
-
-        return read_scenario(path)
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            if content["format"] != _FORMAT:
+                raise ConfigError("file", str(path), f"a scenario in format {_FORMAT}, not {content['format']}")
+            until_ps = content.get("until_ps")
+            return Scenario(
+                topology=_network_in(content["topology"]), workload=_work_in(content["workload"]),
+                scheme=_scheme_in(content["scheme"]), engine=content["engine"], seed=content["seed"],
+                until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"],
+                probes=[Probe(**_fields_in(one)) for one in content["probes"]],
+                faults=[_FAULTS[one["type"]](**_fields_in(one)) for one in content["faults"]],
+            )  # fmt: skip
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, ConfigError):
+                raise
+            wanted = f"a scenario that rdmacc wrote ({type(error).__name__}: {error})"
+            raise ConfigError("file", str(path), wanted) from None
 
     def with_parameters(self, changes: Mapping[str, Any]) -> Scenario:
         """Return a copy with some of the scheme's parameters changed.
@@ -120,3 +166,112 @@ class Scenario:
             If the scheme does not have such a parameter, or a value is not allowed.
         """
         return replace(self, scheme=as_scheme(self.scheme).replace(**changes))
+
+
+def _scheme_out(scheme: Scheme) -> dict[str, Any]:
+    parts: dict[str, Any] = {}
+    for name in _PARTS:
+        value = getattr(scheme, name)
+        parts[name] = list(map(_part_out, value)) if isinstance(value, tuple) else _part_out(value)
+    return {"name": scheme.name, **scheme.changed(), **parts}
+
+
+def _part_out(part: Component) -> dict[str, Any]:
+    return {"type": _full_name(type(part)), **part.changed()}
+
+
+def _scheme_in(content: Mapping[str, Any]) -> Scheme:
+    known = {_full_name(kind): kind for kind in _subclasses(Component)}
+
+    def part(one: Mapping[str, Any]) -> Component:
+        kind = known.get(one["type"])
+        if kind is None:
+            raise unknown("component", one["type"], known, "a component that is imported: import its module first")
+        return kind(**{name: value for name, value in one.items() if name != "type"})
+
+    parts = {
+        name: tuple(map(part, content[name])) if isinstance(content[name], list) else part(content[name])
+        for name in _PARTS
+    }
+    return Scheme(**{**content, **parts})
+
+
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _subclasses(one)
+
+
+def _full_name(kind: type[Any]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _fields_out(one: Any) -> dict[str, Any]:
+    """Return the fields of a probe or a fault; TOML has no None, and no tuples."""
+    fields = {each.name: getattr(one, each.name) for each in dataclasses.fields(one)}
+    return {name: _listed(value) for name, value in fields.items() if value is not None}
+
+
+def _fields_in(content: Mapping[str, Any]) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: _tupled(value) for name, value in content.items() if name != "type"}
+    if content.get("type") == "ScriptedLoss":
+        fields.setdefault("psn", None)
+    return fields
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(_tupled(one) for one in value) if isinstance(value, list) else value
+
+
+def _node(name: Any) -> str | int:
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise ConfigError("node", name, "named by text or a whole number, to be written as TOML")
+    return name
+
+
+def _network_out(graph: Graph) -> dict[str, Any]:
+    nodes = [[_node(name), data["kind"], data.get("buffer_bytes", 0)] for name, data in graph.nodes(data=True)]
+    links = [
+        [_node(one), _node(other), float(data["rate_bps"]), int(data["delay_ps"])]
+        for one, other, data in graph.edges(data=True)
+    ]
+    about = {name: _listed(graph.graph[name]) for name in _GRAPH if graph.graph.get(name)}
+    return {**about, "nodes": nodes, "links": links}
+
+
+def _network_in(content: Mapping[str, Any]) -> Graph:
+    graph: Graph = nx.Graph(**{name: _tupled(content[name]) for name in _GRAPH if name in content})
+    for name, kind, buffer_bytes in content["nodes"]:
+        graph.add_node(name, kind=kind, **({"buffer_bytes": buffer_bytes} if kind == "switch" else {}))
+    for one, other, rate_bps, delay_ps in content["links"]:
+        graph.add_edge(one, other, rate_bps=rate_bps, delay_ps=delay_ps)
+    return graph
+
+
+def _work_out(work: pd.DataFrame) -> dict[str, Any]:
+    frame = messages(work)
+    columns: dict[str, Any] = {"message": [_node(one) for one in frame.index.tolist()]}
+    for name in frame:
+        values = [None if pd.api.types.is_scalar(one) and pd.isna(one) else one for one in frame[name].tolist()]
+        if name in ("src", "dst"):
+            values = [_node(one) for one in values]
+        if any(one is None for one in values):  # TOML has no None
+            values = [[] if one is None else [_listed(one)] for one in values]
+            name = f"{name}?"
+        columns[str(name)] = [_listed(one) for one in values]
+    return columns
+
+
+def _work_in(content: Mapping[str, Any]) -> pd.DataFrame:
+    columns: dict[str, Any] = {}
+    for name, values in content.items():
+        if name.endswith("?"):
+            columns[name[:-1]] = [_tupled(one[0]) if one else None for one in values]
+        else:
+            columns[name] = [_tupled(one) for one in values]
+    index = pd.Index(columns.pop("message"), name="message")
+    return messages(pd.DataFrame({name: pd.Series(values, index=index) for name, values in columns.items()}))

@@ -1,4 +1,4 @@
-"""The command line: ``rdmacc demo | list | run | plot | verify | reproduce | schemes | bench``.
+"""The command line: ``rdmacc demo | list | run | plot | verify | reproduce | explore | schemes | bench``.
 
 Each command imports what it needs, so that ``rdmacc --help`` is quick. Those about experiments are in
 `rdmacc.cli.commands`.
@@ -149,6 +149,17 @@ def _parameter(value: Any, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return format_value(value, unit) if unit else f"{value:g}"
+
+
+@app.command()
+def explore(
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Where to serve it.")] = 8866,
+    browser: Annotated[bool, typer.Option(help="Open it in the browser.")] = True,
+) -> None:
+    """Open the explorer in the browser: small scenarios, schemes side by side, parameters as sliders."""
+    from rdmacc.explorer import serve
+
+    raise typer.Exit(serve(port, opens_browser=browser))
 
 
 @app.command()

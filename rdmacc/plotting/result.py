@@ -300,7 +300,7 @@ class ResultPlots:
             unit_ps, unit = axis_time_unit(ax, result.now_ps)
             for probe, name in zip(probes, names, strict=True):
                 on_change = probe.every_ps is None
-                time_ps, value = self._curve(probe)
+                time_ps, value = self.curve(probe)
                 told_apart = _joined(prefix, name if len(probes) > 1 or not prefix else "")
                 draw_trace(ax, time_ps, value, unit_ps=unit_ps, scale=scale, is_step=on_change, label=told_apart)
             ax.set(xlabel=f"time ({unit})", ylabel=ylabel)
@@ -310,8 +310,21 @@ class ResultPlots:
                 ax.legend()
         return ax
 
-    def _curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Return the samples of a probe: one that keeps changes holds to the end, a flow's rate while it is active."""
+    def curve(self, probe: Probe) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return times and values to draw: changes hold to the end, a flow's rate while it is active.
+
+        Parameters
+        ----------
+        probe : Probe
+            One of the result's.
+
+        Returns
+        -------
+        time_ps : ndarray of int64
+            Shape (N,).
+        value : ndarray of float64
+            Shape (N,), in the probe's unit.
+        """
         trace = self._result.samples(probe.name)
         time_ps, value = trace.index.to_numpy(np.int64), trace.to_numpy(np.float64)
         on_change = probe.every_ps is None

@@ -1,0 +1,85 @@
+"""The explorer: a small scenario, one to three schemes, their parameters as sliders, run as one drags."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rdmacc.errors import ConfigError
+from rdmacc.explorer.setup import Setup
+
+__all__ = ["Setup", "explore", "serve"]
+
+
+def explore(setup: Setup | None = None, **changes: Any) -> Any:
+    """Show the explorer in a notebook.
+
+    Parameters
+    ----------
+    setup : Setup, optional
+        Where to start.
+    **changes
+        Fields of `Setup`, such as ``schemes=("dcqcn", "hpcc")``.
+
+    Returns
+    -------
+    ipywidgets.Widget
+        What the notebook shows.
+
+    Raises
+    ------
+    ConfigError
+        If a value is not allowed, or ipywidgets is not installed.
+    """
+    from dataclasses import fields, replace
+
+    from rdmacc.errors import unknown
+    from rdmacc.explorer.widgets import Explorer
+
+    known = [one.name for one in fields(Setup)]
+    for name in changes:
+        if name not in known:
+            raise unknown("explore", name, known, "a field of Setup")
+    return Explorer(replace(setup or Setup(), **changes)).view
+
+
+def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
+    """Serve the explorer on this machine until Ctrl-C, in a page without code.
+
+    Parameters
+    ----------
+    port : int
+        Where to.
+    opens_browser : bool
+        Open it in the browser.
+
+    Returns
+    -------
+    int
+        Exit code of the server.
+
+    Raises
+    ------
+    ConfigError
+        If Voila is not installed.
+    """
+    if find_spec("voila") is None:
+        raise ConfigError("explore", "voila", "installed: pip install rdmacc[explorer]")
+    notebook: Any = import_module("nbformat.v4")
+    cell = notebook.new_code_cell("import rdmacc\nrdmacc.explore()")
+    title = notebook.new_markdown_cell("# rdmacc explorer")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "explorer.ipynb"
+        path.write_text(notebook.writes(notebook.new_notebook(cells=[title, cell])))
+        command = [sys.executable, "-m", "voila", str(path), f"--port={port}", "--VoilaConfiguration.theme=light"]
+        if not opens_browser:
+            command.append("--no-browser")
+        try:
+            return subprocess.run(command, check=False).returncode
+        except KeyboardInterrupt:
+            return 0

@@ -1,0 +1,83 @@
+"""The explorer's picture: rates, the receiver's queue and completion times, beside what models predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rdmacc.explorer.setup import Setup
+from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
+from rdmacc.results.result import Result
+
+__all__ = ["draw"]
+
+_PANELS = ("rates", "queue", "fct")
+_LOOK = {"color": "0.35", "linestyle": "--", "linewidth": 1.2}
+_RATE_STYLES = ("-", "--", ":")
+
+
+def draw(
+    setup: Setup, results: Mapping[str, Result], limits: Mapping[str, Any] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """Draw results of one setup.
+
+    Parameters
+    ----------
+    setup : Setup
+        What was run.
+    results : mapping
+        By scheme, as `Setup.run` returns them.
+    limits : mapping, optional
+        Limits of the axes of an earlier picture, so that a change is seen.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Rates of the first flows; the queue at the first host; completion times, beside those of max-min fair shares.
+    limits : dict
+        Limits of its axes.
+    """
+    from matplotlib.figure import Figure
+
+    from rdmacc.models.max_min import MaxMin
+
+    network = setup.build()
+    palette = list(COLOURS.values())
+    with style():
+        figure = Figure(figsize=(13, 3.7), layout="constrained")
+        axes = dict(zip(_PANELS, figure.subplots(1, 3), strict=True))
+        for number, (name, result) in enumerate(results.items()):
+            colour = palette[number]
+            queue, *rates = result.watched
+            flows = result.flows
+            time_ps, value = result.plot.curve(queue)
+            draw_trace(axes["queue"], time_ps, value, scale=1e3, color=colour, label=name)
+            for row, (probe, dashes) in enumerate(zip(rates, _RATE_STYLES, strict=False)):
+                time_ps, value = result.plot.curve(probe)
+                label = f"{name}, {flows['src'].iloc[row]} -> {flows['dst'].iloc[row]}"
+                draw_trace(axes["rates"], time_ps, value, scale=1e9, color=colour, linestyle=dashes, label=label)
+            fct, fraction = ecdf(result.flows["fct_us"].dropna().to_numpy())
+            axes["fct"].plot(fct, fraction, drawstyle="steps-post", color=colour, label=name)
+        first = next(iter(results))
+        fair = MaxMin(topology=network, workload=setup.messages(network), scheme=setup.scheme(first), seed=setup.seed)
+        fct, fraction = ecdf(fair.solve()["fct_ps"].to_numpy() / 1e6)
+        axes["fct"].plot(fct, fraction, drawstyle="steps-post", label="max-min fair shares", **_LOOK)
+        if setup.work != "web search":
+            share = setup.rate_gbps / max(1, int((setup.messages(network)["dst"] == _receiver(network)).sum()))
+            axes["rates"].axhline(share, label="fair share", **_LOOK)
+        axes["rates"].set(title="Sending rates of the first flows", xlabel="time (µs)", ylabel="rate (Gb/s)")
+        axes["queue"].set(title=f"Queue at {_receiver(network)}", xlabel="time (µs)", ylabel="queue (kB)")
+        axes["fct"].set(title="Flow completion times", xlabel="FCT (µs)", ylabel="fraction of flows", ylim=(0, 1.02))
+        for panel, ax in axes.items():
+            if panel != "fct":
+                ax.set_ylim(bottom=0)
+            if limits and panel in limits:
+                ax.set(xlim=limits[panel][0], ylim=limits[panel][1])
+            ax.legend(fontsize=8)
+    return figure, {panel: (ax.get_xlim(), ax.get_ylim()) for panel, ax in axes.items()}
+
+
+def _receiver(network: Any) -> Any:
+    from rdmacc.topology import hosts
+
+    return hosts(network)[0]
