@@ -32,7 +32,7 @@ def page():
     options.binary_location = BROWSER
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
-        assert wait(lambda: socket.create_connection(("127.0.0.1", port), 1))
+        assert wait(lambda: answers(port))
         browser.set_page_load_timeout(WAIT_S)
         browser.get(f"http://localhost:{port}/")
         yield browser
@@ -40,6 +40,12 @@ def page():
         browser.quit()
         server.terminate()
         server.wait(20)
+
+
+def answers(port):
+    """Tell whether the server takes connections."""
+    with socket.create_connection(("127.0.0.1", port), 1):
+        return True
 
 
 def wait(condition):
