@@ -29,7 +29,7 @@ def compiled_kernel() -> tuple[Any, Any, Any, Any]:
     with caching_in(folder):
         run = numba.njit("int64(int64, int64, int64)", **UNIT)(kernel.run_kernel)
         fail_port = numba.njit("void(int64, int64)", **UNIT)(kernel.fail_port_kernel)
-        call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **UNIT)(kernel.call_rows)
+        call_rows = numba.njit("int64(int64, int64, int64, int64, int64, int64, int64)", **UNIT)(kernel.call_rows)
         push_events = numba.njit("void(int64, int64, int64)", **UNIT)(kernel.push_events)
     if is_new:
         _log.warning(
