@@ -39,7 +39,7 @@ class QueuePairs:
         From one row to the next.
     """
 
-    def __init__(self, plan: Plan, default: bytes, places: Numbers) -> None:
+    def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32]) -> None:
         self.row_bytes = len(default)
         size = -(-max(plan.n_qps, 1) // BLOCK) * BLOCK * self.row_bytes
         self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
