@@ -40,6 +40,11 @@ def _replace(address, time_ps, rank):
     replace_event(globals_at(address), time_ps, rank)
 
 
+@numba.njit
+def _chance_of_handlers(key, count):
+    return hash63(key, count), uniform(key, count)
+
+
 @pytest.mark.parametrize("shift", [0, 3, 10])
 @pytest.mark.parametrize("near_shift", [6, 8])
 @pytest.mark.parametrize("furthest", [20, 2_000, 2**20, 2**45])
@@ -111,6 +116,7 @@ def test_chance_is_the_same_compiled(key):
     for count in (0, 1, 2**31, 2**62):
         assert chance.hash63(key, count) == hash63(key, count)
         assert chance.uniform(key, count) == uniform(key, count)
+        assert _chance_of_handlers(key, count) == (hash63(key, count), uniform(key, count))
 
 
 def _incast(engine_name: str, scheme: object, **more: object) -> rdmacc.Result:

@@ -187,20 +187,23 @@ def make_plan(
     downs = [fault for fault in faults if isinstance(fault, LinkDown)]
     for down in downs:
         fabric.port(*down.link)
+    sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
         fabric=fabric, scheme=scheme, workload=frame, seed=seed,
-        src=_narrow(src), dst=_narrow(dst), size_bytes=size, start_ps=start_ps, group=_narrow(group),
-        group_size=_narrow(group_size), packets=_narrow(packets), weight=frame["weight"].to_numpy(np.float64),
-        qp=_narrow(qp), waits_for=_narrow(waits_for), dependents=dependents,
+        src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
+        group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
+        weight=_alike(frame["weight"].to_numpy(np.float64)),
+        qp=_narrow(qp), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
         ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
-        qp_src=_narrow(qp_src), qp_dst=_narrow(qp_dst), qp_messages=_narrow(np.bincount(qp, minlength=len(qp_src))),
+        qp_src=sources if qp_src is src else _narrow(qp_src), qp_dst=destinations if qp_dst is dst else _narrow(qp_dst),
+        qp_messages=_alike(_narrow(np.bincount(qp, minlength=len(qp_src)))),
         qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,
         qp_chance_key=_keys(seed, _SENDERS, len(qp_src)), qp_reply_chance_key=_keys(seed, _RECEIVERS, len(qp_src)),
-        qp_port=_narrow(qp_port), qp_paths=_narrow(_paths(fabric, scheme, qp_port, qp_dst)),
+        qp_port=_narrow(qp_port), qp_paths=_alike(_narrow(_paths(fabric, scheme, qp_port, qp_dst))),
         reply_port=_narrow(reply_port), paths=paths,
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
-        priority=priority.astype(np.int8), distance=_distances(fabric, scheme),
+        priority=_alike(priority.astype(np.int8)), distance=_distances(fabric, scheme),
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
         link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
@@ -214,6 +217,11 @@ def make_plan(
 def _narrow(numbers: npt.NDArray[Any]) -> Int32s:
     """Return counts and numbers of things in 32 bits, as the records have them: a million messages take half."""
     return numbers.astype(np.int32)
+
+
+def _alike(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the values, kept as one where all are the same, as weights and groups mostly are."""
+    return np.broadcast_to(values[:1].copy(), values.shape) if (values == values[:1]).all() else values
 
 
 def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:

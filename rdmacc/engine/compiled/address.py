@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numba import from_dtype, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
 from rdmacc.engine.compiled.unit import Part
 
@@ -38,10 +38,21 @@ jit = Part
 """Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
 
 
+class _Row(types.Record):
+    """The type of a record, with the name that it has already: Numba writes it for each of its passes."""
+
+    __repr__ = types.Type.__repr__
+
+
+register_model(_Row)(models.RecordModel)
+
+
 @cache
 def record_at(dtype: np.dtype[np.void]) -> Callable[[int], Any]:
     """Return a function from an address to the record of type `dtype` that is there."""
-    record_type = from_dtype(dtype)
+    plain = from_dtype(dtype)
+    fields = [(name, field._asdict()) for name, field in plain.fields.items()]
+    record_type = _Row(fields, plain.size, plain.aligned)
 
     @intrinsic
     def at(typing_context: Any, address: Any) -> Any:

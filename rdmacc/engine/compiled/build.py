@@ -35,7 +35,7 @@ def compiled_kernel() -> tuple[Any, Any, Any, Any]:
 def _compile(is_cached: bool) -> tuple[Any, Any, Any, Any]:
     unit: dict[str, Any] = UNIT | {"cache": is_cached}
     run = numba.njit("int64(int64, int64, int64)", **unit)(kernel.run_kernel)
-    call_rows = numba.njit("void(int64, int64, int64, int64, int64)", **unit)(kernel.call_rows)
+    call_rows = numba.njit("int64(int64, int64, int64, int64, int64, int64, int64)", **unit)(kernel.call_rows)
     fail_port = numba.njit("void(int64, int64)", **unit)(kernel.fail_port_kernel)
     push_events = numba.njit("void(int64, int64, int64)", **unit)(kernel.push_events)
     return run, call_rows, fail_port, push_events

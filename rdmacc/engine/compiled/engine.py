@@ -10,6 +10,7 @@ import numpy.typing as npt
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.heap import HEAP_PADDING
+from rdmacc.engine.compiled.queue_pairs import BLOCK
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.hooks import transfer_fields
@@ -22,6 +23,9 @@ __all__ = ["CompiledEngine"]
 
 _CHUNK = 2_000_000
 """Events between two looks at signals: about a fifth of a second."""
+
+_STARTS = 16_384
+"""Messages whose queue pairs are opened at a time."""
 
 
 class CompiledEngine(Tables):
@@ -38,11 +42,53 @@ class CompiledEngine(Tables):
         """Schedule the first events, and set up the components' records by on_open and on_port."""
         events = self._first_events()
         self._push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
-        for hook, owner, rows in (("on_open", "qp", self.qps), ("on_port", "port", self.ports)):
-            if self._hooks.addresses[hook]:
-                base, stride = int(self._memory[owner].ctypes.data), self.layout.row_bytes[owner]
-                address = self._globals.ctypes.data
-                self._call_rows(address, self._hooks.addresses[hook], base, stride, len(rows))
+        self._is_early = self._opens_early()
+        if self._is_early:
+            slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
+            self._grow_events(int(self.globals["event_capacity"]) + self.plan.n_qps * slots)
+            self.globals["n_ready"] = self.globals["n_starts"]
+            self._call("on_open", self._memory["qp"], self.queue_pairs.open(np.arange(self.plan.n_qps)))
+        self._call("on_port", self._memory["port"], np.arange(len(self.ports)))
+
+    def _call(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64], is_armed: bool = True) -> bool:
+        """Call on_open or on_port for rows; schedule the timers they set or not; return whether they set one."""
+        address = self._hooks.addresses[hook]
+        if not address:
+            return False
+        stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
+        base = int(raw.ctypes.data)
+        due = self._call_rows(self._globals.ctypes.data, address, base, stride, rows.ctypes.data, len(rows), is_armed)
+        return bool(due)
+
+    def _opens_early(self) -> bool:
+        """Tell whether all queue pairs must be open from the start: something else than their packets reads them.
+
+        Or on_open sets a timer. Whether it does is tried out, on other memory.
+        """
+        plan, hooks = self.plan, self._hooks
+        if plan.dependents is not None or plan.watches or hooks.timers["Endpoint"]:
+            return True
+        if any(hooks.addresses[name] for name in ("on_candidate", "on_pick", "on_announce", "on_advertise")):
+            return True
+        scratch = np.zeros(BLOCK * self.queue_pairs.row_bytes, np.uint8)
+        for first in range(0, plan.n_qps if hooks.addresses["on_open"] else 0, BLOCK):
+            numbers = np.arange(first, min(first + BLOCK, plan.n_qps))
+            self.queue_pairs.fill(scratch, numbers - first, numbers)
+            if self._call("on_open", scratch, numbers - first, is_armed=False):
+                return True
+        return False
+
+    def _open_more(self) -> None:
+        """Open the queue pairs of the messages that start next."""
+        first = int(self.globals["n_ready"])
+        starts = self._memory["starts"][first : first + _STARTS]
+        self.globals["n_ready"] = first + len(starts)
+        self._call("on_open", self._memory["qp"], self.queue_pairs.open(self.plan.qp[starts].astype(np.int64)))
+
+    def _release(self) -> None:
+        """Give back what is done of queue pairs."""
+        armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
+        self.queue_pairs.release(self.packets()["qp"][: int(self.globals["packet_count"])], armed)
 
     def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
         """Take a link down, both directions; `fabric` has the routes without it."""
@@ -87,7 +133,8 @@ class CompiledEngine(Tables):
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
         while self._run_kernel(until_ps, _CHUNK) != kernel.STOPPED:
-            pass
+            if not self._is_early:
+                self._release()
         if self.unfinished and until_ps < NEVER:
             self.globals["now_ps"] = until_ps
 
@@ -101,6 +148,8 @@ class CompiledEngine(Tables):
                 self._grow_events(2 * int(self.globals["event_capacity"]) + int(self.globals["reserve_events"]))
             elif reason == kernel.MORE_SAMPLES:
                 self._grow_samples(2 * len(self.samples) + len(self.plan.watches))
+            elif reason == kernel.MORE_QUEUE_PAIRS:
+                self._open_more()
             elif reason == kernel.MORE_TRACE:
                 self._grow_trace(2 * len(self.trace) + int(self.globals["reserve_events"]))
             else:

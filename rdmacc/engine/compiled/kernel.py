@@ -42,6 +42,7 @@ from rdmacc.state import DATA, DATA_CLASS, IDLE, MAC, NUM_CLASSES
 __all__ = [
     "MORE_EVENTS",
     "MORE_PACKETS",
+    "MORE_QUEUE_PAIRS",
     "MORE_SAMPLES",
     "MORE_TRACE",
     "PAUSED",
@@ -52,7 +53,7 @@ __all__ = [
     "run_kernel",
 ]
 
-STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE = range(6)
+STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS = range(7)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
 
 _QUEUE_BYTES = QUEUE.itemsize
@@ -228,6 +229,10 @@ def run_kernel(address, until_ps, max_events):
             if rank >= DELIVER:
                 deliver(g, number, now)
             else:
+                if g.n_ready <= g.next_start < g.n_starts:
+                    events -= 1
+                    reason = MORE_QUEUE_PAIRS
+                    break
                 pop_event(g)
                 if g.next_start < g.n_starts and load_entry(g.starts, g.next_start) == number:
                     g.next_start += 1
@@ -273,14 +278,22 @@ def push_events(address, events, count):
         events += 16
 
 
-def call_rows(address, hook, base, stride, count):
-    """Call on_open or on_port for every row: queue pairs and ports are both passed, a hook takes its own."""
+def call_rows(address, hook, base, stride, rows, count, is_armed):
+    """Call on_open or on_port for rows of a table; schedule the timers that they set, or not; return which they set.
+
+    Queue pairs and ports are both passed, a hook takes its own.
+    """
     g = globals_at(address)
-    for number in range(count):
+    dues = 0
+    for _ in range(count):
+        number = load_i8(rows)
         row = base + number * stride
         due = call(hook, g.params, row, row, 0, 0, 0, 0, 0)
-        if due:
+        dues |= due
+        if due and is_armed:
             arm(g, due, number, 0, 0, number)
+        rows += 8
+    return dues
 
 
 def fail_port_kernel(address, number):

@@ -169,6 +169,7 @@ class KernelGlobals(Record):
     starts = Int()
     n_starts = Int()
     next_start = Int()
+    n_ready = Int(doc="of the first so many the queue pairs are open")
     dependent_first = Int()
     dependents = Int()
     has_dependents = Int()

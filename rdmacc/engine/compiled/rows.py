@@ -195,6 +195,7 @@ def new_packet(g):
 def recycle(g, number):
     """Give a packet back."""
     packet = packet_at(g, number)
+    packet.qp = -1
     packet.next = g.free_head
     g.free_head = number
     g.free_count += 1

@@ -20,7 +20,6 @@ from rdmacc.engine.compiled.layout import (
     MESSAGE,
     PACKET,
     PORT,
-    QP,
     QUEUE,
     RECORDS,
     SAMPLE,
@@ -28,6 +27,7 @@ from rdmacc.engine.compiled.layout import (
     WATCH,
     Layout,
 )  # fmt: skip
+from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.turns import line_bytes, line_depth
 from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
@@ -187,19 +187,7 @@ class Tables:
         )  # fmt: skip
 
     def _fill_flows(self) -> None:
-        plan, fabric = self.plan, self.plan.fabric
-        qps = self._rows("qp", plan.n_qps, QP)
-        qps["number"] = np.arange(plan.n_qps)
-        qps["src"], qps["dst"] = plan.qp_src, plan.qp_dst
-        qps["nic"], qps["reply_nic"] = plan.qp_port, plan.reply_port
-        qps["line_bps"] = qps["rate_bps"] = fabric.port_rate_bps[plan.qp_port]
-        qps["peer_line_bps"] = fabric.port_rate_bps[plan.reply_port]
-        qps["base_rtt_ps"], qps["base_delay_ps"] = plan.qp_base_rtt_ps, plan.qp_base_delay_ps
-        qps["remaining"] = plan.qp_messages
-        qps["paths"] = plan.qp_paths
-        qps["chance_key"], qps["reply_chance_key"] = plan.qp_chance_key, plan.qp_reply_chance_key
-        numbers, first = np.unique(plan.qp, return_index=True)
-        qps["first_message"][numbers] = first
+        plan = self.plan
         messages = self._rows("message", plan.n_messages, MESSAGE)
         messages["number"] = np.arange(plan.n_messages)
         for name in ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight",
@@ -208,8 +196,9 @@ class Tables:
         messages["payload_bytes"] = plan.scheme.payload_bytes
         messages["granted_psn"] = plan.packets
         messages["waits_for"] = plan.waits_for
-        self.qps, self.messages = qps, messages
-        self._fill_lines()
+        self.messages = messages
+        self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines())
+        self._memory["qp"] = self.queue_pairs.raw
         self._fill_bits()
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
@@ -227,13 +216,14 @@ class Tables:
             )
         self._fill_groups()
 
-    def _fill_lines(self) -> None:
-        """Give each NIC's queue pairs their places, and the lines memory."""
+    def _fill_lines(self) -> npt.NDArray[np.int32]:
+        """Give the lines memory, and each NIC's queue pairs their places; return these."""
         nic = self.plan.qp_port
         places = np.argsort(nic, kind="stable")
         count = np.bincount(nic, minlength=len(self.ports))
         first = np.concatenate(([0], np.cumsum(count)))
-        self.qps["place"][places] = np.arange(len(nic)) - first[nic[places]]
+        place = np.zeros(len(nic), np.int32)
+        place[places] = np.arange(len(nic)) - first[nic[places]]
         self.ports["first_place"] = first[:-1]
         self.ports["line_words"] = -(-count // 64)
         large = np.flatnonzero(count > 64)
@@ -243,6 +233,7 @@ class Tables:
         self.ports["line_depth"][large] = [line_depth(int(count[port])) for port in large]
         self.ports["line"][large] = base + lines[:-1]
         self._set(places=self._table("places", places))
+        return place
 
     def _fill_bits(self) -> None:
         """Allocate the sets of packets that components keep of each message, and write their addresses."""
@@ -251,6 +242,10 @@ class Tables:
         for component, field in bits_of(self.plan.scheme):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
             self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
+
+    def _timer_offset(self, kind: str, slot: int) -> int:
+        """Return where in a row a deadline is; the time of its pending event follows it."""
+        return int(self._memory["timers"][KINDS.index(kind), slot, 0])
 
     def _transfer_column(self, component: int, field: Field) -> npt.NDArray[Any]:
         """Return a field of a component's Transfer record over all messages."""
@@ -346,8 +341,7 @@ class Tables:
             packet_template=default.ctypes.data + start,
         )  # fmt: skip
         self._grow_packets(1024 + 2 * self._fan_in)
-        slots = {kind: int(self.globals[f"n_{kind.lower()}_slots"]) for kind in KINDS}
-        armed = plan.n_qps * (slots["Sender"] + slots["Receiver"]) + len(self.ports) * slots["Egress"]
+        armed = len(self.ports) * int(self.globals["n_egress_slots"])
         self._grow_events(4096 + int(self.globals["reserve_events"]) + armed)
         self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(1024 + 2 * len(plan.watches))

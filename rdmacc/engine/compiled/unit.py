@@ -10,9 +10,10 @@ place, and drops what it has inlined everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
-from numba import types
+from numba import njit, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -33,6 +34,7 @@ class _PartLibrary(JITCodeLibrary):
     """Code of a function that other compiled functions call."""
 
     codegen = _NoEnvironment()
+    _shared_module: Any
 
     def finalize(self) -> None:
         """Leave linking and optimizing to the unit."""
@@ -139,10 +141,18 @@ OVERLOAD = {"pipeline_class": _PartCompiler, **PART}
 
 
 class Part(CPUDispatcher):
-    """A function that compiled code calls, and Python never: once for all widths of integers, passed as 64 bits."""
+    """A function that compiled code calls. There is one version of it for all widths of integers: 64 bits."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function, targetoptions={"nopython": True, **PART}, pipeline_class=_PartCompiler)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it from Python, as tests do: it becomes a unit of its own."""
+        return self._unit(*args)
+
+    @cached_property
+    def _unit(self) -> Any:
+        return njit(pipeline_class=_UnitCompiler, error_model="numpy")(self.py_func)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call with its integers widened."""

@@ -1,0 +1,127 @@
+"""Rows of queue pairs: filled when a message is about to start, given back when no more will be read of them.
+
+There may be a million of them, a few thousand at a time in use. So their table is mapped memory of which only what is
+written takes space, and a block of rows that are done is unmapped again; numbers and addresses stay as they are.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.engine.compiled.layout import QP
+from rdmacc.engine.plan import Plan
+from rdmacc.records import NEVER
+from rdmacc.state import IDLE
+
+__all__ = ["BLOCK", "QueuePairs"]
+
+BLOCK = 512
+"""Rows of a block: rows are multiples of 8 bytes, so that blocks are whole pages."""
+
+_SPARE_BLOCKS = 64
+"""So many are not worth the look."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+class QueuePairs:
+    """The table of queue pairs.
+
+    Attributes
+    ----------
+    raw : array of bytes
+        The memory.
+    row_bytes : int
+        From one row to the next.
+    """
+
+    def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32]) -> None:
+        self.row_bytes = len(default)
+        size = -(-max(plan.n_qps, 1) // BLOCK) * BLOCK * self.row_bytes
+        self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            self._map.madvise(mmap.MADV_NOHUGEPAGE)
+        self.raw = np.frombuffer(self._map, np.uint8)
+        self._plan, self._default, self._places = plan, np.frombuffer(default, np.uint8), places
+        self._first_message: npt.NDArray[np.int64] | None = None  # its own number where each has one message
+        if plan.n_qps < plan.n_messages:
+            self._first_message = np.unique(plan.qp, return_index=True)[1]
+        self._is_open = np.zeros(plan.n_qps, np.bool_)
+        self._blocks: Numbers = np.zeros(0, np.int64)
+
+    @property
+    def address(self) -> int:
+        """Where the table begins."""
+        return int(self.raw.ctypes.data)
+
+    def open(self, wanted: Numbers) -> Numbers:
+        """Fill the rows that are wanted and not yet filled; return their numbers."""
+        numbers = np.unique(wanted[~self._is_open[wanted]])
+        self._is_open[numbers] = True
+        self.fill(self.raw, numbers, numbers)
+        self._blocks = np.union1d(self._blocks, numbers // BLOCK)
+        return numbers
+
+    def fill(self, raw: npt.NDArray[np.uint8], rows: Numbers, numbers: Numbers) -> None:
+        """Write queue pairs into rows of some memory, as they are at the start."""
+        plan, fabric = self._plan, self._plan.fabric
+        raw[: len(raw) // self.row_bytes * self.row_bytes].reshape(-1, self.row_bytes)[rows] = self._default
+        qps = _rows(raw, self.row_bytes)
+        sent_from, answered_from = plan.qp_port[numbers], plan.reply_port[numbers]
+        for name, values in (
+            ("number", numbers),
+            ("src", plan.qp_src[numbers]),
+            ("dst", plan.qp_dst[numbers]),
+            ("nic", sent_from),
+            ("reply_nic", answered_from),
+            ("line_bps", fabric.port_rate_bps[sent_from]),
+            ("rate_bps", fabric.port_rate_bps[sent_from]),
+            ("peer_line_bps", fabric.port_rate_bps[answered_from]),
+            ("base_rtt_ps", plan.qp_base_rtt_ps[numbers]),
+            ("base_delay_ps", plan.qp_base_delay_ps[numbers]),
+            ("remaining", plan.qp_messages[numbers]),
+            ("paths", plan.qp_paths[numbers]),
+            ("chance_key", plan.qp_chance_key[numbers]),
+            ("reply_chance_key", plan.qp_reply_chance_key[numbers]),
+            ("place", self._places[numbers]),
+            ("first_message", numbers if self._first_message is None else self._first_message[numbers]),
+        ):
+            qps[name][rows] = values
+
+    def release(self, in_use: npt.NDArray[np.int32], receiver_timers: list[int]) -> None:
+        """Give back the blocks of which nothing more is read.
+
+        That is when every queue pair is closed and in no line, no row of a packet names it, and no timer of its
+        receiver is pending. A sender's timers are cancelled when it closes; their events, when they come, find another
+        time than theirs in the empty row.
+
+        Parameters
+        ----------
+        in_use : array
+            The queue pairs of all rows of packets; -1 where a row is free.
+        receiver_timers : list of int
+            Where in a row the times of a receiver's pending events are.
+        """
+        if len(self._blocks) <= _SPARE_BLOCKS:
+            return
+        is_kept = np.zeros(len(self.raw) // self.row_bytes // BLOCK, np.bool_)
+        is_kept[in_use[in_use >= 0] // BLOCK] = True
+        left = []
+        qps = _rows(self.raw, self.row_bytes)
+        times = [np.ndarray(len(qps), np.int64, self.raw, offset, (self.row_bytes,)) for offset in receiver_timers]
+        for block in self._blocks.tolist():
+            rows = slice(block * BLOCK, (block + 1) * BLOCK)
+            is_done = not is_kept[block] and (qps["closed"][rows] == 1).all() and (qps["state"][rows] == IDLE).all()
+            if is_done and all((armed[rows] == NEVER).all() for armed in times):
+                self._map.madvise(mmap.MADV_DONTNEED, block * BLOCK * self.row_bytes, BLOCK * self.row_bytes)
+            else:
+                left.append(block)
+        self._blocks = np.array(left, np.int64)
+
+
+def _rows(raw: npt.NDArray[np.uint8], row_bytes: int) -> Any:
+    return np.ndarray(len(raw) // row_bytes, QP, raw, strides=(row_bytes,))
