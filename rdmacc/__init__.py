@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
-from rdmacc import probes, topology, units, workload
-from rdmacc.comparison import compare
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rdmacc import probes, units
 from rdmacc.component import Component, param
 from rdmacc.errors import (
     CompileError,
@@ -21,55 +23,96 @@ from rdmacc.errors import (
     SimulationError,
     StalledError,
 )
-from rdmacc.explorer import explore
 from rdmacc.faults import Clocks, LinkDown, Loss, ScriptedLoss
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
-from rdmacc.results.result import Result
-from rdmacc.results.saved import SavedResult, load
-from rdmacc.scenario import Scenario
 from rdmacc.schemes import SCHEMES, Scheme, register_scheme, scheme, scheme_table
-from rdmacc.simulation import Simulation, simulate
-from rdmacc.sweep.study import Study, study
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.red import EcnStep, Red
-from rdmacc.topology import (
-    clos,
-    dart_clos,
-    describe,
-    draw,
-    dumbbell,
-    fat_tree,
-    leaf_spine,
-    rcc_fat_tree,
-    rcc_multi_bottleneck,
-    ren_leaf_spine,
-    star,
-)
-from rdmacc.workload import (
-    LoadDefinition,
-    SizeDistribution,
-    all_to_all,
-    combine,
-    dart_mix,
-    from_csv,
-    from_parquet,
-    incast,
-    incasts,
-    long_flows,
-    many_to_many,
-    messages,
-    offered_load,
-    partition_aggregate,
-    permutation,
-    poisson,
-    random_pairs,
-    request_response,
-    ring_all_reduce,
-    sequence,
-    tree_all_reduce,
-)
+
+if TYPE_CHECKING:
+    from rdmacc import topology, workload
+    from rdmacc.comparison import compare
+    from rdmacc.explorer import explore
+    from rdmacc.results.result import Result
+    from rdmacc.results.saved import SavedResult, load
+    from rdmacc.scenario import Scenario
+    from rdmacc.simulation import Simulation, simulate
+    from rdmacc.sweep.study import Study, study
+    from rdmacc.topology import (
+        clos,
+        dart_clos,
+        describe,
+        draw,
+        dumbbell,
+        fat_tree,
+        leaf_spine,
+        rcc_fat_tree,
+        rcc_multi_bottleneck,
+        ren_leaf_spine,
+        star,
+    )
+    from rdmacc.workload import (
+        LoadDefinition,
+        SizeDistribution,
+        all_to_all,
+        combine,
+        dart_mix,
+        from_csv,
+        from_parquet,
+        incast,
+        incasts,
+        long_flows,
+        many_to_many,
+        messages,
+        offered_load,
+        partition_aggregate,
+        permutation,
+        poisson,
+        random_pairs,
+        request_response,
+        ring_all_reduce,
+        sequence,
+        tree_all_reduce,
+    )
+else:
+
+    def __getattr__(name):
+        """Import what needs pandas or networkx when it is first asked for: they take most of the time of an import."""
+        if f"{__name__}.{name}" in _LATER:
+            value = import_module(f"{__name__}.{name}")
+        else:
+            module = next((module for module, names in _LATER.items() if name in names), None)
+            if module is None:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = getattr(import_module(module), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *__all__})
+
+
+_LATER = {
+    "rdmacc.comparison": {"compare"},
+    "rdmacc.explorer": {"explore"},
+    "rdmacc.results.result": {"Result"},
+    "rdmacc.results.saved": {"SavedResult", "load"},
+    "rdmacc.scenario": {"Scenario"},
+    "rdmacc.simulation": {"Simulation", "simulate"},
+    "rdmacc.sweep.study": {"Study", "study"},
+    "rdmacc.topology": {
+        "clos", "dart_clos", "describe", "draw", "dumbbell", "fat_tree", "leaf_spine", "rcc_fat_tree",
+        "rcc_multi_bottleneck", "ren_leaf_spine", "star",
+    },
+    "rdmacc.workload": {
+        "LoadDefinition", "SizeDistribution", "all_to_all", "combine", "dart_mix", "from_csv", "from_parquet", "incast",
+        "incasts", "long_flows", "many_to_many", "messages", "offered_load", "partition_aggregate", "permutation",
+        "poisson", "random_pairs", "request_response", "ring_all_reduce", "sequence", "tree_all_reduce",
+    },
+}  # fmt: skip
+"""What `__getattr__` imports, by module. The modules themselves are attributes too, as they are after any import."""
 
 __version__ = "0.1.0"
 

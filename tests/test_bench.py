@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import statistics
+import subprocess
+import sys
 
 import pytest
 
@@ -152,3 +154,19 @@ def test_run_scales_simpy_by_default(monkeypatch):
     list(bench.run(["simpy", "compiled"], ["c"]))
     list(bench.run(["simpy"], ["c"], 0.5))
     assert asked == [("c", "simpy", CASES["c"].simpy_scale), ("c", "compiled", 1.0), ("c", "simpy", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--scale", "0.5"], "arguments = '--scale 0.5': must be a case, an engine and a scale"),
+        (["a", "simpy", "most"], "arguments = 'a simpy most': must be a case, an engine and a scale"),
+        (["a", "warp", "1.0"], "engine = 'warp': must be one of"),
+    ],
+)
+def test_the_process_of_a_case_names_what_is_wrong(arguments, message):
+    command = [sys.executable, "-m", "rdmacc.cli.bench", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"rdmacc: {message}")
+    assert done.stderr.count("\n") == 1

@@ -23,7 +23,7 @@ from typing import Any
 from rdmacc import topology, workload
 from rdmacc.cli.bench_cases import CASES, SCHEME, case_of
 from rdmacc.engine.select import ENGINES
-from rdmacc.errors import ConfigError, SimulationError
+from rdmacc.errors import ConfigError, RdmaccError, SimulationError
 from rdmacc.schemes import SCHEMES
 from rdmacc.simulation import simulate
 
@@ -178,7 +178,8 @@ def measure(name: str, engine: str, scale: float = 1.0, root: Path | None = None
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     if done.returncode:
         trouble = done.stderr.strip().splitlines()
-        raise SimulationError(f"case {name} on {engine}: {trouble[-1] if trouble else 'no message'}")
+        message = trouble[-1].removeprefix("rdmacc: ") if trouble else "no message"
+        raise SimulationError(f"case {name} on {engine}: {message}")
     return Measurement.from_dict(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -247,11 +248,20 @@ def together(name: str = TOGETHER_CASE, scale: float = 1.0) -> list[Measurement]
 
 def _main(arguments: Sequence[str]) -> None:
     """Run one case and write the measurement to standard output as JSON."""
-    name, engine, scale = arguments
+    try:
+        name, engine, scale = arguments
+        part = float(scale)
+    except ValueError:
+        wanted = "a case, an engine and a scale, such as 'a simpy 1.0'; `rdmacc bench` has options"
+        raise ConfigError("arguments", " ".join(arguments), wanted) from None
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
-    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, float(scale)))) + "\n")
+    sys.stdout.write(json.dumps(dataclasses.asdict(run_case(name, engine, part))) + "\n")
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1:])
+    try:
+        _main(sys.argv[1:])
+    except RdmaccError as error:
+        sys.stderr.write(f"rdmacc: {error}\n")
+        sys.exit(2)

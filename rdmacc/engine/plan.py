@@ -238,7 +238,7 @@ def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
 
 
 def _dependencies(frame: pd.DataFrame) -> tuple[Ints, list[tuple[int, ...]] | None]:
-    waits_for = np.fromiter(map(len, frame["after"].array), np.int64, len(frame))
+    waits_for = np.fromiter(map(len, frame["after"].to_numpy()), np.int64, len(frame))
     if not waits_for.any():
         return waits_for, None
     row_of = {label: row for row, label in enumerate(frame.index)}

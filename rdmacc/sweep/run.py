@@ -27,6 +27,7 @@ from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.schemes import as_scheme
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.pace import Pace
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
@@ -233,8 +234,11 @@ def sweep(
         store.clean(experiment.name)
         if jobs > 1 and executor is None and engine != "simpy":
             compile_once(missing)
+        costs = {one.name: one.cost for one in found.points}
+        before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]
+        pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
-            compute_all(tasks, _Keeper(store, found, {one.name: one.cost for one in missing}, bar), jobs, executor)
+            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor)
     return found
 
 
@@ -281,16 +285,21 @@ class _Keeper:
     found: Sweep
     costs: Mapping[str, float]
     bar: tqdm[Any]
+    pace: Pace
 
     def __call__(self, name: str, outcome: Outcome | Failed) -> None:
         found = self.found
         if isinstance(outcome, Outcome):
+            self.pace.finish(name, outcome.wall_s, outcome.packet_hops)
             outcome = self._save(name, outcome)
+        else:
+            self.pace.finish(name, None)
         if isinstance(outcome, Failed):
             found.failures[name] = outcome
             _log.debug("%s, %s failed: %s", found.experiment, name, outcome.details)
+        self.bar.set_description_str(_progress(found), refresh=False)
+        self.bar.set_postfix_str(str(self.pace), refresh=False)
         self.bar.update(self.costs[name])
-        self.bar.set_description_str(_progress(found))
 
     def _save(self, name: str, outcome: Outcome) -> Outcome | Failed:
         found = self.found
@@ -342,11 +351,11 @@ def _progress(found: Sweep) -> str:
 
 
 def _bar(found: Sweep, missing: Sequence[Point], progress: bool) -> tqdm[Any]:
-    """Return a progress bar in units of the points' cost, so that the time left counts what is left to do."""
+    """Return a progress bar in units of the points' cost."""
     return tqdm(
         total=sum(point.cost for point in missing),
         desc=_progress(found),
-        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| [{elapsed}{postfix}]",
         disable=not progress,
         leave=False,
     )

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.results.tables import html_table, text_table
 from rdmacc.topology.base import Graph, completed, hops_to, hosts, switches
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 
@@ -70,9 +69,13 @@ class TopologyInfo:
         ]
 
     def __str__(self) -> str:
+        from rdmacc.results.tables import text_table
+
         return text_table([self.name, ""], self.rows())
 
     def _repr_html_(self) -> str:
+        from rdmacc.results.tables import html_table
+
         return html_table(["", ""], self.rows(), caption=self.name)
 
 

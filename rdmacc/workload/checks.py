@@ -107,7 +107,7 @@ def positions(after: pd.Series[Any], labels: pd.Index[Any]) -> tuple[Int64s, Int
     ConfigError
         If a message waits for one that does not exist.
     """
-    lengths = np.fromiter(map(len, after.array), dtype=np.int64, count=len(after))
+    lengths = np.fromiter(map(len, after.to_numpy()), dtype=np.int64, count=len(after))
     waiting = np.flatnonzero(lengths)
     flat = list(chain.from_iterable(after.iloc[waiting]))
     if not flat:

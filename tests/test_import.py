@@ -1,0 +1,51 @@
+"""`import rdmacc` is quick: what needs pandas or networkx comes when it is asked for, and nobody can tell."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rdmacc
+
+HEAVY = {"pandas", "networkx", "pyarrow", "scipy", "matplotlib", "numba", "simpy", "control", "tqdm"}
+
+
+def for_type_checkers():
+    """Return what the package imports for type checkers only: names by module."""
+    tree = ast.parse(Path(rdmacc.__file__).read_bytes())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {node.module: {alias.name for alias in node.names} for node in block.body}
+
+
+def test_the_import_loads_no_large_library():
+    program = "import sys, rdmacc; rdmacc.scheme('dcqcn'); print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"rdmacc", "numpy"} <= loaded
+    assert not HEAVY & loaded
+
+
+def test_type_checkers_see_what_is_imported_later():
+    seen = for_type_checkers()
+    assert seen.pop("rdmacc") == {"topology", "workload"}
+    assert seen == rdmacc._LATER
+
+
+def test_every_name_is_there():
+    for name in rdmacc.__all__:
+        assert name in dir(rdmacc)
+        assert getattr(rdmacc, name) is not None
+    for module, names in rdmacc._LATER.items():
+        for name in names:
+            assert getattr(rdmacc, name) is getattr(importlib.import_module(module), name)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'incats'"):
+        _ = rdmacc.incats
+    assert not hasattr(rdmacc, "incats")
