@@ -5,10 +5,10 @@ receiver (25 MB at 0, 12.5 MB at 1 ms), incasts of 8 and 32 flows to h32; on the
 2 MB, and 806 flows of web search at 50% load in 2 ms. "Quick" has the star, and the two flows on the fat tree.
 
 NDP's schemes are those of `ndp-htsim`, packets of 9,000, 4,000 and 1,500 B, whose settings say where they are from;
-1,500 on the fat tree also with a first window of 45 packets in place of 30. (On the star 32 such windows overflow the queue
-of headers, and what is lost without a timeout is lost for good.) Their windows of 1,500 B (45 and 67 kB) are below the
-fat tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not fill its
-link.
+1,500 on the fat tree also with a first window of 45 packets in place of 30. (On the star 32 such windows overflow the
+queue of headers, and what is lost without a timeout is lost for good.) Their windows of 1,500 B (45 and 67 kB) are
+below the fat tree's bandwidth-delay product, 150 kB, and 45 kB also below the star's, 53 kB: a single flow does not
+fill its link.
 
 Plain RoCE is that of `roce-htsim`, packets of 9,000 and 1,500 B: line rate, and PFC that pauses an ingress port above
 15 MTU and resumes it below 12. Against an event model of csg-htsim's own rules (bytes count until they have been sent,
