@@ -12,7 +12,8 @@ Where a scheme stands out at paper scale:
 
 - ExpressPass: a short message waits a round trip for its first credit, then for credits at a rate in proportion to its
   size; Aeolus sends it at once and loses some of it.
-- REN: ports of 128 kB lose part of the incast's first windows; the timeout, 50 us at least, is what its last 5% take.
+- REN: ports of 128 kB drop some of what comes at line rate, and only the timeout, 50 us at least, tells of it: a
+  message of 100 kB takes ten times as long then.
 - Homa and RCC: nothing limits the first windows of the incast but their number, 21 kB each; RCC keeps them (`ewa_eta`).
 
 Assumed: switches with 2 MB a host; links' rate and delay, the incast's size.
@@ -195,6 +196,8 @@ class ReceiverSchemes(Experiment):
                     if quantity == "slowdown, p50":
                         axis.plot(places, here["slowdown, p99"], marks[case], color=COLOURS["vermilion"], label="p99")
                 axis.set(ylabel=title, xticks=range(len(RECEIVERS)), ylim=(0, 1.3 * axis.dataLim.y1))
+                if quantity == "queue, peak":
+                    axis.set(yscale="log", ylim=(axis.dataLim.y0 / 2, 5 * axis.dataLim.y1))
                 axis.set_xticklabels(RECEIVERS, rotation=40, ha="right")
                 if axis is not axes[1, 2]:
                     axis.legend(loc="upper right", ncols=3, fontsize=7)
