@@ -318,8 +318,9 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         alpha, limit = float(rng.choice([0.1, 1.0])), int(rng.choice([0, 5_000, 50_000]))
         scheme = replace(scheme, buffer=rdmacc.DropTail(alpha=alpha, limit_bytes=limit))
     elif rng.random() < 0.5:
-        alpha = float(rng.choice([0.002, 0.01, 0.125, 1.0]))
-        scheme = replace(scheme, buffer=rdmacc.Pfc(alpha=alpha, reserve_bytes=1000))
+        alpha = float(rng.choice([0.002, 0.01, 0.125, 1.0, 0.0]))
+        static = {} if alpha else {"xoff_bytes": 5_000, "xon_offset_bytes": 2_000}
+        scheme = replace(scheme, buffer=rdmacc.Pfc(alpha=alpha, reserve_bytes=1000, **static))
     if rng.random() < 0.5:
         kmin = int(rng.choice([0, 2_000, 20_000]))
         red = rdmacc.Red(

@@ -38,8 +38,8 @@ RESERVE, XON = 4096, 3072
 class OneIngress:
     """One ingress queue's accounting, after the HPCC simulator's switch-mmu.cc (not after the engine)."""
 
-    def __init__(self, shared, alpha, reserve=RESERVE, xon=XON):
-        self.shared, self.alpha, self.reserve, self.xon = shared, alpha, reserve, xon
+    def __init__(self, shared, alpha, reserve=RESERVE, xon=XON, xoff=0):
+        self.shared, self.alpha, self.reserve, self.xon, self.xoff = shared, alpha, reserve, xon, xoff
         self.used = self.headroom = self.peak_headroom = 0
 
     @property
@@ -48,7 +48,7 @@ class OneIngress:
 
     @property
     def threshold(self):
-        return self.alpha * (self.shared - self.taken)
+        return self.xoff or self.alpha * (self.shared - self.taken)
 
     def arrive(self, wire):
         """Account a packet; return whether the neighbour must be paused."""
@@ -153,6 +153,25 @@ def test_resumes_the_offset_below_the_threshold(engine, alpha, xon):
     changes = [(at, value) for at, value in samples(result, "paused_ps ('h0', 's0')") if value > 0]
     assert [at for at, _ in changes] == resumes
     assert changes[0][1] == resumes[0] - pauses[0]
+
+
+@pytest.mark.parametrize("alpha", [1 / 8, 8.0])
+@pytest.mark.parametrize(("xoff", "xon"), [(15_000, 3000), (15_000, 9000), (40_000, 10_000)])
+def test_a_static_threshold_pauses_and_resumes_there_whatever_is_free(engine, alpha, xoff, xon):
+    """Every PAUSE and RESUME, to the picosecond, as csg-htsim's 15 and 12 packets of 1,000 B among others."""
+    pool, delay = 100_000, us(1)
+    graph, scheme = congested_chain(alpha, pool, xoff_bytes=xoff, xon_offset_bytes=xon)
+    work = rdmacc.messages([("h0", "h1", "400kB")])
+    watch = [probes.field("port", ("h0", "s0"), name) for name in ("pauses", "paused_ps")]
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="330us", probes=watch)
+    effects = pauses_and_resumes(OneIngress(pool, alpha, xon=xon, xoff=xoff), 400, 100e9, delay, 10e9)
+    heard = {
+        "pause": [at for at, value in samples(result, "pauses ('h0', 's0')") if value > 0],
+        "resume": [at for at, value in samples(result, "paused_ps ('h0', 's0')") if value > 0],
+    }
+    for what, times in heard.items():
+        assert len(times) >= 1
+        assert times == [at for kind, at in effects if kind == what and at < us(330)]
 
 
 def test_the_model_of_one_ingress_resumes_3072_below():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import networkx as nx
@@ -11,13 +11,15 @@ import pytest
 
 import rdmacc
 from rdmacc import topology
+from rdmacc.component import Component, param
 from rdmacc.models.ren import queue_lengths, rounds_to_full
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.protocols.ren import Ren
 from rdmacc.state import DATA, LAST_HOP, Port
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+from rdmacc.topology.fabric import Fabric
 from rdmacc.topology.papers import ren_leaf_spine, ren_testbed
-from tests.support import check_conservation, check_finished, packet_with, samples
+from tests.support import chain, check_conservation, check_finished, packet_with, samples
 
 SLOT = 1_200_000
 """Time of a packet of 1,500 B on a link of 10 Gb/s."""
@@ -142,6 +144,56 @@ def test_figure_7_the_worst_mark_of_the_way_counts():
     assert sum({UNDER: 2, FULL: 1, OVER: 0}[mark] for mark in marks) == 3
 
 
+@dataclass(frozen=True, kw_only=True)
+class Drawn(Component):
+    """Marks as figure 7 draws them, whatever a port sees."""
+
+    first_port: int = param(-1, "port of S0: raises P1 to FULL")
+    second_port: int = param(-1, "of S1: P2 and P3")
+    third_port: int = param(-1, "of S2: P2 to OVER, P4 to FULL")
+
+    Header = RenMarker.Header
+
+    @staticmethod
+    def on_dequeue(params, port, packet):
+        if packet.kind == DATA:
+            port_number, psn = port.number, packet.psn
+            mark = FULL if psn > 3 else UNDER
+            if port_number == params.first_port:
+                mark = FULL if psn == 0 or psn > 3 else UNDER
+            elif port_number == params.second_port:
+                mark = FULL if psn == 1 or psn == 2 or psn > 3 else UNDER
+            elif port_number == params.third_port and psn < 4:
+                mark = OVER if psn == 1 else FULL if psn == 3 else UNDER
+            packet.ren_mark = max(packet.ren_mark, mark)
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.ren_mark = packet.ren_mark
+
+
+def test_figure_7_on_the_wire(engine):
+    """The same marks on three switches of a network: 4 packets in the first round trip, 3 in each that follows."""
+    graph = chain([10e9] * 4, [10_000_000] * 4)
+    ports = Fabric.from_graph(graph)
+    marker = Drawn(**{
+        name: ports.port(*link)
+        for name, link in zip(("first_port", "second_port", "third_port"), (("s0", "s1"), ("s1", "s2"), ("s2", "h1")))
+    })  # fmt: skip
+    scheme = rdmacc.Scheme(
+        recovery=GrantClock(unscheduled_packets=4, timeout_rtts=20.0), control=(Ren(),), switch=(marker,),
+        buffer=rdmacc.DropTail(), payload_bytes=1460, header_bytes=40, ack_bytes=40,
+    )  # fmt: skip
+    work = rdmacc.messages([("h0", "h1", 40 * 1460)])
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, trace=True, progress=False, until="600us")
+    trace = result.packet_trace
+    sent = trace[(trace["node"] == "h0") & (trace["kind"] == "data") & (trace["what"] == "sent")]["time_ps"]
+    rounds = (sent // int(result.plan.qp_base_rtt_ps[0])).value_counts().sort_index().tolist()
+    assert rounds[:6] == [4, 3, 3, 3, 3, 3]
+    assert result.transfers["over_grants"].tolist() == [1]
+    assert result.transfers["under_grants"].tolist() == [0]
+
+
 @pytest.mark.parametrize(("mark", "packets"), [(UNDER, 2), (FULL, 1), (OVER, 0)])
 def test_packets_for_a_grant(mark, packets):
     sender = Ren()
@@ -160,7 +212,7 @@ START = 20 * RTT
 
 
 @cache
-def burst(engine, entry, buffer="64kB", *, packets=4000, until_rtts=100, **changes):
+def burst(engine, entry, buffer="64kB", *, packets=4000, until_rtts=100, trace=False, **changes):
     """Two flows at line rate join one that fills the link, as in figure 3; return times in RTTs, queue, use, result."""
     graph = ren_testbed(buffer="10MB")
     scheme = rdmacc.preset("ren-2021-testbed")[entry].replace(**{"DropTail.limit_bytes": buffer}, **changes)
@@ -168,7 +220,7 @@ def burst(engine, entry, buffer="64kB", *, packets=4000, until_rtts=100, **chang
     work = work.assign(start_ps=[0, START, START])
     watch = [rdmacc.probes.queue("s0", "s1", every="1.2us"), rdmacc.probes.throughput("s0", "s1", "48us")]
     result = rdmacc.simulate(
-        graph, work, scheme, engine=engine, probes=watch, progress=False, until=f"{until_rtts * 48}us"
+        graph, work, scheme, engine=engine, probes=watch, progress=False, until=f"{until_rtts * 48}us", trace=trace
     )
     queue, use = (np.array(samples(result, probe.name)) for probe in watch)
     check_conservation(result)
@@ -210,6 +262,33 @@ def test_a_burst_is_drained_in_a_few_round_trips(engine, entry, buffer, least, m
     steady = (rtts > 6) & (rtts < 75)
     assert queue[steady].mean() < 1
     assert use[27:90].mean() > 0.95
+
+
+@pytest.mark.parametrize(
+    ("entry", "buffer", "least", "most"),
+    [("ren", "64kB", 2.2, 3.1), ("ren", "10MB", 2.2, 3.1), ("ren-packet", "64kB", 1.0, 2.3)],
+)
+def test_after_a_burst_the_link_is_full_again_in_a_few_round_trips(engine, entry, buffer, least, most):
+    """From the burst's last packet until a round trip begins with 39 of 40 slots used.
+
+    Equation 6: two rounds from a third of the link, and the time until the gap shows. Steps of one packet take 2.4 to
+    2.7 RTTs, and 2.1 to 2.2 with marks by packet.
+    """
+    assert least <= full_again_after(engine, entry, buffer) <= most
+
+
+def full_again_after(engine, entry, buffer):
+    """Return when a round trip begins in which the link is full, in RTTs after the last packet of a burst."""
+    *_, result = burst(engine, entry, buffer, packets=500, until_rtts=80, trace=True)
+    trace = result.packet_trace
+    sent = trace[(trace["node"] == "s0") & (trace["peer"] == "s1") & (trace["kind"] == "data")]
+    sent = sent[sent["what"] == "sent"]
+    end = sent.loc[sent["message"] > 0, "time_ps"].max()
+    times = sent["time_ps"].to_numpy()
+    for start in range(end, int(times.max()) - RTT, RTT // 40):
+        if np.count_nonzero((times >= start) & (times < start + RTT)) >= 39:
+            return (start - end) / RTT
+    return np.inf
 
 
 def test_without_marks_the_queue_stays(engine):

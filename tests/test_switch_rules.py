@@ -38,6 +38,8 @@ PLAIN = {
     if not isinstance(getattr(module, name), type)
 }
 
+CALLED_BY_RULES = {"first_class", "xoff_bytes"}
+
 
 @pytest.fixture(params=["plain", "compiled"])
 def side(request):
@@ -68,7 +70,7 @@ def side(request):
 
 
 def test_each_rule_is_compiled_from_the_one_that_python_calls():
-    assert {name for name in PLAIN if name != "first_class"} == set(rules.__all__)
+    assert {name for name in PLAIN if name not in CALLED_BY_RULES} == set(rules.__all__)
     for name in rules.__all__:
         assert getattr(rules, name).py_func is PLAIN[name]
 
@@ -126,6 +128,38 @@ def test_resume_at_the_threshold_less_the_offset_exactly(side, ingress, headroom
     switch = side.make("switch", shared_bytes=10_000, shared_used=used)
     account = side.make("account", ingress_bytes=ingress, headroom_used=headroom)
     assert side.may_resume(side.params(POLICY), switch, account) == expected
+
+
+STATIC = Pfc(alpha=0.5, xoff_bytes=2000, reserve_bytes=1000, xon_offset_bytes=500)
+
+
+@pytest.mark.parametrize("used", [0, 7000])
+@pytest.mark.parametrize(
+    ("ingress", "headroom", "pauses", "resumes"),
+    [
+        (2999, 0, False, False),  # takes 1,999 of the shared pool
+        (3000, 0, True, False),
+        (2500, 0, False, True),  # 1,500 taken + 500 = 2,000: resume
+        (2501, 0, False, False),
+        (1000, 1, True, False),  # something is in the headroom
+    ],
+)
+def test_a_static_threshold_ignores_the_free_pool(side, used, ingress, headroom, pauses, resumes):
+    switch = side.make("switch", shared_bytes=10_000, shared_used=used)
+    account = side.make("account", ingress_bytes=ingress, headroom_used=headroom)
+    assert side.must_pause(side.params(STATIC), switch, account) == pauses
+    assert side.may_resume(side.params(STATIC), switch, account) == resumes
+
+
+def test_what_a_static_threshold_turns_away_goes_to_the_headroom(side):
+    policy = side.params(STATIC)
+    switch = side.make("switch", shared_bytes=10_000)
+    account = side.make("account", headroom_bytes=1500)
+    for wire, expected in ((3000, (3000, 0)), (1, (3000, 1)), (1499, (3000, 1500))):
+        assert side.admit_lossless(policy, switch, account, wire)
+        assert (account.ingress_bytes, account.headroom_used) == expected
+    assert not side.admit_lossless(policy, switch, account, 1)
+    assert (switch.shared_used, switch.used_bytes) == (2000, 4500)
 
 
 def test_a_port_obeys_and_counts_the_time_that_any_class_is_paused(side):

@@ -9,14 +9,23 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import workload
+from rdmacc.experiments.base import Point, Verdict
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import tidy, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BINS", "by_size", "completion", "percentiles", "plot_by_size", "stored_flows"]
+__all__ = [
+    "BINS", "EACH", "by_size", "completion", "finished", "flows_of", "measure_acked", "percentiles", "plot_by_size",
+    "stored_flows", "summary_rows",
+]  # fmt: skip
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
 """Flows by size, each bin up to and with its bound."""
+
+EACH = "FCT of each flow"
+"""The curve of `measure_acked`."""
 
 
 def stored_flows(name: str) -> pd.DataFrame:
@@ -78,6 +87,80 @@ def completion(flows: pd.DataFrame) -> dict[str, tuple[float, str]]:
     """
     fct = flows["fct_ps"].to_numpy(np.float64, na_value=np.nan)
     return percentiles("FCT", fct) | {f"FCT of flow {i}": (value, "ps") for i, value in enumerate(fct)}
+
+
+def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataFrame:
+    """Return a point's rows where completion is the last ACK's arrival at the sender.
+
+    The completion times of the flows are the curve `EACH` over their starts, with two columns more: `flow` and
+    `size_bytes`.
+
+    Parameters
+    ----------
+    point : Point
+        The point.
+    result : Result
+        Of its scenario.
+    with_sizes : bool
+        Add the percentiles of each of `BINS`.
+    """
+    flows = result.flows
+    fct = flows["fct_acked_ps"].to_numpy(np.float64)
+    numbers: dict[str, tuple[float, str]] = percentiles("FCT", fct)
+    if with_sizes:
+        numbers |= by_size("FCT", fct, flows["size_bytes"])
+    counters = result.counters
+    numbers |= {
+        "last FCT": ((flows["start_ps"] + fct).max() - flows["start_ps"].min(), "ps"),
+        "goodput": (result.summary().goodput_bps, "bps"),
+        "queue, peak": (counters.peak_queue_bytes, "bytes"),
+        "trimmed": (counters.trimmed_packets, ""),
+        "retransmissions": (counters.retransmissions, ""),
+        "drops": (counters.dropped_packets + counters.pfc_violations, ""),
+        "PFC pauses": (counters.pfc_pauses, ""),
+        "unfinished": (int((flows["status"] != "finished").sum()), ""),
+    }
+    rows: dict[str, Any] = {"point": point.name, "quantity": EACH, "time_ps": flows["start_ps"], "value": fct}
+    each = pd.DataFrame(rows | {"unit": "ps", "flow": flows["flow"], "size_bytes": flows["size_bytes"]})
+    return pd.concat([tidy(point.name, numbers), each], ignore_index=True)
+
+
+def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
+    """Return `flow, size_bytes, value` of a point's flows; `value` is the completion time in ps.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of an experiment that uses `measure_acked`.
+    point : str
+        Name of the point.
+    """
+    rows = table[(table["point"] == point) & (table["quantity"] == EACH)]
+    return rows[["flow", "size_bytes", "value"]].reset_index(drop=True)
+
+
+def summary_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each point with all but its curve.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of an experiment that uses `measure_acked`.
+    """
+    return wide(table.drop(columns=["flow", "size_bytes"]))
+
+
+def finished(table: pd.DataFrame) -> Verdict:
+    """Judge whether every flow finished; say how many packets were dropped whole.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of an experiment that uses `measure_acked`.
+    """
+    rows = summary_rows(table)
+    lost, unfinished = int(rows["drops"].sum()), int(rows["unfinished"].sum())
+    return Verdict(f"{lost} packets dropped, {unfinished} flows not finished", unfinished == 0)
 
 
 def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **line: Any) -> None:

@@ -18,8 +18,7 @@ import pandas as pd
 
 from rdmacc import topology
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
-from rdmacc.experiments.validation.flow_times import finished, flows_of, measure
-from rdmacc.experiments.validation.flows import BINS, stored_flows
+from rdmacc.experiments.validation.flows import BINS, finished, flows_of, measure_acked, stored_flows
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.phost_2015 import PHOST_YAPS
 from rdmacc.results.result import Result
@@ -85,7 +84,7 @@ class Yaps(Experiment):
         return [Point(name=WEB_SEARCH, scenario=scenario, labels={"scheme": "phost", "case": "web search, 50%"})]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        return measure(point, result, by_size=True)
+        return measure_acked(point, result, with_sizes=True)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

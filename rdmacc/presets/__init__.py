@@ -15,6 +15,7 @@ from rdmacc.presets import (
     phost_2015,
     rcc_2021,
     ren_2021,
+    roce_htsim,
 )
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
@@ -36,4 +37,5 @@ __all__ = [
     "preset",
     "rcc_2021",
     "ren_2021",
+    "roce_htsim",
 ]

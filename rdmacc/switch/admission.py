@@ -1,8 +1,8 @@
 """Who gets a place in a switch's buffer: admission of a packet when it arrives, release when it leaves.
 
 Pure functions over records, called by both engines. `policy` holds the parameters (`rdmacc.switch.buffer`), `buffer`
-is a `SharedBuffer`, `account` an `IngressAccount`. The threshold is Choudhury and Hahne's: alpha times the free part
-of the shared pool (IEEE/ACM ToN 1998).
+is a `SharedBuffer`, `account` an `IngressAccount`. The threshold is Choudhury and Hahne's, alpha times the free part
+of the shared pool (IEEE/ACM ToN 1998), or with PFC a static one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ __all__ = [
     "queue_limit_bytes",
     "release_lossless",
     "release_lossy",
+    "xoff_bytes",
 ]
 
 
@@ -81,6 +82,21 @@ def release_lossy(buffer, wire_bytes):
     buffer.used_bytes -= wire_bytes
 
 
+def xoff_bytes(policy, buffer):
+    """Return what one ingress (port, class) may take of the shared pool: XOFF.
+
+    Parameters
+    ----------
+    policy : object
+        Parameters of the buffer.
+    buffer : object
+        The switch's buffer: what is used of it.
+    """
+    if policy.xoff_bytes > 0:
+        return float(policy.xoff_bytes)
+    return policy.alpha * (buffer.shared_bytes - buffer.shared_used)
+
+
 def admit_lossless(policy, buffer, account, wire_bytes):
     """Account a packet to reserve and shared pool, else to the headroom; return whether it fits.
 
@@ -101,7 +117,7 @@ def admit_lossless(policy, buffer, account, wire_bytes):
     from_shared = 0
     if over > 0:
         from_shared = over if over < wire_bytes else wire_bytes
-    if over > policy.alpha * free or from_shared > free:
+    if over > xoff_bytes(policy, buffer) or from_shared > free:
         in_headroom = account.headroom_used + wire_bytes
         if in_headroom > account.headroom_bytes:
             return False

@@ -20,7 +20,7 @@ PFC_FRAME_BYTES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Pfc(Component):
-    """Lossless: pause the upstream port when an ingress (port, priority) exceeds the dynamic threshold.
+    """Lossless: pause the upstream port when an ingress (port, priority) reaches a threshold, dynamic or static.
 
     Pause is on or off, without expiry. The packets that arrive after the pause fill the headroom; a packet that does
     not fit there is dropped and counted as a PFC violation.
@@ -32,6 +32,12 @@ class Pfc(Component):
         symbol="alpha",
         source="HPCC simulator",
         low=0.0,
+    )
+    xoff_bytes: int = param(
+        "0B",
+        "static threshold: pause at so many bytes above the reserve; 0: alpha times the free pool",
+        unit="bytes",
+        source="15 packets in csg-htsim, main_roce.cpp",
     )
     reserve_bytes: int = param(
         "4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"

@@ -8,13 +8,14 @@ simulator (`switch-mmu.cc`: `CheckShouldPause`, `CheckShouldResume`).
 from __future__ import annotations
 
 from rdmacc.state import MAC, PAUSE
+from rdmacc.switch.admission import xoff_bytes
 from rdmacc.switch.buffer import PFC_FRAME_BYTES
 
 __all__ = ["may_resume", "must_pause", "obey", "write_frame"]
 
 
 def must_pause(policy, buffer, account):
-    """Return whether what came in has reached the dynamic threshold (XOFF), or needs headroom.
+    """Return whether what came in has reached the threshold (XOFF), or needs headroom.
 
     Parameters
     ----------
@@ -28,11 +29,11 @@ def must_pause(policy, buffer, account):
     taken = account.ingress_bytes - policy.reserve_bytes
     if taken < 0:
         taken = 0
-    return account.headroom_used > 0 or taken >= policy.alpha * (buffer.shared_bytes - buffer.shared_used)
+    return account.headroom_used > 0 or taken >= xoff_bytes(policy, buffer)
 
 
 def may_resume(policy, buffer, account):
-    """Return whether the headroom is empty and the rest far enough below the dynamic threshold (XON).
+    """Return whether the headroom is empty and the rest far enough below the threshold (XON).
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def may_resume(policy, buffer, account):
     taken = account.ingress_bytes - policy.reserve_bytes
     if taken <= 0:
         return True
-    return taken + policy.xon_offset_bytes <= policy.alpha * (buffer.shared_bytes - buffer.shared_used)
+    return taken + policy.xon_offset_bytes <= xoff_bytes(policy, buffer)
 
 
 def write_frame(frame, kind, cls):

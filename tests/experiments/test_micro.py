@@ -13,6 +13,7 @@ import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.micro.senders import SENDERS, jain
 from rdmacc.sweep.tidy import assemble, scalar, wide
+from tests.experiments.flips_validation import check_judges
 
 EXPERIMENT = experiment("micro.senders")
 
@@ -67,9 +68,10 @@ def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
     assert rows.loc["line-rate, incast of 32", "FCT, p99 over the link's"] == pytest.approx(1.0, abs=0.01)
 
 
-def test_the_claims_hold(table):
+def test_the_claims_hold_and_can_fail(table):
     checks = EXPERIMENT.check(table)
     assert checks["holds"].all(), checks["measured"].tolist()
+    check_judges(EXPERIMENT, table)
 
 
 def test_the_page_has_a_row_for_each_scheme(table):

@@ -17,6 +17,7 @@ from rdmacc.experiments.micro.receivers import RECEIVERS
 from rdmacc.experiments.validation.expresspass_ns2 import TEN, TWO, fat_tree
 from rdmacc.experiments.validation.flows import BINS, by_size, percentiles, stored_flows
 from rdmacc.sweep.tidy import wide
+from tests.experiments.flips_validation import check_judges
 
 NAMES = ("validation.expresspass_ns2", "validation.homa_ns3", "micro.receivers")
 
@@ -32,6 +33,10 @@ def test_verdicts_are_the_expected_ones(run):
     chosen, table = run
     checks = chosen.check(table)
     assert checks["matches"].all(), checks[["id", "measured"]].to_dict("records")
+
+
+def test_every_judge_says_no(run):
+    check_judges(*run)
 
 
 def test_every_flow_is_in_the_table(run):

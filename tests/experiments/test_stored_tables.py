@@ -13,9 +13,8 @@ from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, load_summary, s
 from rdmacc.experiments.igbn.setup import of_reading
 from rdmacc.experiments.score import PAPERS
 from rdmacc.sweep.store import read_table
-from tests.experiments import flips, flips_rcc, flips_ren
+from tests.experiments import flips, flips_rcc, flips_ren, flips_validation
 
-FLIPS = flips.FLIPS | flips_ren.FLIPS | flips_rcc.FLIPS
 FOLDER = summary_path("any").parent
 STORED = sorted(path.stem for path in FOLDER.glob("*.parquet"))
 FEWER_SEEDS = {"dart.sensitivity": 1}
@@ -54,10 +53,19 @@ def test_a_stored_table_can_be_drawn(name):
 
 
 CLAIMS = [(name, claim) for name in STORED for claim in experiment(name).claims]
+OTHERS = {id_: changes for id_, changes in flips_validation.FLIPS.items() if id_ in {claim.id for _, claim in CLAIMS}}
+"""Of validations and micro-benchmarks whose table is stored; the others' judges are tested on their quick tables."""
+FLIPS = flips.FLIPS | flips_ren.FLIPS | flips_rcc.FLIPS | OTHERS
 
 
 def test_every_claim_has_a_table_that_changes_its_judges_mind():
     assert {claim.id for _, claim in CLAIMS} - flips.UNMEASURED == set(FLIPS)
+
+
+def test_every_claim_of_a_validation_or_micro_benchmark_has_one():
+    groups = ("validation.", "micro.")
+    ids = {claim.id for name in EXPERIMENTS if name.startswith(groups) for claim in experiment(name).claims}
+    assert ids == set(flips_validation.FLIPS)
 
 
 @pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[claim.id for _, claim in CLAIMS])

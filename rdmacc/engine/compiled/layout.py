@@ -233,6 +233,7 @@ class KernelGlobals(Record):
     credit_burst_bytes = Float()
     is_lossless = Int()
     alpha = Float()
+    xoff_bytes = Int()
     reserve_bytes = Int()
     xon_offset_bytes = Int()
     limit_bytes = Int()

@@ -32,6 +32,11 @@ def _first_class(classes):
     return first_class
 
 
+@overload(admission.xoff_bytes)
+def _xoff_bytes(policy, buffer):
+    return admission.xoff_bytes
+
+
 admit_lossless, admit_lossy = jit(admission.admit_lossless), jit(admission.admit_lossy)
 release_lossless, release_lossy = jit(admission.release_lossless), jit(admission.release_lossy)
 queue_limit_bytes, fits_queue = jit(admission.queue_limit_bytes), jit(admission.fits_queue)

@@ -112,6 +112,7 @@ class Tables:
             has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority,
             is_lossless=is_lossless, alpha=policy.alpha,
             marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
+            xoff_bytes=policy.xoff_bytes if isinstance(policy, Pfc) else 0,
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
