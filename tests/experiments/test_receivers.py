@@ -18,6 +18,8 @@ from rdmacc.experiments.validation.expresspass_ns2 import TEN, TWO, fat_tree
 from rdmacc.experiments.validation.flows import BINS, by_size, percentiles, stored_flows
 from rdmacc.sweep.tidy import wide
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("validation.expresspass_ns2", "validation.homa_ns3", "micro.receivers")
 
 

@@ -18,6 +18,8 @@ from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.sweep.tidy import scalar, wide
 from rdmacc.units import ns
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = experiment("validation.hpcc_ns3")
 
 

@@ -16,6 +16,8 @@ from rdmacc.experiments.validation.flow_times import flows_of
 from rdmacc.experiments.validation.flows import stored_flows
 from rdmacc.sweep.tidy import scalar, wide
 
+pytestmark = pytest.mark.slow
+
 YAPS, HTSIM = experiment("validation.yaps"), experiment("validation.htsim")
 
 
