@@ -10,6 +10,8 @@ from rdmacc.errors import SimulationError
 from tests.scenarios import Scenario, draw
 
 BATCHES = 18
+QUICK_BATCHES = 3
+"""The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5
 
 
@@ -35,7 +37,10 @@ def check(number: int) -> None:
         pytest.fail(f"scenario {number}: {found}; {first_difference(plan, one.now_ps)}")
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize(
+    "batch",
+    [pytest.param(batch, marks=pytest.mark.slow if batch >= QUICK_BATCHES else ()) for batch in range(BATCHES)],
+)
 def test_engines_agree_on_random_scenarios(batch: int) -> None:
     for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         check(number)

@@ -65,6 +65,10 @@ CASES = {
     "rcc-sender": Case(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
 }
 
+QUICK = ("expresspass", "homa-aeolus", "ndp", "phost", "ren", "rcc")
+NAMES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES]
+"""The cases, all but a few of them slow."""
+
 
 def run(case, engine, faults=()):
     """Run a case to its end; return the result."""
@@ -90,7 +94,10 @@ def check_whole(result):
     check_conservation(result)
 
 
-@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, case in CASES.items() for kind in case.kinds])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [pytest.param(*one.values, kind, marks=one.marks) for one in NAMES for kind in CASES[one.values[0]].kinds],
+)
 def test_no_loss_of_one_packet_hurts(name, kind):
     case = CASES[name]
     count = sent_by_kind(name)[kind]
@@ -101,7 +108,7 @@ def test_no_loss_of_one_packet_hurts(name, kind):
         assert result.ports["lost_packets"].sum() == 1
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_engines_agree_on_losses(name):
     for kind in CASES[name].kinds:
         count = min(sent_by_kind(name)[kind], MOST)
@@ -111,7 +118,7 @@ def test_engines_agree_on_losses(name):
             assert differences(one.outcome, other.outcome) == []
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_two_losses_in_a_row_do_not_hurt(name):
     for kind in CASES[name].kinds:
         count = min(sent_by_kind(name)[kind], 5)
@@ -121,7 +128,7 @@ def test_two_losses_in_a_row_do_not_hurt(name):
 
 
 @pytest.mark.parametrize("loss", [0.01, 0.2])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", NAMES)
 def test_random_losses_do_not_hurt(name, loss):
     result = run(CASES[name], "compiled", [rdmacc.Loss(data=loss, control=loss)])
     check_whole(result)

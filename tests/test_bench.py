@@ -90,10 +90,14 @@ def test_a_stored_run_without_its_code_is_compared_by_its_numbers(tmp_path):
         bench_tables.Stored.load(file)
 
 
-def test_fixed_cost_and_two_at_once(engine):
+def test_fixed_cost(engine):
     cost = bench.fixed_cost(engine, calls=3)
     assert cost.wall_s > 0
     assert "ms, keeps" in bench_tables.fixed_text([cost])
+
+
+@pytest.mark.slow
+def test_two_at_once():
     both = bench.together("a", 0.0625)
     assert [one.engine for one in both] == ["compiled", "compiled"]
     assert "2.00 times one alone" in bench_tables.together_text(both[0], [both[0], both[0]])

@@ -109,6 +109,7 @@ def check_after(result):
                 assert flows["start_ps"][number] >= ended
 
 
+@pytest.mark.slow
 @settings(max_examples=2 * settings.default.max_examples)
 @given(scenario=scenarios("pfc"), seed=st.integers(0, 2**31))
 def test_lossless_networks(engine, scenario, seed):
@@ -127,6 +128,7 @@ def test_lossless_networks(engine, scenario, seed):
     assert counters.accepted_bytes == counters.sent_bytes - counters.in_flight_bytes
 
 
+@pytest.mark.slow
 @settings(max_examples=2 * settings.default.max_examples)
 @given(scenario=scenarios("droptail"), seed=st.integers(0, 2**31))
 def test_lossy_networks(engine, scenario, seed):
@@ -139,6 +141,7 @@ def test_lossy_networks(engine, scenario, seed):
     assert result.counters.pfc_pauses == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=2 * settings.default.max_examples)
 @given(
     scenario=st.one_of(scenarios("droptail"), scenarios("pfc")),
@@ -216,6 +219,7 @@ print(result.flows.to_csv(), result.counters.to_csv(), result.probes.to_csv(), r
 """
 
 
+@pytest.mark.slow
 def test_same_seed_same_result_in_other_processes(engine):
     """Nothing depends on the order of sets, on hashes of strings or on what ran before."""
     root = Path(__file__).parents[1]

@@ -375,6 +375,7 @@ def check_fixed_point(engine, flows, until, since, alpha_band, share_band, **cha
     assert result.counters.pfc_pauses == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flows", [2, 8])
 def test_the_fluid_fixed_point(engine, flows):
     """Fact 4, loosely: 35 % on the time average of the queue. Alpha needs longer: its half-life is 10 ms."""

@@ -38,6 +38,7 @@ def tables(engine):
     return {name: experiment(name).run(engine=engine) for name in NAMES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_claims_come_out_as_expected(tables, name):
     checks = experiment(name).check(tables[name]).set_index("id")
@@ -45,6 +46,7 @@ def test_claims_come_out_as_expected(tables, name):
     assert set(checks.index[checks["expected"] == "does not hold"]) == FAILING & set(checks.index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("engine", ["simpy"], indirect=True, scope="session")
 def test_the_figure_is_drawn_from_the_table_alone(tables, name, tmp_path):
@@ -65,6 +67,7 @@ def test_points_at_the_papers_scale_can_be_sent_to_a_process(name):
 # Figures 1 and 15
 
 
+@pytest.mark.slow
 def test_all_schemes_leave_line_rate_and_dart_stays_at_half(tables):
     table = tables["dart.fig1"]
     for name in ("dart", "rcp", "dcqcn", "timely"):
@@ -136,6 +139,7 @@ def test_the_cpus_times_have_the_calibrated_quantiles():
     assert (cpu_times(5, seed=1) == cpu_times(5, seed=1)).all()
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_convergence_time_are_those_of_the_network(tables):
     """An empty network's, but for the packets that LFS has under way."""
     table = tables["dart.fig8"]
@@ -144,6 +148,7 @@ def test_the_parts_of_the_convergence_time_are_those_of_the_network(tables):
     assert ways.between(rtt, rtt + 2 * 4144 * 8e12 / 43e9).all()
 
 
+@pytest.mark.slow
 def test_incasts_keep_the_link_busy(tables):
     """No flow beats the link: the last of them needs all the others' time."""
     rows = wide(tables["dart.fig10"])

@@ -58,6 +58,7 @@ def table():
     return EXPERIMENT.run(engine="compiled")
 
 
+@pytest.mark.slow
 def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
     """RCP gives all flows of a link one rate; without control the queue is what PFC leaves, and nothing is lost."""
     rows = wide(table)
@@ -68,12 +69,14 @@ def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
     assert rows.loc["line-rate, incast of 32", "FCT, p99 over the link's"] == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_claims_hold_and_can_fail(table):
     checks = EXPERIMENT.check(table)
     assert checks["holds"].all(), checks["measured"].tolist()
     check_judges(EXPERIMENT, table)
 
 
+@pytest.mark.slow
 def test_the_page_has_a_row_for_each_scheme(table):
     figure = EXPERIMENT.plot(table)
     labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel()]

@@ -19,6 +19,8 @@ from rdmacc.experiments.validation.flows import BINS, by_size, percentiles, stor
 from rdmacc.sweep.tidy import wide
 from tests.experiments.flips_validation import check_judges
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("validation.expresspass_ns2", "validation.homa_ns3", "micro.receivers")
 
 

@@ -45,6 +45,7 @@ def test_a_stored_table_has_the_points_of_its_experiment(name):
     assert (provenance["experiment"], provenance["points"]) == (name, len(points))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORED)
 def test_a_stored_table_can_be_drawn(name):
     figure = experiment(name).plot(load_summary(name))

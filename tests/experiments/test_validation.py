@@ -19,6 +19,8 @@ from rdmacc.sweep.tidy import scalar, wide
 from rdmacc.units import ns
 from tests.experiments.flips_validation import check_judges
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = experiment("validation.hpcc_ns3")
 
 

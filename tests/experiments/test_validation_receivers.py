@@ -16,6 +16,8 @@ from rdmacc.experiments.validation.flows import flows_of, stored_flows, summary_
 from rdmacc.sweep.tidy import scalar
 from tests.experiments.flips_validation import check_judges
 
+pytestmark = pytest.mark.slow
+
 YAPS, HTSIM = experiment("validation.yaps"), experiment("validation.htsim")
 
 

@@ -147,6 +147,7 @@ def survives(mutant: Mutant, folder: Path) -> bool:
     text = inside.read_text()
     inside.write_text(text[: mutant.start] + mutant.new + text[mutant.end :])
     command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
+    command += ["-m", "not nightly"]
     command += ["-k", mutant.only] if mutant.only else []
     environment = os.environ | {"PYTHONPATH": str(folder), "MPLBACKEND": "Agg"}
     try:

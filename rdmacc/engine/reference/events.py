@@ -1,36 +1,37 @@
-"""Events on a SimPy environment that cost little: an object with callbacks, its place in the order given by a rank.
+"""The SimPy environment, and events that cost little: a function of the time, its place in the order given by a rank.
 
-SimPy orders its queue by (time, priority, number). The priority is the event's rank (`rdmacc.engine.ranks`), so
-simultaneous events run in a fixed order whoever scheduled them first; SimPy's own priorities, 0 and 1, come before.
+SimPy orders its queue by (time, priority, number). An event of the engine has its rank (`rdmacc.engine.ranks`) as
+priority, so simultaneous events run in a fixed order whoever scheduled them first, and a function where SimPy has an
+event object. SimPy's own events, those of processes that a user attaches, have priorities up to 1 and come before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappush
+from heapq import heappop, heappush
 from typing import Any
 
 import simpy
 
-__all__ = ["Wake", "push"]
+__all__ = ["SIMPY_PRIORITY", "Environment", "push"]
+
+SIMPY_PRIORITY = 1
+"""The highest priority of SimPy's own events (`simpy.events.NORMAL`); every rank is above it."""
 
 
-class Wake:
-    """An event that calls one function. It may be scheduled again once it has run."""
+class Environment(simpy.Environment):
+    """A SimPy environment whose queue also holds functions of the time."""
 
-    __slots__ = ("_again", "callbacks")
-    _ok = True
-
-    def __init__(self, function: Callable[[Any], None]) -> None:
-        self._again = [function]
-        self.callbacks: list[Callable[[Any], None]] | None = None
-
-    def rearm(self) -> Wake:
-        """Make the event ready to be scheduled."""
-        self.callbacks = self._again
-        return self
+    def step(self) -> None:
+        """Process the next event."""
+        queue: list[Any] = self._queue
+        if queue and queue[0][1] > SIMPY_PRIORITY:
+            self._now, _, _, function = heappop(queue)
+            function(self._now)
+        else:
+            super().step()
 
 
-def push(env: simpy.Environment, time_ps: int, rank: int, function: Callable[[Any], None]) -> None:
-    """Schedule a call of `function` at a time, with a rank."""
-    heappush(env._queue, (time_ps, rank, next(env._eid), Wake(function).rearm()))
+def push(env: Environment, time_ps: int, rank: int, function: Callable[[int], None]) -> None:
+    """Schedule a call of `function` with the time, at that time and with a rank."""
+    heappush(env._queue, (time_ps, rank, next(env._eid), function))

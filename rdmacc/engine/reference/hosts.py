@@ -10,7 +10,7 @@ from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.messages import Message, after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.senders import call_sender, send_request
+from rdmacc.engine.reference.senders import send_request
 from rdmacc.records import NEVER
 from rdmacc.state import CNP, DATA, NONE, PAUSE, REQUEST
 
@@ -47,10 +47,12 @@ class Host(state.Host, Clock):
             handler = net.reply_handlers[kind]
             if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
                 rate_bps = qp.rate_bps
-                request = call_sender(net, handler, qp, message, packet, now)
+                request = net.new_packet() if net.has_requests else None
+                handler(qp, message, packet, request, now)
                 if qp.rate_bps != rate_bps:
                     qp.nic.advance(qp, now)
-                send_request(net, request, qp, message, now)
+                if request is not None:
+                    send_request(net, request, qp, message, now)
                 after_sender(net, qp, message, now)
         net.recycle(packet)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rdmacc import state
@@ -27,27 +27,22 @@ def schedule_next_start(net: Any) -> None:
     if net.starts:
         number = net.starts.pop()
         at = int(net.plan.start_ps[number])
-        push(net.env, at, net.ranks["start"] + number, lambda _: _start_listed(net, number))
+        push(net.env, at, net.ranks["start"] + number, partial(_start_listed, net, number))
 
 
-def _start_listed(net: Any, number: int) -> None:
+def _start_listed(net: Any, number: int, now: int) -> None:
     schedule_next_start(net)
-    start(net, number)
+    start(net, number, now)
 
 
-def _starter(net: Any, number: int) -> Callable[[Any], None]:
-    return lambda _: start(net, number)
-
-
-def start(net: Any, number: int) -> None:
+def start(net: Any, number: int, now: int) -> None:
     """Start a message at its sender."""
-    now = net.env._now
     message = net.messages[number]
     qp = message.queue_pair
     if net.start_delay_ps and not message.is_delayed:
         message.is_delayed = 1
         message.start_ps = now
-        push(net.env, now + net.start_delay_ps, net.ranks["start"] + number, _starter(net, number))
+        push(net.env, now + net.start_delay_ps, net.ranks["start"] + number, partial(start, net, number))
         return
     if not message.is_delayed:
         message.start_ps = now
@@ -104,7 +99,7 @@ def count_down(net: Any, message: Any, now: int, is_acked: bool) -> None:
         if (waiting.src == message.src) == is_acked:
             waiting.waits_for -= 1
             if waiting.waits_for == 0:
-                push(net.env, max(now, waiting.start_ps), net.ranks["start"] + number, _starter(net, number))
+                push(net.env, max(now, waiting.start_ps), net.ranks["start"] + number, partial(start, net, number))
 
 
 def fail_dependents(net: Any, number: int) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from functools import partial
+from heapq import heappop
 from typing import Any
 
 import numpy as np
-import simpy
 
 from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
@@ -17,6 +18,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
 from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
+from rdmacc.engine.reference.events import SIMPY_PRIORITY, Environment
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import Message, schedule_next_start
 from rdmacc.engine.reference.nic import NicPort, QueuePair
@@ -83,9 +85,10 @@ class Network:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.fabric = plan.fabric  # with the routes of now: links may fail
-        self.env = simpy.Environment(initial_time=0)
+        self.env = Environment(initial_time=0)
         scheme = plan.scheme
         self.queueing = scheme.queueing
+        self.returns_headers = scheme.queueing.returns_headers
         self.limits = [queue_limit_bytes(scheme.queueing, cls) for cls in range(DATA_CLASS)]
         self.is_strict = not (scheme.queueing.wrr_ratio or scheme.queueing.lanes or scheme.queueing.credit_fraction)
         self.is_round_robin = scheme.nic_order == "round-robin"
@@ -287,14 +290,14 @@ class Network:
         return packet
 
     def next_order(self) -> int:
-        """Count what is scheduled, if simultaneous events go by it."""
-        if self.tick_ps:
-            self.order = (self.order + 1) & ORDER_MASK
+        """With a tick: count what is scheduled, since simultaneous events go by it."""
+        self.order = (self.order + 1) & ORDER_MASK
         return self.order
 
     def rank(self, name: str, number: int) -> int:
         """Return the rank of an event that is scheduled now."""
-        return self.ranks[name] + (self.next_order() << ORDER_SHIFT) + number
+        rank = self.ranks[name] + number
+        return rank + (self.next_order() << ORDER_SHIFT) if self.tick_ps else rank
 
     def recycle(self, packet: Any) -> None:
         """Take back a packet that nothing refers to any more."""
@@ -341,25 +344,39 @@ class Network:
         """Process every event before `until_ps`, or until the last message is finished."""
         env = self.env
         queue = env._queue
-        step = env.step
         has_ticks = bool(self.tick_ps)
         before = self.events
         watched = self._on_change
         count = 0
+        collects = gc.isenabled()
+        gc.disable()  # the engine makes no cycles, and the collector would look at every record of the network
         try:
             while queue and queue[0][0] < until_ps and self.unfinished:
                 if has_ticks:
                     self.order_now = queue[0][1] >> ORDER_SHIFT
-                step()
+                if queue[0][1] > SIMPY_PRIORITY:  # as in `Environment.step`
+                    now, _, _, function = heappop(queue)
+                    env._now = now
+                    function(now)
+                else:
+                    env.step()
                 count += 1
-                for record, name, samples in watched:
-                    value = float(getattr(record, name))
-                    if not samples or samples[-1][1] != value:
-                        samples.append((env._now, value))
+                if watched:
+                    self._note_changes(watched)
         finally:
             self.events = before + count
+            if collects:
+                gc.enable()
         if self.unfinished and until_ps < NEVER:
             env._now = until_ps
+
+    def _note_changes(self, watched: list[tuple[Any, str, list[tuple[int, float]]]]) -> None:
+        """Sample what has changed."""
+        now = self.env._now
+        for record, name, samples in watched:
+            value = float(getattr(record, name))
+            if not samples or samples[-1][1] != value:
+                samples.append((now, value))
 
     def outcome(self) -> Outcome:
         """Return the counters so far."""

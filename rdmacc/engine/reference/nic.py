@@ -10,8 +10,8 @@ from rdmacc import state
 from rdmacc.engine.records import QueuePairUse
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import Message
-from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.senders import address_request, call_sender
+from rdmacc.engine.reference.ports import FIRST_CLASS, Port
+from rdmacc.engine.reference.senders import address_request
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
 from rdmacc.units import transmission_ps
@@ -34,7 +34,11 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     def sendable_message(self) -> Message | None:
         """Return the first message with a packet to send, if window and credits allow one."""
-        return self.unsent_message() if self.may_send() else None
+        if self.inflight_bytes < self.window_bytes and self.credits > 0:  # `may_send`, `unsent_message`
+            for message in self.pending:
+                if message.next_psn < message.granted_psn:
+                    return message
+        return None
 
     def may_send(self) -> bool:
         """Tell whether window and credits allow a packet."""
@@ -60,9 +64,8 @@ class QueuePair(state.QueuePair, QueuePairUse):
         message = self.sendable_message()
         return NEVER if message is None else message.packets - message.next_psn
 
-    def pace(self, _: Any) -> None:
+    def pace(self, now: int) -> None:
         """Serve the pacing timer: its event may be early or stale, since deadlines move."""
-        now = self.nic._net.env._now
         if now != self.pace_timer_armed:
             return
         self.pace_timer_armed = NEVER
@@ -86,15 +89,16 @@ class NicPort(Port):
 
     def send_next(self, now: int) -> None:
         """Send a waiting packet, or the next one of the queue pair whose turn it is."""
-        while (cls := self.next_class(now)) >= 0:
+        net = self._net
+        while (cls := FIRST_CLASS[self.waiting & ~self.paused] if net.is_strict else self.next_class(now)) >= 0:
             line = self.lines[cls]
             if self.queues[cls]:
                 self.send_queued(cls, now)
                 break
-            qp = self._net.qps[self.take_turn(line)]
+            qp = net.qps[line.pop() if len(line) == 1 else self.take_turn(line)]
             if not line:
                 self.waiting ^= 1 << cls
-            self.queue_bytes -= self._net.wire_bytes
+            self.queue_bytes -= net.wire_bytes
             qp.state = IDLE
             message = qp.sendable_message()
             if message is None or qp.next_start_ps(now) > now:  # its rate or window has changed since it queued
@@ -113,8 +117,6 @@ class NicPort(Port):
         packet = self.take(cls)
         if not self.queues[cls] and not self.lines[cls]:
             self.waiting ^= 1 << cls
-        if cls >= DATA_CLASS:
-            self.queue_bytes -= packet.wire_bytes
         self.transmit(packet, now)
 
     def take_turn(self, line: list[int]) -> int:
@@ -149,9 +151,9 @@ class NicPort(Port):
         qp.inflight_bytes += payload
         qp.credits -= 1
         net.sent_bytes += payload
-        request: Any = None
+        request = net.new_packet() if net.has_requests else None
         if net.on_send is not None:
-            request = call_sender(net, net.on_send, qp, message, packet, now)
+            net.on_send(qp, message, packet, request, now)
         if net.marks_at_nic:
             if net.on_enqueue is not None:
                 net.on_enqueue(self, packet, now)
@@ -162,7 +164,7 @@ class NicPort(Port):
         qp.last_start_ps = now
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
-        if address_request(net, request, qp, message, now):
+        if request is not None and address_request(net, request, qp, message, now):
             cls = request.priority
             # One of a data class waits with its message, whatever its class there; the caller sees to its turn.
             self.join_queue(request, cls if cls < DATA_CLASS else message.priority, now)

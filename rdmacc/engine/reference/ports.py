@@ -10,7 +10,7 @@ from rdmacc import state
 from rdmacc.chance import uniform
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
-from rdmacc.engine.reference.events import Wake, push
+from rdmacc.engine.reference.events import push
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES
 from rdmacc.switch.admission import IngressAccount, fits_queue
@@ -39,12 +39,11 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (
-        "_deliver",
         "_deliver_rank",
         "_events",
+        "_may_lose",
         "_net",
         "_transmission_ps",
-        "_wake",
         "_wake_rank",
         "flight",
         "ingress",
@@ -73,8 +72,8 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Any] = deque()
         self._transmission_ps: dict[int, int] = {}
-        self._deliver, self._deliver_rank = Wake(self.deliver), net.ranks["deliver"] + number
-        self._wake, self._wake_rank = Wake(self.wake), net.ranks["wake"] + number
+        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
+        self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
         self._events = net.env._queue
         # What came in over the link's other direction, by class; its room beyond the threshold is for that link.
         self.ingress = [Ingress(self, cls) for cls in range(NUM_CLASSES)]
@@ -106,12 +105,12 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         return True
 
     def next_class(self, now: int) -> int:
-        """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may."""
+        """Return the class to serve, -1 for none; wake up when the next credit may go if nothing else may.
+
+        Where classes are strict it is the first: `send_next` looks that up.
+        """
         sendable = self.waiting & ~self.paused
-        net = self._net
-        if net.is_strict:
-            return FIRST_CLASS[sendable]
-        queueing = net.queueing
+        net, queueing = self._net, self._net.queueing
         if queueing.credit_fraction > 0.0 and sendable & 1 << CREDITS:
             ready_ps = credit_ready_ps(queueing, self, self.queues[CREDITS][0].wire_bytes, now)
             if ready_ps > now:
@@ -121,48 +120,47 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
                     push(net.env, ready_ps, net.rank("shape", self.number), self.shape)
         return choose_class(queueing, self, sendable) if sendable else -1
 
-    def shape(self, _: Any) -> None:
+    def shape(self, now: int) -> None:
         """The bucket holds enough for a credit."""
         self.is_shape_pending = 0
         if not self.is_wake_pending:
-            self.kick(self._net.env._now)
+            self.kick(now)
 
     def take(self, cls: int) -> Any:
         """Remove the first packet of a class's queue."""
         packet = self.queues[cls].popleft()
-        if cls < DATA_CLASS:
-            if self._net.limits[cls]:
-                self.waiting_bytes[cls] -= packet.wire_bytes
-            if cls == CREDITS:
-                spend_credit(self, packet.wire_bytes)
+        if cls >= DATA_CLASS:
+            self.queue_bytes -= packet.wire_bytes
+            return packet
+        if self._net.limits[cls]:
+            self.waiting_bytes[cls] -= packet.wire_bytes
+        if cls == CREDITS:
+            spend_credit(self, packet.wire_bytes)
         return packet
 
     def kick(self, now: int) -> None:
         """Send now if the transmitter is free, else wake up when it is."""
         if self.is_down:
             return
-        if self.is_busy(now):
+        if self.busy_until_ps > now or (self.busy_until_ps == now and self.ends_later()):
             self.wake_at_end()
         else:
             self.send_next(now)
 
-    def is_busy(self, now: int) -> bool:
-        """Tell whether a transmission is under way; with a tick, its end may be still to come in this instant."""
-        if self.busy_until_ps != now:
-            return bool(self.busy_until_ps > now)
+    def ends_later(self) -> bool:
+        """Tell whether a transmission that ends now is still to come in this instant, as it may be with a tick."""
         return bool(self._net.tick_ps) and self.order > self._net.order_now
 
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
         self.is_wake_pending = 1
-        rank = self._wake_rank + (self.order << ORDER_SHIFT)
-        heappush(self._events, (self.busy_until_ps, rank, 0, self._wake.rearm()))
+        heappush(self._events, (self.busy_until_ps, self._wake_rank + (self.order << ORDER_SHIFT), 0, self.wake))
 
-    def wake(self, _: Any) -> None:
+    def wake(self, now: int) -> None:
         """The transmitter is free and something waits."""
         self.is_wake_pending = 0
         if not self.is_down:
-            self.send_next(self._net.env._now)
+            self.send_next(now)
 
     def send_next(self, now: int) -> None:
         """Send the first packet of the highest class that is not paused."""
@@ -170,50 +168,53 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def transmit(self, packet: Any, now: int) -> None:
         """Put a packet on the link."""
-        wire = packet.wire_bytes
-        duration = self._transmission_ps.get(wire)
-        if duration is None:
-            duration = self._transmission_ps[wire] = transmission_ps(wire, self.rate_bps, self._net.tick_ps)
+        net, wire = self._net, packet.wire_bytes
+        try:
+            duration = self._transmission_ps[wire]
+        except KeyError:
+            duration = self._transmission_ps[wire] = transmission_ps(wire, self.rate_bps, net.tick_ps)
         self.busy_until_ps = end = now + duration
         self.tx_bytes += wire
         if packet.kind == DATA:
             self.tx_data_packets += 1
         else:
             self.tx_control_packets += 1
-        if self._net.trace is not None:
-            self._net.trace.add(now, SENT, self.number, packet)
-        packet.order = self.order = order = self._net.next_order()
+        if net.trace is not None:
+            net.trace.add(now, SENT, self.number, packet)
+        if net.tick_ps:
+            packet.order = self.order = net.next_order()
         packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
-            heappush(self._events, (arrival, self._deliver_rank + (order << ORDER_SHIFT), 0, self._deliver.rearm()))
+            heappush(self._events, (arrival, self._deliver_rank + (self.order << ORDER_SHIFT), 0, self.deliver))
         flight.append(packet)
 
-    def deliver(self, event: Wake) -> None:
+    def deliver(self, now: int) -> None:
         """The head of the packets under way has arrived."""
         flight = self.flight
         if not flight:  # the link went down
             return
         packet = flight.popleft()
         if flight:
-            rank = self._deliver_rank + (flight[0].order << ORDER_SHIFT)
-            heappush(self._events, (flight[0].arrival_ps, rank, 0, event.rearm()))
-        net = self._net
-        if self.loss_data or self.loss_control:
-            loss = self.loss_data if packet.kind == DATA else self.loss_control
-            if loss and packet.priority != MAC:
-                self.loss_count += 1
-                if uniform(self.loss_key, self.loss_count) < loss:
-                    self.lost_packets += 1
-                    net.discard(packet, self, packet.arrival_ps)
-                    return
-        if net.scripts and self.link_class == HOST_NIC and net.is_scripted_loss(packet):
+            after = flight[0]
+            rank = self._deliver_rank + (after.order << ORDER_SHIFT)
+            heappush(self._events, (after.arrival_ps, rank, 0, self.deliver))
+        if self._may_lose and self.is_lost(packet):
             self.lost_packets += 1
-            net.discard(packet, self, packet.arrival_ps)
+            self._net.discard(packet, self, now)
             return
-        if net.trace is not None:
-            net.trace.add(packet.arrival_ps, ARRIVED, self.number, packet)
-        self.receive(packet, self.reverse, packet.arrival_ps)
+        if self._net.trace is not None:
+            self._net.trace.add(now, ARRIVED, self.number, packet)
+        self.receive(packet, self.reverse, now)
+
+    def is_lost(self, packet: Any) -> bool:
+        """Tell whether the link loses a packet: by chance, or because a script says so."""
+        loss = self.loss_data if packet.kind == DATA else self.loss_control
+        if loss and packet.priority != MAC:
+            self.loss_count += 1
+            if uniform(self.loss_key, self.loss_count) < loss:
+                return True
+        return bool(self._net.scripts) and self.link_class == HOST_NIC and self._net.is_scripted_loss(packet)
 
     def pause_or_resume(self, packet: Any, now: int) -> None:
         """Obey a PFC frame that came back over the link."""
@@ -228,10 +229,8 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         for cls, queue in enumerate(self.queues):
             while queue:
                 packet = self.take(cls)
-                if cls >= DATA_CLASS:
-                    self.queue_bytes -= packet.wire_bytes
-                    if self.link_class != HOST_NIC:
-                        self.node.release(packet, now)
+                if cls >= DATA_CLASS and self.link_class != HOST_NIC:
+                    self.node.release(packet, now)
                 lost.append(packet)
         for packet in lost:
             self.lost_packets += 1
@@ -245,15 +244,14 @@ class SwitchPort(Port):
 
     def send_next(self, now: int) -> None:
         """Send the first packet of the highest class that is not paused."""
-        cls = self.next_class(now)
+        net = self._net
+        cls = FIRST_CLASS[self.waiting & ~self.paused] if net.is_strict else self.next_class(now)
         if cls < 0:
             return
         packet = self.take(cls)
         if not self.queues[cls]:
             self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
-            self.queue_bytes -= packet.wire_bytes
-            net = self._net
             if net.on_dequeue is not None:
                 was_marked = packet.ce
                 net.on_dequeue(self, packet, now)

@@ -30,8 +30,8 @@ def watch(net: Any) -> list[tuple[Any, str, Samples]]:
 
 
 def _sample(net: Any, number: int, record: Any, name: str, every_ps: int, at: int) -> None:
-    def sample(_: Any) -> None:
-        net.samples[number].append((at, float(getattr(record, name))))
-        _sample(net, number, record, name, every_ps, at + every_ps)
+    def sample(now: int) -> None:
+        net.samples[number].append((now, float(getattr(record, name))))
+        _sample(net, number, record, name, every_ps, now + every_ps)
 
     push(net.env, at, net.ranks["probe"] + number, sample)

@@ -15,6 +15,7 @@ from typing import Any
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.nic import NicPort
+from rdmacc.engine.reference.ports import FIRST_CLASS
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE, READY
 
@@ -50,7 +51,7 @@ class ScanningNicPort(NicPort):
 
     def send_next(self, now: int) -> None:
         """Send a waiting packet, or the next one of the queue pair whose turn it is."""
-        cls = self.next_class(now)
+        cls = FIRST_CLASS[self.waiting & ~self.paused] if self._net.is_strict else self.next_class(now)
         if cls >= 0:
             self.send_queued(cls, now)
         else:
@@ -97,12 +98,11 @@ class ScanningNicPort(NicPort):
         self.timer_ps, self.timer_order = at_ps, rank >> ORDER_SHIFT
         push(net.env, at_ps, rank, self.expire)
 
-    def expire(self, _: Any) -> None:
+    def expire(self, now: int) -> None:
         """Serve the timer, unless another one has taken its place."""
-        net = self._net
-        if net.order_now == self.timer_order and self.timer_ps == net.env._now:
+        if self._net.order_now == self.timer_order and self.timer_ps == now:
             self.timer_ps = NEVER
-            self.look(net.env._now)
+            self.look(now)
 
     def advance(self, qp: Any, now: int) -> None:
         """Bring the timer forward if an ACK has (rdma-hw.cc, ChangeRate)."""

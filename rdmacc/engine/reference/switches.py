@@ -73,7 +73,7 @@ class Switch(Routing, SharedBuffer):
                     self.trim(packet, port, now)
                 elif packet.verdict == TRIM_TAIL:
                     self.trim_tail(packet, port, now)
-        if net.queueing.returns_headers and packet.is_trimmed:
+        if net.returns_headers and packet.is_trimmed:
             port = self.turn_back(packet, port)
         if packet.priority >= DATA_CLASS:
             packet.ingress = in_port.ingress[in_class]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from rdmacc.engine.hooks import Slot
@@ -21,12 +22,12 @@ def arm(net: Any, owner: Any, slot: Slot) -> None:
     count = len(net.timers[slot.kind])
     number = owner.node if slot.kind == "Endpoint" else owner.number
     rank = net.rank(f"{slot.kind.lower()}_timer", number * count + slot.number)
-    push(net.env, at, rank, lambda _: expire(net, owner, record, slot))
+    push(net.env, at, rank, partial(expire, net, owner, record, slot))
 
 
-def expire(net: Any, owner: Any, record: Any, slot: Slot) -> None:
+def expire(net: Any, owner: Any, record: Any, slot: Slot, now: int) -> None:
     """Serve a timer event: it may be stale or early, since deadlines move without moving the event."""
-    now, name = net.env._now, slot.field.name
+    name = slot.field.name
     if getattr(record, slot.field.armed_name) != now:
         return
     setattr(record, slot.field.armed_name, NEVER)
