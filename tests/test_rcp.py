@@ -10,7 +10,8 @@ import pytest
 import rdmacc
 from rdmacc import probes
 from rdmacc.protocols.rcp import Rcp
-from rdmacc.state import Message, QueuePair
+from rdmacc.records import NEVER
+from rdmacc.state import REQUEST, Message, QueuePair
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.units import ms, us
 from tests.support import ACK_WIRE, WIRE, check_finished, packet_with, samples, transmission
@@ -36,7 +37,7 @@ def test_the_first_packet_asks_for_the_rate():
     reply = packet_with(RcpStamp.Header, Rcp.Header)
     Rcp.on_data(packet, reply)
     reply.rcp_bps = 3e9
-    Rcp.on_ack(qp, sender, message, reply, us(20))
+    Rcp.on_ack(Rcp(), qp, sender, message, reply, us(20))
     assert (sender.rate_bps, sender.rtt_ps, message.granted_psn) == (3e9, us(17), 50)
     Rcp.on_send(sender, packet, us(21))
     assert packet.rcp_rtt_ps == us(17)
@@ -47,8 +48,44 @@ def test_the_rate_is_the_latest_stamp_up_to_the_line():
     for stamped, rate in ((3e9, 3e9), (9e9, 9e9), (1e7, 1e7), (40e9, C), (-1.0, C)):
         ack = packet_with(RcpStamp.Header, Rcp.Header)
         ack.rcp_bps = stamped
-        Rcp.on_ack(qp, sender, message, ack, us(20))
+        Rcp.on_ack(Rcp(), qp, sender, message, ack, us(20))
         assert sender.rate_bps == rate
+
+
+@pytest.mark.parametrize(("stamped", "is_armed"), [(1e9, False), (0.4e9, True)])
+def test_a_probe_goes_while_packets_are_further_apart_than_a_round_trip(stamped, is_armed):
+    """1,048 B take 20.96 us at 0.4 Gb/s, and 8.4 at 1; the round trip is 17."""
+    qp, sender, message = make()
+    packet = packet_with(RcpStamp.Header, Rcp.Header)
+    packet.wire_bytes = WIRE
+    Rcp.on_send(sender, packet, us(3))
+    ack = packet_with(RcpStamp.Header, Rcp.Header)
+    ack.rcp_bps, ack.rcp_sent_ps = stamped, us(3)
+    Rcp.on_ack(Rcp(), qp, sender, message, ack, us(20))
+    assert sender.probe_timer_ps == (us(37) if is_armed else NEVER)
+    request = packet_with(RcpStamp.Header, Rcp.Header)
+    sender.probe_timer_ps = NEVER
+    Rcp.on_probe_timer(Rcp(), sender, request, us(37))
+    assert (request.kind == REQUEST) == is_armed
+    assert sender.probe_timer_ps == (us(54) if is_armed else NEVER)
+    if is_armed:
+        assert (request.rcp_rtt_ps, request.rcp_sent_ps) == (us(17), us(37))
+    message.next_psn = message.packets
+    Rcp.on_ack(Rcp(), qp, sender, message, ack, us(60))
+    assert sender.probe_timer_ps == NEVER
+
+
+def test_probes_find_the_rate_after_a_crowd(engine):
+    """100 flows join at once: the rate falls to where a packet takes many round trips; probes hear of its rise."""
+    work = rdmacc.incast([f"h{i + 1}" for i in range(100)], "h0", "10kB")
+    graph = rdmacc.star(101, rate="10Gbps", delay="5us")
+    last = {}
+    for rtts in (0.0, 1.0):
+        result = rdmacc.simulate(graph, work, rdmacc.scheme("rcp", probe_rtts=rtts), engine=engine)
+        check_finished(result)
+        assert (result.counters.requests > 0) == (rtts > 0)
+        last[rtts] = result.flows["fct_ps"].max()
+    assert last[1.0] < 0.9 * last[0.0]
 
 
 def test_a_message_alone(engine):

@@ -100,8 +100,8 @@ def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
         Times of two samples, in ps.
     """
     held = result.probes.pivot(index="time_ps", columns="probe", values="value")
-    delivered = held.loc[end_ps].to_numpy(np.float64) - held.loc[start_ps].to_numpy(np.float64)
-    return float(delivered.sum()) * result.plan.scheme.payload_bytes
+    packets = held.loc[end_ps].to_numpy(np.float64) - held.loc[start_ps].to_numpy(np.float64)
+    return float(packets.sum()) * result.plan.scheme.payload_bytes
 
 
 @register_experiment

@@ -4,16 +4,17 @@ Sources: Dukkipati et al., "Processor sharing flows in the Internet", IWQoS 2005
 and stamp the rate (`rdmacc.switch.rcp_stamp`); packets tell them the sender's latest RTT.
 
 A message's first packet stands for the SYN: it goes alone, and its ACK brings the rate for the others. Every ACK
-carries a rate, so below one packet in a round trip rates are as old as the last packet; the code's probes, which keep
-them fresh, are left out. Loss recovery is left to another component.
+carries a rate. While packets are further apart than a round trip, a probe (REF) in each keeps the rate fresh: links
+stamp it as data, and an ACK answers it. Loss recovery is left to another component.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdmacc.component import Component
-from rdmacc.records import Float, Int, Record
+from rdmacc.component import Component, param
+from rdmacc.records import NEVER, Deadline, Float, Int, Record
+from rdmacc.state import ACK, DATA_CLASS, REQUEST
 
 __all__ = ["Rcp"]
 
@@ -22,11 +23,22 @@ __all__ = ["Rcp"]
 class Rcp(Component):
     """Follow the stamped rate."""
 
+    probe_rtts: float = param(
+        1.0,
+        "least RTTs between probes while packets are further apart than that; 0: none",
+        symbol="REF_INTVAL",
+        source="RCP ns-2 code",
+        low=0.0,
+    )
+
     class Sender(Record):
         """What the last ACK brought."""
 
         rate_bps = Float(doc="rate of the path's slowest link")
         rtt_ps = Int(doc="latest RTT; 0 before the first")
+        least_rtt_ps = Int(doc="least RTT; 0 before the first")
+        wire_bytes = Int(doc="packet sent last")
+        probe_timer_ps = Deadline("ask for the rate")
 
     class Header(Record):
         """Beside RCP's own header."""
@@ -43,6 +55,7 @@ class Rcp(Component):
 
     @staticmethod
     def on_send(sender, packet, now):
+        sender.wire_bytes = packet.wire_bytes
         packet.rcp_rtt_ps = sender.rtt_ps
         packet.rcp_sent_ps = now
 
@@ -51,8 +64,36 @@ class Rcp(Component):
         reply.rcp_sent_ps = packet.rcp_sent_ps
 
     @staticmethod
-    def on_ack(qp, sender, message, packet, now):
+    def on_request(message, packet, reply):
+        reply.kind = ACK
+        reply.psn = message.received_packets
+        reply.rcp_bps = packet.rcp_bps
+        reply.rcp_sent_ps = packet.rcp_sent_ps
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, packet, now):
         sender.rtt_ps = now - packet.rcp_sent_ps
+        if sender.least_rtt_ps == 0 or sender.rtt_ps < sender.least_rtt_ps:
+            sender.least_rtt_ps = sender.rtt_ps
         if packet.rcp_bps > 0.0:
             sender.rate_bps = min(packet.rcp_bps, qp.line_bps)
             message.granted_psn = message.packets
+        if message.next_psn >= message.packets:
+            sender.probe_timer_ps = NEVER
+        elif sender.probe_timer_ps == NEVER and is_slow(params, sender):
+            sender.probe_timer_ps = now + int(params.probe_rtts * sender.least_rtt_ps)
+
+    @staticmethod
+    def on_probe_timer(params, sender, request, now):
+        if is_slow(params, sender):
+            request.kind = REQUEST
+            request.priority = DATA_CLASS  # stamped as data
+            request.rcp_rtt_ps = sender.rtt_ps
+            request.rcp_sent_ps = now
+            sender.probe_timer_ps = now + int(params.probe_rtts * sender.least_rtt_ps)
+
+
+def is_slow(params, sender):
+    """Return whether packets are further apart than probes would be."""
+    gap_ps = sender.wire_bytes * 8e12 / sender.rate_bps
+    return params.probe_rtts > 0.0 and gap_ps > params.probe_rtts * sender.least_rtt_ps

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 
 from rdmacc.component import Component, param
 from rdmacc.records import NEVER, Deadline, Float, Int, Record
-from rdmacc.state import DATA, HOST_NIC
+from rdmacc.state import DATA, HOST_NIC, REQUEST
 
 __all__ = ["RcpStamp"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RcpStamp(Component):
-    """Compute the link's fair rate and stamp it into data packets that carry a higher one."""
+    """Compute the link's fair rate and stamp it into data packets and probes that carry a higher one."""
 
     alpha: float = param(0.4, "gain of spare capacity", symbol="alpha", source="RCP ns-2 code; Dart", low=0.0)
     beta: float = param(0.4, "gain of the queue", symbol="beta", source="RCP ns-2 code; Dart", low=0.0)
@@ -89,7 +89,8 @@ class RcpStamp(Component):
     def on_dequeue(port, egress, packet):
         if port.link_class != HOST_NIC:
             egress.data_bytes += packet.wire_bytes
-            if packet.kind == DATA and (packet.rcp_bps < 0.0 or packet.rcp_bps > egress.fair_bps):
+            is_forward = packet.kind == DATA or packet.kind == REQUEST
+            if is_forward and (packet.rcp_bps < 0.0 or packet.rcp_bps > egress.fair_bps):
                 packet.rcp_bps = egress.fair_bps
 
     @staticmethod
