@@ -10,7 +10,6 @@ import numpy.typing as npt
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.heap import HEAP_PADDING
-from rdmacc.engine.compiled.queue_pairs import BLOCK
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.hooks import transfer_fields
@@ -70,9 +69,10 @@ class CompiledEngine(Tables):
             return True
         if any(hooks.addresses[name] for name in ("on_candidate", "on_pick", "on_announce", "on_advertise")):
             return True
-        scratch = np.zeros(BLOCK * self.queue_pairs.row_bytes, np.uint8)
-        for first in range(0, plan.n_qps if hooks.addresses["on_open"] else 0, BLOCK):
-            numbers = np.arange(first, min(first + BLOCK, plan.n_qps))
+        rows = min(plan.n_qps, _STARTS)
+        scratch = np.zeros(rows * self.queue_pairs.row_bytes, np.uint8)
+        for first in range(0, plan.n_qps if hooks.addresses["on_open"] else 0, rows):
+            numbers = np.arange(first, min(first + rows, plan.n_qps))
             self.queue_pairs.fill(scratch, numbers - first, numbers)
             if self._call("on_open", scratch, numbers - first, is_armed=False):
                 return True
