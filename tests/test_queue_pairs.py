@@ -29,7 +29,6 @@ def _plan(scheme, *, loss=0.0):
 
 def _run(plan, monkeypatch, *, is_early):
     with monkeypatch.context() as patch:
-        patch.setattr(compiled_engine, "_CHUNK", 2_000)
         patch.setattr(compiled_engine, "_STARTS", 100)
         patch.setattr(queue_pairs, "_SPARE_BLOCKS", 0)
         if is_early:
@@ -102,3 +101,4 @@ def test_a_message_takes_at_most_300_bytes():
     }
     assert sum(taken.values()) > MESSAGES * engine.layout.row_bytes["message"]
     assert sum(taken.values()) <= 300 * MESSAGES
+    assert engine.layout.row_bytes["packet"] <= 100
