@@ -214,21 +214,6 @@ def test_memory_grows_without_a_limit(monkeypatch):
     assert (result.flows.status == "finished").all()
 
 
-def test_memory_per_message_and_packet_in_flight():
-    count = 20_000
-    work = rdmacc.random_pairs([f"h{i}" for i in range(16)], count, "1kB", seed=1)
-    simulation = Simulation(rdmacc.star(16), work, "dcqcn", engine="compiled")
-    rows = simulation.engine.layout.row_bytes
-    tables = sum(
-        array.nbytes
-        for name, array in simulation.engine._memory.items()
-        if name not in ("packet", "heap", "nodes", "port", "host")  # events follow what is pending
-    )
-    plan = sum(value.nbytes for value in vars(simulation.plan).values() if isinstance(value, np.ndarray))
-    assert rows["packet"] <= 100
-    assert (tables + plan) / count <= 600
-
-
 def test_auto_falls_back_to_simpy_with_a_reason():
     program = """
         import logging, rdmacc

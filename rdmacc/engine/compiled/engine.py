@@ -10,7 +10,6 @@ import numpy.typing as npt
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.heap import HEAP_PADDING
-from rdmacc.engine.compiled.queue_pairs import BLOCK
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.hooks import transfer_fields
@@ -70,25 +69,23 @@ class CompiledEngine(Tables):
             return True
         if any(hooks.addresses[name] for name in ("on_candidate", "on_pick", "on_announce", "on_advertise")):
             return True
-        scratch = np.zeros(BLOCK * self.queue_pairs.row_bytes, np.uint8)
-        for first in range(0, plan.n_qps if hooks.addresses["on_open"] else 0, BLOCK):
-            numbers = np.arange(first, min(first + BLOCK, plan.n_qps))
+        rows = min(plan.n_qps, _STARTS)
+        scratch = np.zeros(rows * self.queue_pairs.row_bytes, np.uint8)
+        for first in range(0, plan.n_qps if hooks.addresses["on_open"] else 0, rows):
+            numbers = np.arange(first, min(first + rows, plan.n_qps))
             self.queue_pairs.fill(scratch, numbers - first, numbers)
             if self._call("on_open", scratch, numbers - first, is_armed=False):
                 return True
         return False
 
     def _open_more(self) -> None:
-        """Open the queue pairs of the messages that start next."""
+        """Give back what is done of queue pairs; open those of the messages that start next."""
+        armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
+        self.queue_pairs.release(self.packets()["qp"][: int(self.globals["packet_count"])], armed)
         first = int(self.globals["n_ready"])
         starts = self._memory["starts"][first : first + _STARTS]
         self.globals["n_ready"] = first + len(starts)
         self._call("on_open", self._memory["qp"], self.queue_pairs.open(self.plan.qp[starts].astype(np.int64)))
-
-    def _release(self) -> None:
-        """Give back what is done of queue pairs."""
-        armed = [self._timer_offset("Receiver", slot) + 8 for slot in range(int(self.globals["n_receiver_slots"]))]
-        self.queue_pairs.release(self.packets()["qp"][: int(self.globals["packet_count"])], armed)
 
     def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
         """Take a link down, both directions; `fabric` has the routes without it."""
@@ -133,8 +130,7 @@ class CompiledEngine(Tables):
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
         while self._run_kernel(until_ps, _CHUNK) != kernel.STOPPED:
-            if not self._is_early:
-                self._release()
+            pass
         if self.unfinished and until_ps < NEVER:
             self.globals["now_ps"] = until_ps
 
