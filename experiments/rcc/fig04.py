@@ -212,8 +212,10 @@ class Figure4(Experiment):
                 ax.clabel(lines, fmt="%g°")
                 ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
                 value = scalar(table, point, "margin of the default")
-                ax.annotate(f"default: {value:.1f}°", (rcc.kd, rcc.kp), (-12, -14), textcoords="offset points",
-                            ha="right", fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})  # fmt: skip
+                ax.annotate(
+                    f"default: {value:.1f}°", (rcc.kd, rcc.kp), (-12, -14), textcoords="offset points", ha="right",
+                    fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+                )  # fmt: skip
                 share = share_above(surface_of(table, point), ACCEPTABLE)
                 ax.set(xscale="log", yscale="log", xlabel="$K_d$ (1/s)", title=f"{title}: > 30° on {share:.1%}")
             axes[0].set_ylabel("$K_p$ (1/s)")
