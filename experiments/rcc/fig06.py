@@ -22,7 +22,7 @@ from rdmacc.experiments.rcc.incast import (
     values,
 )
 from rdmacc.experiments.rcc.known import known
-from rdmacc.experiments.rcc.setup import GOODPUT_BPS, LINE_BPS
+from rdmacc.experiments.rcc.setup import LINE_BPS
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 
@@ -63,8 +63,7 @@ def _faster(quantity: str, published: float, low: float, high: float) -> object:
 @needs(RCC)
 def _bound(table: pd.DataFrame) -> Verdict:
     last, median = mean(table, RCC, "last FCT"), mean(table, RCC, "median FCT")
-    senders = float(table["senders"].iloc[0])
-    least = senders * 200_000 * 8e12 / GOODPUT_BPS
+    least = float(table["bound_ps"].iloc[0])
     unfinished = sum(values(table, case, "unfinished").sum() for case in (RCC, HPCC) if points_in(table, case))
     measured = (
         f"last message after {last / 1e9:.2f} ms, the link's bound is {least / 1e9:.2f}; {unfinished:.0f} unfinished"

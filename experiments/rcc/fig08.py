@@ -3,7 +3,8 @@
 `rdmacc.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to one
 receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
 flows begin together; in a second pair of runs the second flow begins a quarter later, which the PID's shares remember.
-Goodput over 100 us, queues every microsecond; the steady state is the second half of the time that both are there.
+Goodput over 100 us, queues of the path every microsecond; the steady state is the second half of the time that both are
+there.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["PUBLISHED_BPS", "SETTINGS", "Figure8"]
 
 SETTINGS = {
-    "last hop": ([("h0", "h2"), ("h1", "h2")], ("leaf1", "h2")),
-    "in network": ([("h0", "h2"), ("h1", "h3")], ("leaf0", "spine0")),
+    "last hop": [("h0", "h2"), ("h1", "h2")],
+    "in network": [("h0", "h2"), ("h1", "h3")],
 }
-"""Flows, and the port where they meet."""
+"""Flows."""
+PORTS = (("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "h2"))
+"""Where queues can be: with links of one rate both settings meet at the first one."""
 PUBLISHED_BPS = 12e9
 TESTBED_BPS = 25e9
 _TOGETHER, _LATER = "together", "one later"
@@ -118,7 +121,7 @@ class Figure8(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         lasts_ps = _lasts_ps(check_scale(scale))
         points = []
-        for setting, (flows, port) in SETTINGS.items():
+        for setting, flows in SETTINGS.items():
             for start in (_TOGETHER, _LATER):
                 scenario = Scenario(
                     topology=topology.rcc_testbed,
@@ -128,7 +131,7 @@ class Figure8(Experiment):
                     seed=seed,
                     probes=[
                         *(received(flow, us(100)) for flow in range(2)),
-                        probes.Probe(name="queue", place="port", at=port, field="queue_bytes", every_ps=us(1)),
+                        *(probes.queue(*port, "1us") for port in PORTS),
                     ],
                 )
                 labels = {"setting": setting, "start": start}
@@ -138,7 +141,7 @@ class Figure8(Experiment):
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         half_ps = result.now_ps // 2 if point.labels["start"] == _TOGETHER else result.now_ps * 5 // 8
         rates = [goodput(result, flow) for flow in range(2)]
-        queue = result.samples("queue")
+        queue = sum((result.samples(f"queue {a}->{b}") for a, b in PORTS[1:]), result.samples("queue leaf0->spine0"))
         base_ps = int(result.plan.qp_base_rtt_ps[0])
         numbers = {
             "base RTT": (base_ps, "ps"),
