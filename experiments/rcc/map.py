@@ -231,7 +231,7 @@ def _draw(ax: Axes, grid: pd.DataFrame, delay: float | None) -> Any:
     mesh = ax.pcolormesh(_edges(kd), _edges(kp), np.clip(swings, 0.02, 5), cmap="cividis", norm=LogNorm(0.02, 5))
     rows, columns = np.nonzero(swings >= OSCILLATES)
     ax.plot(kd[columns], kp[rows], "x", color="0.15", markersize=5, markeredgewidth=1)
-    fine_kd, fine_kp = np.geomspace(*_edges(kd)[[0, -1]], 200), np.geomspace(*_edges(kp)[[0, -1]], 200)
+    fine_kd, fine_kp = (np.geomspace(edges[0], edges[-1], 200) for edges in (_edges(kd), _edges(kp)))
     reference_s = BASE_RTT_PS * 1e-12 * (1 + DELTA / 2)
     x, y = np.meshgrid(fine_kd, fine_kp)
     plain = phase_margin(y, x, reference_s)

@@ -63,7 +63,7 @@ def _swings(table: pd.DataFrame, gains: str, form: str) -> pd.Series:
 
 
 def _words(swings: pd.Series) -> str:
-    return ", ".join(f"{value:.2f} at {rtt / 1e6:g} us" for rtt, value in swings.items())
+    return ", ".join(f"{value:.2f} at {int(rtt) / 1e6:g} us" for rtt, value in zip(swings.index, swings, strict=True))
 
 
 def _scale(table: pd.DataFrame) -> Verdict:
