@@ -54,7 +54,7 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-f8-1": [put("goodput of flow 1", 11.4e9, setting="last hop"), put("queue", 5300, setting="last hop")],
     "rcc-f8-2": [put("goodput of flow 2", 12.6e9, setting="in network"), times("queue", 5, setting="in network"),
                  put("swing of flow 1", 0.11, setting="in network")],
-    "rcc-f8-2a": [both(put("goodput of flow 1", 12e9), put("goodput of flow 2", 12e9))],
+    "rcc-f8-2a": [put("goodput of flow 1", 11e9, setting="in network", start="one later")],
     "rcc-f12-1": [times("goodput", 0.95, scheme="rcc-async", late_samples=0)],
     "rcc-f12-2": [times("goodput", factor, scheme="rcc-sender") for factor in (0.96, 1.04)],
     "rcc-f12-3": [times("goodput", 0.95, scheme="rcc-n1")],
@@ -66,6 +66,9 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-f14-3": [put("queue in network, phase 2", 31e3, **_RCC), put("wrong, flow 1", 1e12, **_RCC)],
     "rcc-f14-3a": [_rates(47.7e9, **_RCC)],
     "rcc-f14-3b": [put("wrong, flow 1", 1e12, **_EWA), put("wrong, flow 3", 1e12, **_PID)],
+    "rcc-m-4a": [put("packets", 0.1, form="accumulating"), put("packets", 1.0, form="accumulating", kd=1e5)],
+    "rcc-m-4b": [put("packets", 1.0, form="pd", kd=5e4), put("packets", 0.1, form="pd")],
+    "rcc-m-4c": [put("packets", 0.5, form="accumulating"), put("packets", 0.3, form="pd")],
     "rcc-t1-1": [put("last_rtt", 4), put("cwnd", 8)],
     "rcc-t1-1a": [both(put("is_iterative", 0), put("late", 0))],
 }  # fmt: skip
