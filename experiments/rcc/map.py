@@ -238,8 +238,9 @@ def _draw(ax: Axes, grid: pd.DataFrame, is_unsteady: pd.DataFrame, delay: float 
     kd, kp = grid.columns.to_numpy(np.float64), grid.index.to_numpy(np.float64)
     swings = grid.to_numpy()
     mesh = ax.pcolormesh(_edges(kd), _edges(kp), np.clip(swings, 0.02, 5), cmap="cividis", norm=LogNorm(0.02, 5))
-    rows, columns = np.nonzero(is_unsteady.to_numpy())
-    ax.plot(kd[columns], kp[rows], "x", color="0.15", markersize=5, markeredgewidth=1)
+    for colour, is_near in (("0.15", swings >= 0.15), ("white", swings < 0.15)):
+        rows, columns = np.nonzero(is_unsteady.to_numpy() & is_near)
+        ax.plot(kd[columns], kp[rows], "x", color=colour, markersize=5, markeredgewidth=1)
     fine_kd, fine_kp = (np.geomspace(edges[0], edges[-1], 200) for edges in (_edges(kd), _edges(kp)))
     reference_s = BASE_RTT_PS * 1e-12 * (1 + DELTA / 2)
     x, y = np.meshgrid(fine_kd, fine_kp)
