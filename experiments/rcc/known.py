@@ -40,6 +40,18 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         f"Half of HPCC's queue with shares of all of the link, none with 97% of it: see rcc-f7-1. {_FEWER_SENDERS}",
     ),
     "rcc-f7-2": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _FEWER_SENDERS),
+    "rcc-x-3": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "As printed each flow sums up its own errors, and the differences between the sums stay for good: with four"
+        " flows shares drift apart, with eight or more windows run from one bound to the other and the queue to a MB."
+        f" Without u(t - 1), for which table I has no room, two to sixteen flows get equal shares. {_SHORT}",
+    ),
+    "rcc-x-3a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-x-3b": (
+        Outcome.DIRECTION,
+        "The target halves, but a queue as short as that runs empty with every swing. So as printed it oscillates (0.74"
+        " of the full target, 0.13 with round trips), about a mean above the new target.",
+    ),
     "rcc-m-1a": (
         Outcome.DIRECTION,
         "Equation (12) has no delay, and packets have about one RTT of it: at K_d = 1e5 and small K_p the margin is 46"
