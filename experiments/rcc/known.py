@@ -60,6 +60,17 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
     "rcc-m-1b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-2a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-2b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-3a": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
+        "Calm at 12 and 40 us, not at 4 us. With the delay that packets have, these gains have a margin of -17 degrees;"
+        " at 4 us a packet is a fifth of the target, and samples that coarse keep the queue swinging. The paper's own"
+        f" gains swing by four targets at 40 us. {_SHORT}",
+    ),
+    "rcc-m-3b": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "All six are calm. At 4 us without u(t - 1) two flows are just as calm without the delay in mind, until a"
+        f" third one joins. {_SHORT}",
+    ),
     "rcc-m-4a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-4b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-f8-2a": (

@@ -81,6 +81,8 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-m-1b": [put("margin, delay 1", -1.0)],
     "rcc-m-2a": [put("fluid", 0.0), put("fluid, delayed", 0.0), put("margin, delay 0", -1.0)],
     "rcc-m-2b": [put("pd", 1.0), put("radius, pd, delay 0", 0.5)],
+    "rcc-m-3a": [put("swing", 0.1, gains="tuned", form="accumulating")],
+    "rcc-m-3b": [put("swing", 0.001, gains="tuned for delay")],
     "rcc-m-4a": [put("packets", 0.1, form="accumulating"), put("packets", 1.0, form="accumulating", kd=1e5)],
     "rcc-m-4b": [put("packets", 1.0, form="pd", kd=5e4), put("packets", 0.1, form="pd")],
     "rcc-m-4c": [put("packets", 0.5, form="accumulating"), put("packets", 0.1, form="pd")],
