@@ -78,7 +78,7 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-x-3a": [_AS_PRINTED, put("use", 0.5, form="pd")],
     "rcc-x-3b": [put("mean queue in bytes", 8e3, delta=0.1)],
     "rcc-m-1a": [both(put("accumulating", 0.1, kd=1e5), put("accumulating: use", 1.0, kd=1e5))],
-    "rcc-m-1b": [put("margin, delay 1", -1.0)],
+    "rcc-m-1b": [put("margin, delay 1", 1.0)],
     "rcc-m-2a": [put("fluid", 0.0), put("fluid, delayed", 0.0), put("margin, delay 0", -1.0)],
     "rcc-m-2b": [put("pd", 1.0), put("radius, pd, delay 0", 0.5)],
     "rcc-m-3a": [put("swing", 0.1, gains="tuned", form="accumulating")],
