@@ -8,7 +8,84 @@ from rdmacc.experiments.base import Outcome
 
 __all__ = ["KNOWN", "known"]
 
-KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {}
+_FEWER_SENDERS = "At quick scale 200 senders: other shares, and other queues."
+_SHORT = "At quick scale too few gains and too little time."
+_BUSY = (
+    "No effect at all. The last hop is never less than 95% busy in this incast, so algorithm 1, line 10, takes the fair"
+    " share and looks at no sample; and a share of 150 bytes is the PID's least window too. `rcc-f12-4a` has shares of"
+    " three packets: there jitter and n do what the paper says."
+)
+
+KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
+    # Figures 1 to 8, 12, 14, table I, and what is beside them.
+    "rcc-f1-1": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "Two flows are within 20% of their shares after 1 ms: the published result may have had another network. With"
+        " three, flow 1 is marked at two ports and stays off its share for 76 of 100 ms.",
+    ),
+    "rcc-f4-2": (
+        Outcome.FAILS,
+        "By the paper's own equation (12), in seconds: four fifths of the box, on logarithmic axes, are above 30"
+        " degrees; the margin is negative where K_p is more than twice K_d. It needs the advice of the next sentence,"
+        " K_p one or two orders below K_d (rcc-f4-3).",
+    ),
+    "rcc-f7-1": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
+        "Shares below a packet are paced, and add up to all of the link. So nothing drains what came before all flows"
+        " were counted: each of the first ones was given more. At 97% of the link the queue is empty in the steady"
+        f" phase, at the price of 3% of the goodput. {_FEWER_SENDERS}",
+    ),
+    "rcc-f7-1a": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        f"Half of HPCC's queue with shares of all of the link, none with 97% of it: see rcc-f7-1. {_FEWER_SENDERS}",
+    ),
+    "rcc-f7-2": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _FEWER_SENDERS),
+    "rcc-x-3": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "As printed each flow sums up its own errors, and the differences between the sums stay for good: with four"
+        " flows shares drift apart, with eight or more windows run from one bound to the other and the queue to a MB."
+        f" Without u(t - 1), for which table I has no room, two to sixteen flows get equal shares. {_SHORT}",
+    ),
+    "rcc-x-3a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-x-3b": (
+        Outcome.DIRECTION,
+        "The target halves, but a queue as short as that runs empty with every swing. So as printed it oscillates (0.74"
+        " of the full target, 0.13 with round trips), about a mean above the new target.",
+    ),
+    "rcc-m-1a": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "Equation (12) has no delay, and packets have about one RTT of it: at K_d = 1e5 and small K_p the margin is 46"
+        f" degrees without, below 0 with it (rcc-m-1b), and the queue oscillates. {_SHORT}",
+    ),
+    "rcc-m-1b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-2a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-2b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-3a": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
+        "Calm at 12 and 40 us, not at 4 us. With the delay that packets have, these gains have a margin of -17 degrees;"
+        " at 4 us a packet is a fifth of the target, and samples that coarse keep the queue swinging. The paper's own"
+        f" gains swing by four targets at 40 us. {_SHORT}",
+    ),
+    "rcc-m-3b": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "All six are calm. At 4 us without u(t - 1) two flows are just as calm without the delay in mind, until a"
+        f" third one joins. {_SHORT}",
+    ),
+    "rcc-m-4a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-4b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-f8-2a": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS},
+        "In the network shares take some 10 ms to become equal, longer than the quick run.",
+    ),
+    "rcc-f12-1": (Outcome.FAILS, _BUSY),
+    "rcc-f12-3": (Outcome.FAILS, _BUSY),
+    "rcc-f14-3a": (
+        Outcome.DIRECTION,
+        "With two flows 47.7 and 45.3 Gb/s on average, but shares wander by a quarter to both sides over tens of ms:"
+        " the flows' updates fall at different instants of the queue's oscillation. With three, flow 1's swings upwards"
+        " are cut off at its share of the last hop, so it gets 40 Gb/s on average and flow 2 the rest.",
+    ),
+}
 """By id of the claim: what we expect at each scale, and why."""
 
 

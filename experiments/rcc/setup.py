@@ -1,0 +1,117 @@
+"""What RCC's experiments share: its links, networks and schemes.
+
+Paper: Zhang et al., "Receiver-Driven RDMA Congestion Control by Differentiating Congestion Types in Datacenter
+Networks", ICNP 2021. Hosts have links of 100 Gb/s; a base RTT is 12 us and a BDP 150 KB (V-A).
+
+All figures run the schemes of ``rdmacc.preset("rcc-2021")``: RCC, its variants and its baselines with the parameters of
+V-A. The networks are `rdmacc.rcc_fat_tree`, `rcc_dumbbell`, `rcc_multi_bottleneck`, `rcc_testbed`, and a star for the
+incast. Where the paper is silent, this is assumed for all figures:
+
+- Packets of 1,000 bytes with 48 bytes of headers, as in the ns-3 RDMA simulator that the paper started from [17]. A
+  full link of 100 Gb/s carries 95.4 Gb/s of payload.
+- 12 us are propagation, in every network. Base RTTs that schemes use have the packets' time on the links too.
+- Switches have 32 MB of buffer (V-A) and PFC.
+- Goodput is payload that the receiver took, over intervals that each figure states.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import probes, topology
+from rdmacc.presets import preset
+from rdmacc.probes import Probe
+from rdmacc.results.result import Result
+from rdmacc.units import Quantity, size_bytes, us
+
+__all__ = [
+    "BASE_RTT_PS",
+    "BDP_BYTES",
+    "BUFFER",
+    "DELTA",
+    "GOODPUT_BPS",
+    "LINE_BPS",
+    "LOOKS",
+    "NAMES",
+    "PAYLOAD_BYTES",
+    "PRESET",
+    "RATE",
+    "RECEIVER",
+    "TARGET_QUEUE_BYTES",
+    "TARGET_RTT_PS",
+    "THRESHOLD_RTT_PS",
+    "WIRE_BYTES",
+    "goodput",
+    "incast_star",
+    "jain",
+    "received",
+]
+
+RATE, LINE_BPS = "100Gbps", 100e9
+BUFFER = "32MB"
+BASE_RTT_PS = us(12)
+BDP_BYTES = round(LINE_BPS * BASE_RTT_PS / 8e12)
+DELTA = 0.2
+THRESHOLD_RTT_PS = round(BASE_RTT_PS * (1 + DELTA))
+"""A sample above it is late, equation (1)."""
+TARGET_RTT_PS = round(BASE_RTT_PS * (1 + DELTA / 2))
+"""Equation (2): 13.2 us (V-A)."""
+TARGET_QUEUE_BYTES = round(LINE_BPS * (TARGET_RTT_PS - BASE_RTT_PS) / 8e12)
+PRESET = preset("rcc-2021")
+"""The schemes of all figures."""
+PAYLOAD_BYTES, WIRE_BYTES = PRESET["rcc"].payload_bytes, PRESET["rcc"].wire_bytes
+GOODPUT_BPS = LINE_BPS * PAYLOAD_BYTES / WIRE_BYTES
+"""Payload that a full link carries."""
+
+RECEIVER = "h0"
+"""Of the incast."""
+_HEADROOM_BYTES = size_bytes("117kB")
+"""What PFC keeps for a port of 100 Gb/s with a link of 3 us."""
+
+LOOKS = {
+    "rcc": ("RCC", "blue"),
+    "hpcc": ("HPCC", "vermilion"),
+    "homa": ("Homa", "green"),
+    "expresspass": ("ExpressPass", "purple"),
+    "dcqcn": ("DCQCN", "orange"),
+    "timely": ("TIMELY", "sky"),
+    "rcc-sender": ("RCC-sender", "sky"),
+    "rcc-async": ("RCC-async", "orange"),
+    "rcc-n1": ("RCC (n = 1)", "vermilion"),
+    "rcc-pid": ("RCC-PID", "green"),
+    "rcc-ewa": ("RCC-EWA", "vermilion"),
+}
+"""Names and colours of the preset's schemes, as every figure shows them."""
+NAMES = {scheme: name for scheme, (name, _) in LOOKS.items()}
+
+
+def incast_star(senders: int) -> nx.Graph[str]:
+    """Return the incast's network: its senders, then the host of the background flow, around `RECEIVER`.
+
+    A switch of a thousand ports would need all of 32 MB, and more, for PFC's headroom: it has 32 MB on top of that.
+    """
+    ports = senders + 2
+    return topology.star(ports, rate=RATE, delay="3us", buffer=size_bytes(BUFFER) + ports * _HEADROOM_BYTES)
+
+
+def received(flow: int, every: Quantity) -> Probe:
+    """Watch the packets of a message that its receiver took."""
+    return probes.field("flow", flow, "received_packets", every=every)
+
+
+def goodput(result: Result, flow: int, payload_bytes: int = PAYLOAD_BYTES) -> pd.Series:
+    """Return a flow's goodput in bit/s over each interval of its probe `received`, by the interval's end."""
+    packets = result.samples(f"received_packets {flow}")
+    intervals = np.diff(packets.index.to_numpy(), prepend=0)
+    gained = np.diff(packets.to_numpy(np.float64), prepend=0.0)
+    rates = np.divide(gained * payload_bytes * 8e12, intervals, out=np.zeros(len(packets)), where=intervals > 0)
+    return pd.Series(rates, index=packets.index, name=f"goodput of flow {flow + 1}")
+
+
+def jain(values: npt.ArrayLike) -> float:
+    """Return Jain's index of fairness: 1 if all values are equal, 1/n if all but one are 0."""
+    each = np.asarray(values, np.float64)
+    return float(each.sum() ** 2 / (len(each) * (each**2).sum()))
