@@ -279,7 +279,7 @@ def networks(draw, max_switches=4, max_hosts=5, max_links=3, extra_buffer=(1, 60
             topology.add_host(graph, name)
         else:
             topology.add_switch(graph, name, 1)
-    rates, delays = st.sampled_from(RATES), st.integers(1_000, 2_000_000).map(ps)
+    rates, delays = st.sampled_from(RATES), st.integers(1, 2_000_000).map(ps)
     for i in range(n_switches):
         for j in range(i):
             if j == i - 1 or draw(st.booleans()):

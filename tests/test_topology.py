@@ -203,7 +203,7 @@ def _switch(graph):
 
 RATE = "(edge h0-s0): must be a positive, finite number of bit/s"
 FASTEST = "(edge h0-s0): must be at most 8 Tb/s: a byte takes at least 1 ps, the unit of time"
-DELAY = "(edge h0-s0): must be a whole number of picoseconds, at least 1000"
+DELAY = "(edge h0-s0): must be a whole number of picoseconds, at least 1"
 BUFFER = "(node s0): must be a whole number of bytes, at least 1"
 KIND = "must be 'host' or 'switch'"
 

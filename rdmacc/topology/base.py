@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import networkx as nx
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.units import Quantity, rate_bps, size_bytes, time_ps
+from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
 
 __all__ = [
     "FASTEST_BPS",
@@ -37,7 +37,7 @@ Graph: TypeAlias = "nx.Graph[Any]"
 SLOWEST_BPS = 1e6
 """Slowest link. What is slower is most likely a number without its unit."""
 SHORTEST_PS = 1000
-"""Shortest link: light goes 20 cm in a ns."""
+"""Shortest link, of those given by text: light goes 20 cm in a ns."""
 FASTEST_BPS = 8e12
 """Fastest link: a byte takes 1 ps, the unit of time."""
 _TOO_SLOW = "at least 1 Mb/s; a bare number is bit/s, so write '100Gbps'"
@@ -208,7 +208,7 @@ def validate(graph: Graph) -> None:
     ConfigError
         For a graph that is empty, directed or a multigraph; a node without a known ``kind``; a rate that is
         missing, not a number, not finite, below 1 Mb/s or above 8 Tb/s; a delay that is missing, no integer
-        or below 1 ns; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
+        or below 1 ps; a switch without a positive integer ``buffer_bytes``; a host without a link; a link
         to itself.
     """
     if not isinstance(graph, nx.Graph):
@@ -229,8 +229,8 @@ def validate(graph: Graph) -> None:
             raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
         if not SLOWEST_BPS <= float(rate) <= FASTEST_BPS:
             raise ConfigError("rate_bps", rate, _TOO_FAST if float(rate) > FASTEST_BPS else _TOO_SLOW, where=place)
-        if not _is_int(delay) or not SHORTEST_PS <= int(delay or 0) < 2**63:
-            allowed = f"a whole number of picoseconds, at least {SHORTEST_PS}"
+        if not _is_int(delay) or not 1 <= int(delay or 0) < 2**63:
+            allowed = "a whole number of picoseconds, at least 1"
             raise ConfigError("delay_ps", delay, allowed, where=place)
 
 
@@ -301,7 +301,7 @@ def checked_rate(field: str, value: Quantity) -> float:
 
 
 def checked_delay(value: Quantity) -> int:
-    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns.
+    """Return a link delay in ps; raise a ConfigError unless it is at least 1 ns; `units.ps(1)` is meant.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def checked_delay(value: Quantity) -> int:
         If the delay is below 1 ns.
     """
     delay = time_ps(value, field="delay")
-    if delay < SHORTEST_PS:
+    if delay < (1 if isinstance(value, Picoseconds) else SHORTEST_PS):
         raise ConfigError("delay", value, _TOO_SHORT)
     return delay
 
