@@ -42,7 +42,8 @@ class QueuePairs:
     def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32]) -> None:
         self.row_bytes = len(default)
         size = -(-max(plan.n_qps, 1) // BLOCK) * BLOCK * self.row_bytes
-        self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        self._map = mmap.mmap(-1, size, **private)
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
             self._map.madvise(mmap.MADV_NOHUGEPAGE)
         self.raw = np.frombuffer(self._map, np.uint8)
@@ -117,7 +118,8 @@ class QueuePairs:
             rows = slice(block * BLOCK, (block + 1) * BLOCK)
             is_done = not is_kept[block] and (qps["closed"][rows] == 1).all() and (qps["state"][rows] == IDLE).all()
             if is_done and all((armed[rows] == NEVER).all() for armed in times):
-                self._map.madvise(mmap.MADV_DONTNEED, block * BLOCK * self.row_bytes, BLOCK * self.row_bytes)
+                if hasattr(mmap, "MADV_DONTNEED"):
+                    self._map.madvise(mmap.MADV_DONTNEED, block * BLOCK * self.row_bytes, BLOCK * self.row_bytes)
             else:
                 left.append(block)
         self._blocks = np.array(left, np.int64)
