@@ -234,6 +234,7 @@ class Figure3(Bursts):
             published="20-30% (of pHost and Homa)",
             band="10-45%, mean of the runs, by chance more or less",
             verdict=_loses_by_grants,
+            **known("ren-f3-a"),
         ),
         Claim(
             id="ren-f3-b",

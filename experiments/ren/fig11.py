@@ -110,6 +110,7 @@ class Figure11(Bursts):
             published="grows with the number of bursts (of pHost and Homa)",
             band="as above, within 10 points of a model in slots; REN at most 2%",
             verdict=_grows_by_grants,
+            **known("ren-f11-a"),
         ),
     )
 
@@ -136,7 +137,7 @@ class Figure11(Bursts):
                     line = "--" if name in ("homa", "ren-packet", "traditional") else "-"
                     found = rows[rows["scheme"] == name].groupby("bursts")[quantity]
                     mean, places = found.mean(), found.mean().index + (number - 3) * 0.03
-                    spread = [mean - found.min(), found.max() - mean]
+                    spread = [(mean - found.min()).clip(lower=0), (found.max() - mean).clip(lower=0)]
                     ax.errorbar(
                         places, mean, spread, fmt=marker + line, color=colour, capsize=2, linewidth=1.3, markersize=5,
                         label="Homa, 8 levels" if name == "homa" else label,
