@@ -184,16 +184,16 @@ class Figure12(Experiment):
                         label="Homa, 8 levels" if name == "homa" else label,
                     )  # fmt: skip
                 ax.set(
-                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (µs)",
+                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (µs)", yscale="log",
                     xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
                 )  # fmt: skip
+                ax.set_ylim(20, 300_000)
                 if statistic == "mean" and kB(60) in times.index:
                     for name, cut in _PUBLISHED.items():
                         place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
                         ax.plot(place, times.loc[kB(60), "ren"] / (1 - cut), "_", color="black", markersize=9)
                     ax.plot([], [], "_", color="black", label="published ratio to REN's")
             axes[0].legend(fontsize=8, ncols=2, loc="upper left")
-            axes[0].margins(y=0.35)
             figure.suptitle(
                 f"REN, figure 12: {self.title} (pale: beside the paper's schemes)", x=0.01, ha="left", fontsize=12
             )

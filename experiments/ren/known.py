@@ -24,6 +24,10 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         "as ren-f3b-1: pHost loses nothing, Homa on one queue and one grant for one packet (ren-f11-a) lose more with"
         " each burst",
     ),
+    "ren-f13-2": (
+        Outcome.NOT_JUDGED,
+        "shares of CPU cycles belong to the authors' DPDK switch; operations are counted instead",
+    ),
     "ren-f11-a": (_AT_PAPER_SCALE, "five runs are too few: chance decides how much f0 loses"),
 }
 """By id of the claim: what we expect at each scale, and why."""
