@@ -123,7 +123,7 @@ class Figure4(Experiment):
                 ax.text(left + 0.475, 0.76, _PLACES[place], ha="center", fontsize=10, weight="bold")
                 for number, handler in enumerate(handlers):
                     ax.text(left + 0.05, 0.68 - 0.065 * number, handler, fontsize=9, family="monospace")
-            for left, right, word in ((0.95, 1.15, "data, 00"), (2.1, 2.3, "data, marked")):
+            for left, right, word in ((0.95, 1.15, "data,\n00"), (2.1, 2.3, "data,\nmarked")):
                 ax.annotate("", (right, 0.5), (left, 0.5), arrowprops={"arrowstyle": "->"})
                 ax.text((left + right) / 2, 0.53, word, ha="center", fontsize=8)
             ax.annotate(

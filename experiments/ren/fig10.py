@@ -116,7 +116,11 @@ class Figure10(Experiment):
         came, left, dropped = (scalar(table, POINT, name) for name in ("received", "transmitted", "dropped"))
         stages = (
             ("receiving", f"route, then DropTail:\nup to {BUFFER_PACKETS:.1f} packets\n{marker}.on_enqueue", "blue"),
-            ("marking", f"{marker}.on_period_timer:\nqueue against idle time\n{marker}.on_dequeue: two bits", "orange"),
+            (
+                "marking",
+                f"{marker}.on_period_timer:\nqueue against idle time\n{marker}.on_dequeue:\ntwo bits",
+                "orange",
+            ),
             ("transmitting", "strict priorities,\ngrants first; the link", "green"),
         )
         with style():
@@ -129,9 +133,10 @@ class Figure10(Experiment):
                 if number:
                     ax.annotate("", (x, 0.5), (x - 0.25, 0.5), arrowprops={"arrowstyle": "->"})
             ax.annotate(f"{came:.0f} packets", (0, 0.5), (-0.55, 0.5), arrowprops={"arrowstyle": "->"}, va="center")
-            ax.annotate(f"{dropped:.0f} dropped", (0.5, 0.02), (0.5, 0.2), arrowprops={"arrowstyle": "<-"}, ha="center")
-            ax.annotate(f"{left:.0f}", (3.85, 0.5), (3.5, 0.5), arrowprops={"arrowstyle": "->"}, va="center")
-            ax.text(0.78, 0.04, f"{dropped:.0f} dropped", fontsize=9)
+            ax.annotate("", (0.5, 0.02), (0.5, 0.2), arrowprops={"arrowstyle": "->"})
+            ax.annotate("", (3.75, 0.5), (3.5, 0.5), arrowprops={"arrowstyle": "->"})
+            ax.text(3.78, 0.5, f"{left:.0f}", va="center")
+            ax.text(0.55, 0.08, f"{dropped:.0f} dropped", fontsize=9)
             ax.set(xlim=(-0.6, 4.0), ylim=(-0.02, 0.95), title=f"REN, figure 10: {self.title}")
             ax.axis("off")
         return figure

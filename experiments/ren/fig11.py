@@ -155,8 +155,8 @@ class Figure11(Bursts):
                 ylabel=f"buffer occupancy (% of {BUFFER_PACKETS:.1f} packets)",
                 ylim=(-3, 105),
             )
-            axes[1].set(title="(b) after the bursts", ylabel="loss of link utilisation (%)", ylim=(-3, 75))
-            axes[1].legend(fontsize=8, loc="upper left")
+            axes[1].set(title="(b) after the bursts", ylabel="loss of link utilisation (%)", ylim=(-3, 105))
+            axes[1].legend(fontsize=8, loc="upper left", ncols=2)
             figure.suptitle(
                 f"REN, figure 11: {self.title} (mean, least and greatest of the runs)", x=0.01, ha="left", fontsize=12
             )
