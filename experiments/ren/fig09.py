@@ -3,9 +3,9 @@
 The equations (`rdmacc.models.ren_figures`, where the choices that the paper leaves open are named), and beside them
 packets on the same arrivals and departures, trial by trial: flows at line rate through one link of 40 Gb/s with a
 round trip of 10 us, each from a host of its own. A flow leaves by the failure of its host's link. (a) Flows arrive at
-the start of a round. (b) F flows share the link without a queue; their packets have 150 bytes, so that a flow's share of
-the bandwidth-delay product is 17 packets for F = 20, and 11 for F = 30. They start within a round trip, and leave from
-the sixth round on.
+the start of a round. (b) F flows share the link without a queue; their packets have 150 bytes, so that the share of a
+flow in the bandwidth-delay product is 17 packets for F = 20, and 11 for F = 30. They start within a round trip, and
+leave from the sixth round on.
 
 Where they part: a flow without marks holds its bandwidth-delay product for good, and takes all of it away when it
 leaves, its share of the queue included; equation (4) takes only a share of one. Equation (3) drains from the round of
