@@ -129,7 +129,7 @@ def _readings(table: pd.DataFrame) -> Verdict:
     measured = f"link in use with the bursts: {words}; literally, {after.max() / 1e10:.0%} after them"
     return Verdict(
         measured,
-        during["ren"] >= 0.95 and during["ren-literal"] <= 0.85 and during["ren-literal-unsafe"] <= 0.01
+        during["ren"] >= 0.95 and during["ren-literal"] <= during["ren"] - 0.05 and during["ren-literal-unsafe"] <= 0.01
         and after.max() == 0,
     )  # fmt: skip
 
