@@ -110,15 +110,6 @@ def _before(table: pd.DataFrame) -> Verdict:
     return Verdict(f"{words} Gb/s of payload", all(value.min() >= 9.4 for value in goodput.values()))
 
 
-def _base_rtt(table: pd.DataFrame) -> Verdict:
-    """Judge by the propagation of the network that was run: its sum over the links there and back."""
-    from rdmacc import topology
-
-    delays = [delay for _, _, delay in topology.ren_testbed().edges(data="delay_ps")]
-    path = 2 * 3 * delays[0]
-    return Verdict(f"6 x {delays[0] / 1e6:g} us = {path / 1e6:g} us", len(set(delays)) == 1 and path == RTT_PS)
-
-
 def _readings(table: pd.DataFrame) -> Verdict:
     during = {
         name: of_scheme(table, name, "throughput during", buffer=LARGE_BUFFER).mean() / 1e10
@@ -216,15 +207,6 @@ class Figure3(Bursts):
             published="10 Gb/s",
             band="at least 9.4 Gb/s of payload in every run",
             verdict=_before,
-        ),
-        Claim(
-            id="ren-f3-s",
-            place="5.2",
-            quantity="base RTT",
-            condition="three links of 8 us, there and back",
-            published="48 us",
-            band="exact, by the network's links",
-            verdict=_base_rtt,
         ),
         Claim(
             id="ren-f3-a",
