@@ -178,7 +178,7 @@ class Figure22(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
-        count, periods = (300, (0.25, 0.5, 1.0, 2.0, 8.0)) if is_quick else (5000, PERIODS)
+        count, periods = (300, (0.25, 0.5, 1.0, 2.0, 8.0)) if is_quick else (3000, PERIODS)
         points = []
         for number, (name, sizes) in enumerate(_VARIANTS[:1] if is_quick else _VARIANTS):
             for load in LOADS:
