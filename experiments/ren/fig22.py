@@ -249,6 +249,7 @@ class Figure22(Experiment):
                 ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
                 ax.set(ylabel="FCT of short flows (µs)", xscale="log", yscale="log")
                 ax.set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS])
+                ax.set_ylim(10, 1000)
                 ax.minorticks_off()
             for load, line in zip(LOADS, ("-", "--"), strict=True):
                 for kind in kinds:
