@@ -33,15 +33,15 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
     "ren-f20-b": (_AT_PAPER_SCALE, "one run; chance decides which messages Homa's receivers prefer"),
     "ren-f21-1": (
         {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
-        "with 100 servers and more REN uses 59-71% of the link, for its timer's sake: three base RTTs, assumed as the paper"
-        " has none, are less than a round trip through a full buffer, so packets that are only late go again (200 servers:"
-        " 340,000 timeouts). With 100 us it uses 100% (ren-f21-a). The quick scale has 20 servers and 2 MB",
+        "with 100 servers and more REN uses 59-71% of the link, for its timer's sake: three base RTTs, assumed as the"
+        " paper has none, are less than a round trip through a full buffer, so packets that are only late go again (200"
+        " servers: 340,000 timeouts). With 100 us it uses 100% (ren-f21-a). The quick scale has 20 servers and 2 MB",
     ),
     "ren-f21-2": (
         {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
-        "as ren-f21-1; NDP and REN are within 1% where REN's timer does not matter (50 servers). Homa falls below 60%: what"
-        " an incast loses at its start waits for a RESEND after 1 ms, message by message, and it is not modelled that Homa"
-        " limits incasts by counting RPCs",
+        "as ren-f21-1; NDP and REN are within 1% where REN's timer does not matter (50 servers). Homa falls below 60%:"
+        " what an incast loses at its start waits for a RESEND after 1 ms, message by message, and it is not modelled"
+        " that Homa limits incasts by counting RPCs",
     ),
     "ren-f21-a": (_AT_PAPER_SCALE, "2 MB are over before losses at the start are made good"),
     "ren-f22-3": (Outcome.FAILS, "TODO"),
