@@ -117,18 +117,6 @@ def _ren_not_kept(table: pd.DataFrame) -> Verdict:
     return _ren_for(table, NOT_KEPT)
 
 
-def _as_drawn(table: pd.DataFrame) -> Verdict:
-    rows = wide(table)
-    rows = rows[rows["degree"] > 0]
-    expected = [share_in_use(degree, share) for degree, share in zip(rows["degree"], rows["share"], strict=True)]
-    off = rows.assign(off=rows["utilisation"] - expected).groupby(["degree", "share"])["off"].mean()
-    place = off.abs().idxmax()
-    return Verdict(
-        f"at most {off.abs().max():.2f} off, at K = {place[0]:.0f} and a share of {place[1]:g}; mean {off.mean():+.3f}",
-        bool(off.abs().max() <= 0.2 and abs(off.mean()) <= 0.05),
-    )
-
-
 @register_experiment
 class Figure20(Experiment):
     """Use and queue of the receivers' links, by the share of responsive senders."""
@@ -165,16 +153,6 @@ class Figure20(Experiment):
             published="near-zero queue, high utilisation",
             band="as ren-f20-2",
             verdict=_ren_not_kept,
-        ),
-        Claim(
-            id="ren-f20-b",
-            place="6.2",
-            quantity="Homa's utilisation",
-            condition="against 1 - (1 - r)^K",
-            published="(not in the paper)",
-            band="each mean within 0.2, and within 0.05 on average",
-            verdict=_as_drawn,
-            **known("ren-f20-b"),
         ),
     )
 
