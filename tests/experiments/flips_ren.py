@@ -99,7 +99,7 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f21-2": [both(put("RCT", 2.05e10, scheme="ren"), put("utilisation", 0.95))],
     "ren-f21-3": [put("fastest round", 1.9e10), put("unfinished", 1)],
     "ren-f21-a": [put("utilisation", 0.9, scheme=SLOW_TIMER)],
-    "ren-f22-1": [times("p99 FCT", 1.5, scheme="ren", load=0.2, period=2.0)],
+    "ren-f22-1": [times("p99 FCT", 0.95, scheme="ren", load=0.2, period=2.0)],
     "ren-f22-2": [times("p99 FCT", 1.5, scheme="ren", load=0.8, period=8.0)],
     "ren-f22-3": [times("AFCT", 1.3, scheme="ren", period=0.25)],
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
