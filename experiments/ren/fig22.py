@@ -257,7 +257,7 @@ class Figure22(Experiment):
                     axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
                 axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
             axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")
-            axes[2].set(xscale="log", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(60, 101))
+            axes[2].set(xscale="log", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(30, 101))
             axes[2].minorticks_off()
             axes[0].legend(fontsize=7, loc="upper left")
             axes[2].legend(fontsize=7, loc="lower right")
