@@ -54,8 +54,8 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
     "ren-f22-2": (
         {"quick": Outcome.HOLDS, "paper": Outcome.DIRECTION},
         "at load 0.8, bursts of 10-50 KB at line rate beside two long flows overflow 128 KB at any period: p99 is that"
-        " of losses, 471 us at 1 RTT and 508 us at 8. Where the buffer holds them, the tail grows with the period as the"
-        " paper says: 5.4 times at load 0.2, 3.9 times with flows of 5-15 KB",
+        " of losses, 471 us at 1 RTT and 508 us at 8. Where the buffer holds them, the tail grows with the period as"
+        " the paper says: 5.4 times at load 0.2, 3.9 times with flows of 5-15 KB",
     ),
     "ren-f22-3": (
         Outcome.FAILS,

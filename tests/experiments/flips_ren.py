@@ -83,15 +83,6 @@ FLIPS: dict[str, list[Change]] = {
         put("utilisation, packets", 0.2, protocol="REN", strength=1.0),
         put("utilisation, packets", 0.3, protocol="traditional", strength=0.2),
     ],
-    "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
-    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
-    "ren-f11-a": [
-        put("throughput after", 9.7e9, scheme="ren"),
-        put("throughput after", 9e9, scheme="traditional", bursts=4),
-    ],
-    "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
-    "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
-    "ren-f12-a": [put("timeouts", 1, scheme="ren")],
     "ren-f20-1": [put("mean queue", 0.0, scheme="Homa, K = 8"), put("utilisation", 0.5, scheme="Homa, K = 8")],
     "ren-f20-2": [put("mean queue", 1.0, scheme=KEPT)],
     "ren-f20-a": [put("mean queue", 5.1, scheme=NOT_KEPT), put("utilisation", 0.89, scheme=NOT_KEPT)],
@@ -104,3 +95,16 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f22-3": [times("AFCT", 1.3, scheme="ren", period=0.25)],
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
 }
+
+LATER: dict[str, list[Change]] = {
+    "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
+    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
+    "ren-f11-a": [
+        put("throughput after", 9.7e9, scheme="ren"),
+        put("throughput after", 9e9, scheme="traditional", bursts=4),
+    ],
+    "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
+    "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
+    "ren-f12-a": [put("timeouts", 1, scheme="ren")],
+}
+"""Of figures whose tables rdmacc does not come with yet: 11 and 12. They move up with their tables."""
