@@ -1,0 +1,74 @@
+"""What REN's experiments share: its two networks, the schemes and their looks, cut-offs, the load.
+
+Paper: Li et al., "REN: Receiver-driven Congestion Control using Explicit Notification for Data Center", IEEE TCC 2021.
+
+Two set-ups. The testbed (2.3, 5.2): a dumbbell of 10 Gb/s and 8 us a link, so 48 us of round-trip propagation, 64 KB of
+buffer: figures 3, 11 and 12. The simulations (section 6): leaf-spine, 40 Gb/s, 10 us of round-trip propagation, 128 KB
+of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. All schemes are those of the presets "ren-2021-testbed"
+and "ren-2021", which have the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
+
+Where the paper is silent, this is assumed for all figures:
+
+- A buffer is for each port (section 6 speaks of a "switch buffer"; NS2's queues belong to links).
+- Short flows have at most 100 KB, long ones more than 1 MB.
+- The load is that of the links between ToR and core switches, data packets with their headers: of the hosts' links it
+  cannot be, as at an oversubscription of 6 a load of 0.7 would be 3.7 times what the core carries.
+- REN's receivers grant packets in the order of their arrival; they do not schedule flows.
+- REN, NDP, pHost, Homa and Aeolus spray packets; ExpressPass and DCTCP keep a flow on its path (6.1 says so of REN, NDP
+  and ExpressPass; the others are as in their own papers).
+- Figures with chance in them have three seeds at paper scale.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from rdmacc.plotting.style import COLOURS
+from rdmacc.presets import preset
+from rdmacc.units import us
+from rdmacc.workload import LoadDefinition
+
+__all__ = [
+    "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
+    "PAYLOAD_BYTES", "READINGS", "RTT_PS", "SEEDS", "SHORT_BYTES", "SIMULATED", "SIMULATED_LINE_BPS",
+    "SIMULATED_RTT_PS", "TESTBED",
+]  # fmt: skip
+
+TESTBED, SIMULATED = preset("ren-2021-testbed"), preset("ren-2021")
+LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps
+RTT_PS, SIMULATED_RTT_PS = us(48), us(10)
+"""Base RTTs as the paper states them: propagation alone."""
+PACKET_BYTES = TESTBED["ren"].wire_bytes
+PAYLOAD_BYTES = TESTBED["ren"].payload_bytes
+PACKET_PS = round(PACKET_BYTES * 8e12 / LINE_BPS)
+"""A full packet's time on a link of the testbed."""
+BUFFER_BYTES: int = vars(TESTBED["ren"].buffer)["limit_bytes"]
+BUFFER_PACKETS = BUFFER_BYTES / PACKET_BYTES
+"""Of a port of the testbed."""
+
+SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
+"""Short flows have at most so many bytes, long flows more."""
+LOAD = LoadDefinition("core", payload_bytes=SIMULATED["ren"].payload_bytes, header_bytes=SIMULATED["ren"].header_bytes)
+SEEDS = MappingProxyType({"quick": 1, "paper": 3})
+"""Number of seeds, by scale."""
+
+LOOKS = MappingProxyType(
+    {
+        "ren": ("REN", COLOURS["blue"], "o"),
+        "dctcp": ("DCTCP", COLOURS["black"], "x"),
+        "phost": ("pHost", COLOURS["vermilion"], "s"),
+        "homa": ("Homa", COLOURS["green"], "^"),
+        "homa-2-levels": ("Homa, 2 levels", COLOURS["green"], "^"),
+        "ndp": ("NDP", COLOURS["orange"], "D"),
+        "expresspass": ("ExpressPass", COLOURS["purple"], "v"),
+        "aeolus": ("Aeolus", COLOURS["sky"], "P"),
+        "traditional": ("one grant, one packet", "0.45", "*"),
+        "ren-packet": ("REN, marks by packet", COLOURS["sky"], "o"),
+        "ren-literal": ("REN read literally, one packet kept", COLOURS["purple"], "o"),
+        "ren-literal-unsafe": ("REN read literally", COLOURS["black"], "o"),
+    }
+)
+"""Label, colour and marker of each scheme of the presets. "traditional" is section 2's transmission by grants."""
+
+READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
+"""Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
