@@ -10,7 +10,17 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Verdict
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, cases, means, reduction, spreads
+from rdmacc.experiments.dart.clos import (
+    BOTH,
+    DEFAULT_READING,
+    LOADS,
+    NOTICEABLE,
+    Case,
+    cases,
+    means,
+    reduction,
+    spreads,
+)
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -38,13 +48,15 @@ _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D"
 
 
 def runs(scale: str) -> list[Case]:
-    """Return the four schemes at every mix and load; at quick scale two loads of the typical mix."""
-    return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)]) if scale == "quick" else all_runs(*LOADS)
+    """Return the four schemes at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    if scale == "quick":
+        return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)])
+    return [case for reading in BOTH for case in all_runs(*LOADS, reading=reading)]
 
 
-def all_runs(*mixes: str) -> list[Case]:
+def all_runs(*mixes: str, reading: str = DEFAULT_READING) -> list[Case]:
     """Return the four schemes at every load of some mixes."""
-    return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]])
+    return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 
 
 def panels(rows: pd.DataFrame, quantity: str, factor: float, label: str, title: str) -> Figure:

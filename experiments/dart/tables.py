@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Verdict
-from rdmacc.experiments.dart.clos import LOADS, Case, cases, claim
+from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
 def table_runs(scale: str) -> list[Case]:
-    """Return DCQCN and Dart at every mix and load; at quick scale two loads of the typical mix."""
-    chosen = [("typical", 0.2), ("typical", 0.6)] if scale == "quick" else CELLS
-    return cases(("dcqcn", "dart"), chosen)
+    """Return DCQCN and Dart at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    if scale == "quick":
+        return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)])
+    return cases(("dcqcn", "dart"), CELLS, BOTH)
 
 
 def draw_bars(
