@@ -1,7 +1,7 @@
 """Dart, section VI: what the paper leaves open about its simulations, and what that decides.
 
-Every reading of `rdmacc.experiments.dart.clos` in the typical mix; and, in all mixes, DASR's throughput measured over half to all of a
-base RTT, and at least 10 packets, instead of 6 us and 5.
+Every reading of `rdmacc.experiments.dart.clos` in the typical mix; and, in all mixes, DASR's throughput measured over
+half to all of a base RTT, and at least 10 packets, instead of 6 us and 5.
 """
 
 from __future__ import annotations
