@@ -75,7 +75,6 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         " the next round. The quick scale has too few rounds to tell them apart.",
     ),
     "dart-x-4": (_TOO_SMALL_AT_QUICK, "The quick network deflects too few flows."),
-    "dart-x-1": (Outcome.NOT_JUDGED, "ExpressPass is not implemented yet."),
 }
 """By id of the claim: what we expect at each scale, and why."""
 
