@@ -64,6 +64,7 @@ __all__ = [
     "claim",
     "has_size",
     "means",
+    "of_reading",
     "reduction",
     "spreads",
 ]
@@ -244,6 +245,11 @@ def cases(
     ]
 
 
+def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
+    """Return the rows of one of `READINGS`."""
+    return rows[rows["reading"] == reading]
+
+
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
     chosen = rows[(rows["scheme"] == scheme) & (rows["mix"] == mix) & (rows["changes"] == changes)]
@@ -280,8 +286,7 @@ class Judge:
 
     def in_reading(self, table: pd.DataFrame, reading: str) -> Verdict:
         """Return the verdict by one of `READINGS`."""
-        rows = wide(table)
-        rows = rows[rows["reading"] == reading]
+        rows = of_reading(wide(table), reading)
         ran = set(zip(rows["scheme"], rows["mix"], rows["load"], rows["changes"], strict=True))
         if any((one.scheme, one.mix, one.load, one.differences) not in ran for one in self.needs):
             return Verdict.not_judged("not run at this scale")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -18,6 +18,7 @@ from rdmacc.experiments.dart.clos import (
     Case,
     cases,
     means,
+    of_reading,
     reduction,
     spreads,
 )
@@ -59,21 +60,47 @@ def all_runs(*mixes: str, reading: str = DEFAULT_READING) -> list[Case]:
     return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 
 
-def panels(rows: pd.DataFrame, quantity: str, factor: float, label: str, title: str) -> Figure:
-    """Draw a quantity over the load, a panel for each mix; bands are the spread over seeds."""
+def panels(
+    rows: pd.DataFrame,
+    quantity: str,
+    factor: float,
+    label: str,
+    title: str,
+    published: Mapping[tuple[str, float], float],
+    yscale: str = "linear",
+) -> Figure:
+    """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
+
+    The paper's axes cannot be read, but its text has Dart relative to others: `published`, by mix and load, is drawn
+    as that multiple of DCQCN's measured mean.
+    """
     mixes = [mix for mix in LOADS if (rows["mix"] == mix).any()]
+    readings = [one for one in BOTH if (rows["reading"] == one).any()]
     palette = list(COLOURS.values())
+    size = (3.6 * len(mixes) + 0.6, 3.1 * len(readings) + 0.5)
     with style():
-        figure, axes = plt.subplots(1, len(mixes), figsize=(3.6 * len(mixes) + 0.6, 3.6), squeeze=False)
-        for ax, mix in zip(axes[0], mixes, strict=True):
-            for scheme in SCHEMES:
-                spread = spreads(rows, quantity, scheme, mix) * factor
-                marker, colour = _LOOKS[scheme]
-                ax.plot(spread.index * 100, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
-                ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
-            ax.set(title=f"{mix} mix", xlabel="load (% of ToR uplinks)", ylim=(0, None))
-        axes[0][0].set_ylabel(label)
-        axes[0][0].legend()
+        figure, axes = plt.subplots(len(readings), len(mixes), figsize=size, squeeze=False)
+        for row, reading in zip(axes, readings, strict=True):
+            for ax, mix in zip(row, mixes, strict=True):
+                chosen = of_reading(rows, reading)
+                for scheme in SCHEMES:
+                    spread = spreads(chosen, quantity, scheme, mix) * factor
+                    marker, colour = _LOOKS[scheme]
+                    at = spread.index * 100
+                    ax.plot(at, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
+                    ax.fill_between(at, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
+                dcqcn = means(chosen, quantity, "dcqcn", mix) * factor
+                at = [load for load in dcqcn.index if (mix, load) in published]
+                levels = [dcqcn[load] * published[mix, load] for load in at]
+                ax.plot(
+                    [load * 100 for load in at], levels, "x", color="black", markersize=8, zorder=5,
+                    label="Dart, as published from DCQCN's",
+                )  # fmt: skip
+                ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)", yscale=yscale)
+                if yscale == "linear":
+                    ax.set_ylim(bottom=0)
+            row[0].set_ylabel(label)
+        axes[0][0].legend(fontsize=8)
         figure.suptitle(title)
     return figure
 
