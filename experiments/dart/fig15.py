@@ -105,7 +105,7 @@ class Figure15(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         seeds = range(seed, seed + (3 if scale == "paper" else 1))
         joining = [
-            joining_point(case, "10G", weight, one, scheme="expresspass", seed=one)
+            joining_point(case, "10G", weight, one, {"scheme": "expresspass", "seed": one})
             for case in (TWO, TEN)
             for weight in WEIGHTS
             for one in seeds

@@ -37,8 +37,8 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
     ),
     "dart-f5-2a": (
         Outcome.FAILS,
-        "With eight flows the marks arrive before the receivers have measured their throughput, which takes about one"
-        " RTT. Until then they take the congestion for their own.",
+        "With eight flows the marks arrive before the receivers have measured their throughput, which takes five"
+        " packets. Until then they take the congestion for their own.",
     ),
     "dart-f6-2a": (
         {"quick": Outcome.HOLDS, "paper": Outcome.FAILS},
@@ -51,11 +51,10 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
     "dart-f9b-2": (Outcome.NOT_JUDGED, _PUT_IN),
     "dart-f9b-3": (Outcome.NOT_JUDGED, _PUT_IN),
     "dart-f9b-5": (Outcome.NOT_JUDGED, _PUT_IN),
-    "dart-f9b-4a": (
-        Outcome.FAILS,
-        "What both senders send before they hear of each other stays in the queue: shares that add up to the whole"
-        " line never drain it. Besides, a sender between two messages is not counted, so the other one hears n = 1 for"
-        " a packet. With every burst the path to R grows longer, until PFC pauses it.",
+    "dart-f9b-4": (
+        Outcome.DIRECTION,
+        "What R's clock can measure includes t_f', the way of a packet that waits at R's port behind what both senders"
+        " sent at full rate before they heard of each other. The paper takes that path to be free.",
     ),
     "dart-f9b-6": (
         Outcome.NOT_JUDGED,

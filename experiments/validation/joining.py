@@ -14,6 +14,7 @@ in an RTT: the shares of one RTT never become equal.) Another reading beside it:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -65,8 +66,8 @@ def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
     return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
 
 
-def joining_point(case: str, rate: str, weight: str, seed: int, **labels: Any) -> Point:
-    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G", with one of `WEIGHTS`."""
+def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[str, Any] | None = None) -> Point:
+    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G", with one of `WEIGHTS`; `more` is labels."""
     if case == TWO:
         network: Any = partial(_dumbbell, rate)
         _, join_ps, until_ps = _DUMBBELL[rate]
@@ -79,8 +80,9 @@ def joining_point(case: str, rate: str, weight: str, seed: int, **labels: Any) -
         scheme=EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight]),
         probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
     )  # fmt: skip
-    name = ", ".join([case, rate, weight, *(f"{key} {value}" for key, value in labels.items())])
-    labels = {"case": case, "rate": rate, "weight": weight} | labels
+    more = more or {}
+    name = ", ".join([case, rate, weight, *(f"{key} {value}" for key, value in more.items())])
+    labels = {"case": case, "rate": rate, "weight": weight, **more}
     return Point(name=name, scenario=scenario, cost=1.0 if case == TWO else 2.0, labels=labels)
 
 
