@@ -67,7 +67,7 @@ def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
 
 
 def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[str, Any] | None = None) -> Point:
-    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G", with one of `WEIGHTS`; `more` is labels."""
+    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G"; `more` is labels."""
     if case == TWO:
         network: Any = partial(_dumbbell, rate)
         _, join_ps, until_ps = _DUMBBELL[rate]
