@@ -103,7 +103,7 @@ class Figure15(Experiment):
     )
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        seeds = range(seed, seed + (3 if scale == "paper" else 1))
+        seeds = range(seed, seed + (20 if scale == "paper" else 2))
         joining = [
             joining_point(case, "10G", weight, one, {"scheme": "expresspass", "seed": one})
             for case in (TWO, TEN)
