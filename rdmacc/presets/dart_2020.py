@@ -76,6 +76,7 @@ DART_2020.add(
         "hyper_after": (5, "VI-A has hyper increase on; the count is TIMELY's"),
         "segment_bytes": ("1460B", "VI-A"),
         "has_window": (True, "VI-A: the rate as a window"),
+        "is_paced": (False, "VI-A: window-based, so that at least one packet leaves in each RTT"),
         "once_per_rtt": (True, "assumed: with segments of one packet each ACK would move the rate"),
     },
 )
