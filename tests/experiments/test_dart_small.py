@@ -28,7 +28,7 @@ from rdmacc.units import ps
 NAMES = [
     "dart.fig1", "dart.fig6", "dart.fig7", "dart.look-ahead", "dart.fig8", "dart.fig9", "dart.fig10", "dart.fig15",
 ]  # fmt: skip
-FAILING = {"dart-f9b-4a", "dart-f10-1", "dart-f10-2"}
+FAILING = {"dart-f10-1", "dart-f10-2"}
 """Claims that do not hold, at any scale."""
 
 
