@@ -4,7 +4,7 @@ The testbed (V) has 20 hosts and one switch with ports of 56 Gb/s, of which a ho
 the aggregator's link carries 56, and DASR apportions 43. Every 100 ms the senders of an incast send 256 KB each to the
 aggregator, up to 100 us late at random. One more host sends to it all the time (V-B). Assumed: packets of 4 KB;
 InfiniBand's control with the defaults of `InfinibandCc` and `Fecn`, since the paper gives no settings; DASR without
-look-ahead, in the NIC (the paper's runs in software and paces messages); 50 rounds. At quick scale there is a round
+look-ahead, in the NIC (the paper's runs in software and paces messages); 30 rounds. At quick scale there is a round
 every 3 ms, too soon for InfiniBand's long flow, which is back at line rate after 19.5 ms.
 """
 
@@ -185,7 +185,7 @@ class Figure10(Experiment):
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
         degrees = (4, 16) if is_quick else (2, 4, 8, 12, 16)
-        rounds, period_ps = (3, ms(3)) if is_quick else (50, ms(100))
+        rounds, period_ps = (3, ms(3)) if is_quick else (30, ms(100))
         points = []
         for degree, name in product(degrees, _LOOKS):
             scenario = Scenario(

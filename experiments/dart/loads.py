@@ -99,8 +99,10 @@ def panels(
                 ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)", yscale=yscale)
                 if yscale == "linear":
                     ax.set_ylim(bottom=0)
+                ax.set_xticks([load * 100 for load in LOADS[mix]])
             row[0].set_ylabel(label)
-        axes[0][0].legend(fontsize=8)
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
         figure.suptitle(title)
     return figure
 

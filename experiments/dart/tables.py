@@ -57,9 +57,10 @@ def draw_bars(
                 offset = (place - len(readings) / 2) * width
                 ax.bar(places + offset, heights, 0.95 * width, color=palette[place], label=label)
             ax.set(title=name, ylabel="percent")
-        axes[0].legend()
         axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
         axes[1].set_xlabel("mix and load")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
         figure.suptitle(title)
     return figure
 
