@@ -4,9 +4,9 @@ Setup and assumptions: `rdmacc.experiments.dart.convergence`. VI-D also tells of
 two flows on a dumbbell, and ten senders to one receiver on a fat tree. These runs are those of
 `rdmacc.experiments.validation.joining`, with the first weights of both the simulator's scripts and ExpressPass's paper.
 Assumed: they have converged when the flow that was there before gets at most 1.1 times an equal share, over a window in
-which that is 50 packets, 2 RTTs for two flows and 10 for ten. (Over one RTT it is 5 packets for ten flows, and the first
-window that happens to look fair comes sooner with ten than with two: after 15 and 20 RTTs, 7 and 14 with a weight of
-1/2.)
+which that is 50 packets, 2 RTTs for two flows and 10 for ten. (Over one RTT it is 5 packets for ten flows, and the
+first window that happens to look fair comes sooner with ten than with two: after 15 and 20 RTTs, 7 and 14 with a weight
+of 1/2.)
 """
 
 from __future__ import annotations

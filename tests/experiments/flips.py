@@ -308,12 +308,12 @@ FLIPS: dict[str, list[Change]] = {
     "dart-f14s-1": [times("deflections", 0.1, changes="threshold_bytes 20kB")],
     "dart-f14s-2": [
         both(three_seeds, times("p99", 0.3, scheme="dart", changes="degree 26"),
-             times("p99", 3, scheme="dart", changes="degree 6"))
+             times("p99", 10, scheme="dart", changes="degree 6"))
     ],
     "dart-f14s-3": [both(three_seeds, *(_long_tails("dart", size, 0.3) for size in (2000, 4000, 8000)))],
     "dart-x-3": [
         both(three_seeds, times("p99", 1.3, changes="FlowDeflection.tokens 1"),
-             follow("p99", "dart", "dcqcn", 0.7), times("p99", 0.6, changes="FlowDeflection.tokens 8"))
+             times("p99", 0.95, changes="FlowDeflection.tokens 8"))
     ],
     "dart-x-7a": [put("unfinished", 1), put("refused", 1)],
     "igbn-f1-a": [put("base RTT", 5.1e6), put("propagation delay per hop", 2e6)],
