@@ -234,7 +234,10 @@ def _node(name: Any) -> str | int:
 
 
 def _network_out(graph: Graph) -> dict[str, Any]:
-    nodes = [[_node(name), data["kind"], data.get("buffer_bytes", 0)] for name, data in graph.nodes(data=True)]
+    nodes = [
+        [_node(name), data["kind"], data.get("buffer_bytes", 0), float(data.get("rate_bps", 0))]
+        for name, data in graph.nodes(data=True)
+    ]
     links = [
         [_node(one), _node(other), float(data["rate_bps"]), int(data["delay_ps"])]
         for one, other, data in graph.edges(data=True)
@@ -245,8 +248,9 @@ def _network_out(graph: Graph) -> dict[str, Any]:
 
 def _network_in(content: Mapping[str, Any]) -> Graph:
     graph: Graph = nx.Graph(**{name: _tupled(content[name]) for name in _GRAPH if name in content})
-    for name, kind, buffer_bytes in content["nodes"]:
-        graph.add_node(name, kind=kind, **({"buffer_bytes": buffer_bytes} if kind == "switch" else {}))
+    for name, kind, buffer_bytes, rate_bps in content["nodes"]:
+        own = {"buffer_bytes": buffer_bytes} if kind == "switch" else {}
+        graph.add_node(name, kind=kind, **own, **({"rate_bps": rate_bps} if rate_bps else {}))
     for one, other, rate_bps, delay_ps in content["links"]:
         graph.add_edge(one, other, rate_bps=rate_bps, delay_ps=delay_ps)
     return graph

@@ -344,6 +344,27 @@ def test_a_burst_after_idling_is_not_taken_for_non_receiver_congestion():
     assert states == {RECEIVER_CONGESTION}
 
 
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [({}, NON_RECEIVER_CONGESTION), ({"window_ps": 6 * T, "full_packets": 5}, RECEIVER_CONGESTION)],
+)
+def test_a_short_window_knows_a_full_line_when_the_first_mark_arrives(changes, state):
+    """A trickle, then 18 packets in a row: as many as reach a threshold of 22.5 KB at 10 Gb/s."""
+    side = machine(**changes)
+    now = feed(side, 100, 4 * T, 0, start=T)
+    now = feed(side, 18, T, 0, start=now + T)
+    side.data(0, now + T, ce=1)
+    assert side.endpoint.congestion == state
+
+
+def test_a_short_window_does_not_take_a_trickle_for_its_own_congestion():
+    """A packet in a time longer than the window: it holds 5 packets all the same, and the line is far from full."""
+    side = machine(window_ps=6 * T, full_packets=5)
+    now = feed(side, 100, 20 * T, 0, start=T)
+    side.data(0, now + 20 * T, ce=1)
+    assert side.endpoint.congestion == NON_RECEIVER_CONGESTION
+
+
 # The sender
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import rdmacc
 from rdmacc.faults import ScriptedLoss
-from rdmacc.protocols.packet_meter import PacketMeter
+from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
 
 
 def metered(name):
@@ -44,3 +44,17 @@ def test_marks_are_those_that_the_network_made_and_the_run_is_the_same(engine):
     met = with_it.transfers
     assert met["marked_arrivals"].sum() == with_it.counters.marked_arrivals > 0
     assert met["arrived_packets"].tolist() == [100] * 8
+
+
+def test_the_marks_that_are_left_are_those_that_dasr_has_not_suppressed(engine):
+    graph = rdmacc.star(9, rate="10Gbps")
+    work = rdmacc.incast([f"h{i}" for i in range(1, 9)], "h0", "100kB")
+    left, arrived = {}, {}
+    for name in ("dcqcn", "dasr"):
+        scheme = rdmacc.scheme(name)
+        scheme = replace(scheme, control=(PacketMeter(), *scheme.control, MarkMeter()))
+        result = rdmacc.simulate(graph, work, scheme, engine=engine)
+        left[name] = result.transfers["marks_left"].sum()
+        arrived[name] = result.transfers["marked_arrivals"].sum()
+    assert left["dcqcn"] == arrived["dcqcn"] > 0
+    assert 0 == left["dasr"] < arrived["dasr"]

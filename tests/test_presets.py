@@ -138,6 +138,7 @@ AS_PUBLISHED = {
     ("dart-2020", "timely"): {
         "payload_bytes": 1460, "Timely.t_low_ps": us(50), "Timely.t_high_ps": us(500), "Timely.additive_bps": 1e6,
         "Timely.beta": 0.8, "Timely.hyper_after": 5, "Timely.segment_bytes": 1460, "Timely.has_window": True,
+        "Timely.is_paced": False,
     },
     ("dart-2020", "rcp"): {"RcpStamp.alpha": 0.4, "RcpStamp.beta": 0.4},
 }  # fmt: skip

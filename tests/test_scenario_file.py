@@ -81,3 +81,9 @@ def test_a_scheme_shows_what_it_is_made_of():
     assert len(repr(scheme)) < 400
     assert "<table>" in scheme._repr_html_()
     assert "Dcqcn.g" in scheme._repr_html_()
+
+
+def test_a_host_that_is_slower_than_its_link_comes_back(tmp_path):
+    one = scenario(topology=rdmacc.topology.dart_testbed(), workload=rdmacc.messages([("h1", "h0", "64kB")]))
+    back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
+    assert back.run().flows.equals(one.run().flows)

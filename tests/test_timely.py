@@ -104,6 +104,17 @@ def test_once_per_rtt_and_the_window():
     assert make()[2].window_bytes == UNLIMITED
 
 
+@pytest.mark.parametrize(("is_paced", "packets"), [(True, 9), (False, 17)])
+def test_a_window_alone_lets_a_packet_go_in_each_round_trip(engine, is_paced, packets):
+    """At 1% of 10 Gb/s a packet of 1,048 B takes 83.8 us; without pacing one goes each RTT of about 42 us."""
+    scheme = rdmacc.scheme("timely", has_window=True, is_paced=is_paced, start_fraction=0.01, additive_bps=0)
+    graph = rdmacc.star(2, rate="10Gbps", delay="10us")
+    work = rdmacc.messages([("h0", "h1", "1MB")])
+    watch = [probes.field("flow", 0, "received_packets")]
+    result = rdmacc.simulate(graph, work, scheme, until="700us", engine=engine, probes=watch)
+    assert result.samples("received_packets 0").iloc[-1] == packets
+
+
 def hpcc(rtts, rate, last=100, stage=0, **changes):
     params, qp, sender = make(TimelyHpcc, **changes)
     sender.current_bps, sender.last_rtt_ps, sender.stage = rate, us(last), stage

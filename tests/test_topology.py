@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import rdmacc
 from rdmacc import topology
 from rdmacc.errors import ConfigError
+from rdmacc.topology.base import port_rate_bps
 from rdmacc.topology.fabric import Fabric
-from rdmacc.units import MiB, gbps, kB, us
+from rdmacc.units import MiB, gbps, kB, transmission_ps, us
 
 mpl.use("Agg")
 
@@ -127,6 +128,22 @@ def test_builders_refuse(build, text):
     with pytest.raises(ConfigError) as caught:
         build()
     assert str(caught.value).startswith(text)
+
+
+def test_a_host_may_send_more_slowly_than_its_link():
+    graph = topology.dart_testbed(3)
+    fabric = Fabric.from_graph(graph)
+    host, switch = fabric.index["h0"], fabric.index["s0"]
+    rate = dict(zip(zip(fabric.port_node.tolist(), fabric.port_peer.tolist()), fabric.port_rate_bps.tolist()))
+    assert (rate[host, switch], rate[switch, host]) == (43e9, 56e9)
+    assert (port_rate_bps(graph, "h0", "s0"), port_rate_bps(graph, "s0", "h0")) == (43e9, 56e9)
+    one_way = transmission_ps(1048, 43e9) + transmission_ps(1048, 56e9)
+    back = transmission_ps(64, 43e9) + transmission_ps(64, 56e9)
+    assert topology.base_rtt_ps(graph, "h1", "h0") == topology.describe(graph).base_rtt_ps == us(12) + one_way + back
+    assert topology.bdp_bytes(graph, "h1", "h0", 0, 0) == round(43e9 * 12e-6 / 8)
+    graph.nodes["h0"]["rate_bps"] = -1
+    with pytest.raises(ConfigError, match=r"rate_bps = -1 \(node h0\): must be a positive"):
+        topology.validate(graph)
 
 
 def test_base_rtt_of_a_star():

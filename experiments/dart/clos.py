@@ -4,11 +4,19 @@ Paper: Xue et al., Dart, IEEE/ACM ToN 2020, VI-A to VI-C. The network is `rdmacc
 `rdmacc.dart_mix`, the schemes are those of ``rdmacc.preset("dart-2020")``; each documents its own assumptions. Also
 assumed, for all figures alike:
 
+- Readings. What decides the tail is whether a sender's rate outlives its message, of which the paper says nothing. A
+  message of 8 KB leaves within 7 us at line rate, before anything can slow it. `READINGS` has both: "fresh", in which
+  every message has a queue pair of its own and starts at line rate ("flows are messages", III; "flows start at the line
+  rate", VI-A), from random senders to a random receiver; and "kept", in which a host has one queue pair for each host
+  that it sends to, as NICs do, whose rate stays what it was, and incasts are those of groups that are drawn once
+  ("static in the application", III-D). The paper does not say how many groups there are: 64, 128 and 256 were run.
+  Claims are judged by `DEFAULT_READING`; `dart.readings` compares them all.
 - Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
   process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
   paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds; all
-  schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds in
+  the typical mix, with two in the others; all schemes have the same flows at the same seed. At 20% of the typical mix
+  that makes some 40,000 flows of 8 KB.
 - Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
 - Throughput is the mean over long flows of size / latency.
 - A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
@@ -31,7 +39,7 @@ from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
 from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.setup import PRESET
-from rdmacc.protocols.packet_meter import PacketMeter
+from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
@@ -42,15 +50,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "BOTH",
+    "DEFAULT_READING",
+    "FRESH",
     "LOADS",
     "NOTICEABLE",
+    "READINGS",
     "SEEDS",
+    "SEEDS_OF",
     "Case",
     "ClosFigure",
+    "Judge",
+    "Reading",
     "cases",
     "claim",
     "has_size",
     "means",
+    "of_reading",
     "reduction",
     "spreads",
 ]
@@ -59,7 +75,9 @@ LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.
 """Loads of each mix (tables I and II)."""
 NOTICEABLE = 0.05
 """A gain below this is within what other seeds change: it has no direction."""
-SEEDS = 3
+SEEDS_OF = {"typical": 3, "light": 2, "heavy": 2}
+"""Runs of a point at paper scale, by mix."""
+SEEDS = max(SEEDS_OF.values())
 WARM_UP_PS = ms(2)
 UNTIL_PS = ms(100)
 PERSISTENT_UNTIL_PS = ms(16)
@@ -70,12 +88,36 @@ REPORTED_BYTES = 8_000
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What the paper leaves open about queue pairs and incasts."""
+
+    is_kept: bool
+    """A host has one queue pair for each other host. Else each message has its own, but for DASR's (III-B)."""
+    groups: int | None
+    """Groups of a receiver and its senders; None: each incast has others."""
+
+
+FRESH = "fresh"
+READINGS = {
+    FRESH: Reading(is_kept=False, groups=None),
+    "fresh, 128 groups": Reading(is_kept=False, groups=128),
+    **{f"kept, {groups} groups": Reading(is_kept=True, groups=groups) for groups in (64, 128, 256)},
+}
+"""By name. "fresh, 128 groups" tells what the groups do from what the queue pairs do."""
+DEFAULT_READING = "kept, 128 groups"
+"""The one by which claims are judged: queue pairs as NICs have them, and the middle one of three numbers of groups."""
+BOTH = (DEFAULT_READING, FRESH)
+"""The readings in which all figures were run."""
+
+
+@dataclass(frozen=True)
 class Case:
     """A run: what distinguishes it from the others."""
 
     scheme: str
     mix: str
     load: float
+    reading: str = DEFAULT_READING
     degree: int = 16
     short_bytes: int = 0
     """Size of all short flows; 0 for 2, 4 and 8 KB with equal probability."""
@@ -95,19 +137,20 @@ class Case:
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.mix} {self.load:.0%}"
-        name = ", ".join(filter(None, [what, self.differences, f"seed {seed}"]))
+        name = ", ".join(filter(None, [what, self.reading, self.differences, f"seed {seed}"]))
         traffic = partial(
             mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
             short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
-            is_persistent=self.is_persistent, seed=seed,
+            is_persistent=self.is_persistent, groups=READINGS[self.reading].groups, seed=seed,
         )  # fmt: skip
+        connection = "pair" if READINGS[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
         scenario = Scenario(
-            topology=topology.dart_clos, workload=traffic, scheme=metered(self.scheme, **dict(self.changes)),
-            seed=seed, until=until_ps,
+            topology=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
+            scheme=metered(self.scheme, connection=connection, **dict(self.changes)),
         )  # fmt: skip
         labels = {
-            "scheme": self.scheme, "mix": self.mix, "load": self.load, "degree": self.degree,
+            "scheme": self.scheme, "mix": self.mix, "load": self.load, "reading": self.reading, "degree": self.degree,
             "short_bytes": self.short_bytes, "changes": self.differences, "seed": seed,
         }  # fmt: skip
         return Point(name=name, scenario=scenario, labels=labels, cost=self.load)
@@ -119,9 +162,9 @@ def mix_on_clos(load: float, mix: str, **options: Any) -> pd.DataFrame:
 
 
 def metered(name: str, **changes: Any) -> Scheme:
-    """Return a scheme of Dart's preset with a meter of its packets."""
+    """Return a scheme of Dart's preset with meters of its packets."""
     scheme = PRESET[name].replace(**changes)
-    return replace(scheme, control=(PacketMeter(), *scheme.control))
+    return replace(scheme, control=(PacketMeter(), *scheme.control, MarkMeter()))
 
 
 class ClosFigure(Experiment):
@@ -130,7 +173,7 @@ class ClosFigure(Experiment):
     name = "dart.clos"
 
     seeds = SEEDS
-    """Runs of a point at paper scale; at quick scale there is one."""
+    """Most runs of a point at paper scale; at quick scale there is one."""
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:
@@ -142,8 +185,11 @@ class ClosFigure(Experiment):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         """Return the points: at quick scale one seed."""
-        seeds = range(seed, seed + (self.seeds if scale == "paper" else 1))
-        return [case.point(scale, each) for case in self.cases(scale) for each in seeds]
+        found = []
+        for case in self.cases(scale):
+            count = min(self.seeds, SEEDS_OF[case.mix]) if scale == "paper" else 1
+            found += [case.point(scale, each) for each in range(seed, seed + count)]
+        return found
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
@@ -160,7 +206,7 @@ class ClosFigure(Experiment):
         goodput = got[is_long] * 8e12 / latency_ps[is_long]
         is_late = (flows["status"] != "finished") & (flows["size_bytes"] < ENDLESS_BYTES)
         short = met[is_short.to_numpy()]
-        marked, arrived = short["marked_arrivals"].sum(), short["arrived_packets"].sum()
+        arrived = short["arrived_packets"].sum()
         nic = 1 - any(getattr(part, "at_nic", False) for part in result.plan.scheme.components)  # links that it misses
         in_order = flows["retransmissions"].to_numpy() == 0
         marks = ports["marked_packets"]
@@ -171,7 +217,8 @@ class ClosFigure(Experiment):
             "reported flows": (len(short_ps), ""),
             "long flows": (len(goodput), ""),
             "unfinished": (is_late.sum(), ""),
-            "marked": (marked / arrived, ""),
+            "marked": (short["marks_left"].sum() / arrived, ""),
+            "marked on arrival": (short["marked_arrivals"].sum() / arrived, ""),
             "path": (short["hops_passed"].sum() / arrived + nic, "links"),
             "data hops": (ports["tx_data_packets"].sum(), ""),
             "marks at last hop": (marks[ports["link_class"] == "last_hop"].sum() / max(1, marks.sum()), ""),
@@ -193,9 +240,21 @@ class ClosFigure(Experiment):
 ClosFigure.points_of = ClosFigure
 
 
-def cases(schemes: Sequence[str], loads: Iterable[tuple[str, float]], **options: Any) -> list[Case]:
-    """Return a case for every scheme at every (mix, load)."""
-    return [Case(scheme, mix, load, **options) for mix, load in loads for scheme in schemes]
+def cases(
+    schemes: Sequence[str],
+    loads: Iterable[tuple[str, float]],
+    readings: Sequence[str] = (DEFAULT_READING,),
+    **options: Any,
+) -> list[Case]:
+    """Return a case for every scheme at every (mix, load) in every reading."""
+    return [
+        Case(scheme, mix, load, reading, **options) for mix, load in loads for scheme in schemes for reading in readings
+    ]
+
+
+def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
+    """Return the rows of one of `READINGS`."""
+    return rows[rows["reading"] == reading]
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:
@@ -220,6 +279,31 @@ def has_size(measured: float, published: float, factor: float = 2.0) -> bool:
     return published / factor <= measured <= published * factor
 
 
+@dataclass(frozen=True)
+class Judge:
+    """Judges a claim by one row for each point of a reading, once all that it needs has run, with so many seeds."""
+
+    verdict: Callable[[pd.DataFrame], Verdict]
+    needs: tuple[Case, ...]
+    seeds: int
+
+    def __call__(self, table: pd.DataFrame) -> Verdict:
+        """Return the verdict by `DEFAULT_READING`."""
+        return self.in_reading(table, DEFAULT_READING)
+
+    def in_reading(self, table: pd.DataFrame, reading: str) -> Verdict:
+        """Return the verdict by one of `READINGS`."""
+        rows = of_reading(wide(table), reading)
+        ran = set(zip(rows["scheme"], rows["mix"], rows["load"], rows["changes"], strict=True))
+        if any((one.scheme, one.mix, one.load, one.differences) not in ran for one in self.needs):
+            return Verdict.not_judged("not run at this scale")
+        found = self.verdict(rows)
+        ran_seeds = rows["seed"].nunique()
+        if ran_seeds < self.seeds:
+            return Verdict.not_judged(f"{found.measured} (with {ran_seeds} of the {self.seeds} seeds that it takes)")
+        return found
+
+
 def claim(
     id: str,
     place: str,
@@ -231,20 +315,8 @@ def claim(
     needs: Iterable[Case] = (),
     seeds: int = 1,
 ) -> Claim:
-    """Return a claim that is judged by one row for each point, once all it needs has run, with so many seeds."""
-
-    def judged(table: pd.DataFrame) -> Verdict:
-        rows = wide(table)
-        ran = set(zip(rows["scheme"], rows["mix"], rows["load"], rows["changes"], strict=True))
-        if any((one.scheme, one.mix, one.load, one.differences) not in ran for one in needs):
-            return Verdict.not_judged("not run at this scale")
-        found = verdict(rows)
-        ran_seeds = rows["seed"].nunique()
-        if ran_seeds < seeds:
-            return Verdict.not_judged(f"{found.measured} (with {ran_seeds} of the {seeds} seeds that it takes)")
-        return found
-
+    """Return a claim with a `Judge`."""
     return Claim(
-        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
-        **known_at_scale(id),
+        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band,
+        verdict=Judge(verdict, tuple(needs), seeds), **known_at_scale(id),
     )  # fmt: skip

@@ -13,7 +13,14 @@ from rdmacc.experiments.dart.loads import BASELINES, all_runs, compared, mean_re
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Figure12"]
+__all__ = ["PUBLISHED_MEDIAN", "Figure12"]
+
+PUBLISHED_MEDIAN = {
+    (mix, load): relative
+    for mix, relative in {"typical": 0.7, "light": 0.64, "heavy": 0.71}.items()
+    for load in LOADS[mix]
+}
+"""Dart's median relative to DCQCN's and TIMELY's, the mean over loads (VI-B)."""
 
 
 def _median_mixes(rows: pd.DataFrame) -> Verdict:
@@ -66,4 +73,5 @@ class Figure12(ClosFigure):
         return runs(scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
-        return panels(rows, "p50", 1e-6, "median of 8 KB flows (µs)", "Dart, figure 12: median latency at 1,024 hosts")
+        title = "Dart, figure 12: median latency at 1,024 hosts"
+        return panels(rows, "p50", 1e-6, "median of 8 KB flows (µs)", title, PUBLISHED_MEDIAN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -10,7 +10,18 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Verdict
-from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, cases, means, reduction, spreads
+from rdmacc.experiments.dart.clos import (
+    BOTH,
+    DEFAULT_READING,
+    LOADS,
+    NOTICEABLE,
+    Case,
+    cases,
+    means,
+    of_reading,
+    reduction,
+    spreads,
+)
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -38,30 +49,60 @@ _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D"
 
 
 def runs(scale: str) -> list[Case]:
-    """Return the four schemes at every mix and load; at quick scale two loads of the typical mix."""
-    return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)]) if scale == "quick" else all_runs(*LOADS)
+    """Return the four schemes at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    if scale == "quick":
+        return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)])
+    return [case for reading in BOTH for case in all_runs(*LOADS, reading=reading)]
 
 
-def all_runs(*mixes: str) -> list[Case]:
+def all_runs(*mixes: str, reading: str = DEFAULT_READING) -> list[Case]:
     """Return the four schemes at every load of some mixes."""
-    return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]])
+    return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 
 
-def panels(rows: pd.DataFrame, quantity: str, factor: float, label: str, title: str) -> Figure:
-    """Draw a quantity over the load, a panel for each mix; bands are the spread over seeds."""
+def panels(
+    rows: pd.DataFrame,
+    quantity: str,
+    factor: float,
+    label: str,
+    title: str,
+    published: Mapping[tuple[str, float], float],
+    yscale: str = "linear",
+) -> Figure:
+    """Draw a quantity over the load: a column for each mix, a row for each reading; bands are the spread over seeds.
+
+    The paper's axes cannot be read, but its text has Dart relative to others: `published`, by mix and load, is drawn
+    as that multiple of DCQCN's measured mean.
+    """
     mixes = [mix for mix in LOADS if (rows["mix"] == mix).any()]
+    readings = [one for one in BOTH if (rows["reading"] == one).any()]
     palette = list(COLOURS.values())
+    size = (3.6 * len(mixes) + 0.6, 3.1 * len(readings) + 0.5)
     with style():
-        figure, axes = plt.subplots(1, len(mixes), figsize=(3.6 * len(mixes) + 0.6, 3.6), squeeze=False)
-        for ax, mix in zip(axes[0], mixes, strict=True):
-            for scheme in SCHEMES:
-                spread = spreads(rows, quantity, scheme, mix) * factor
-                marker, colour = _LOOKS[scheme]
-                ax.plot(spread.index * 100, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
-                ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
-            ax.set(title=f"{mix} mix", xlabel="load (% of ToR uplinks)", ylim=(0, None))
-        axes[0][0].set_ylabel(label)
-        axes[0][0].legend()
+        figure, axes = plt.subplots(len(readings), len(mixes), figsize=size, squeeze=False)
+        for row, reading in zip(axes, readings, strict=True):
+            for ax, mix in zip(row, mixes, strict=True):
+                chosen = of_reading(rows, reading)
+                for scheme in SCHEMES:
+                    spread = spreads(chosen, quantity, scheme, mix) * factor
+                    marker, colour = _LOOKS[scheme]
+                    at = spread.index * 100
+                    ax.plot(at, spread["mean"], marker=marker, color=palette[colour], label=NAMES[scheme])
+                    ax.fill_between(at, spread["min"], spread["max"], color=palette[colour], alpha=0.2)
+                dcqcn = means(chosen, quantity, "dcqcn", mix) * factor
+                at = [load for load in dcqcn.index if (mix, load) in published]
+                levels = [dcqcn[load] * published[mix, load] for load in at]
+                ax.plot(
+                    [load * 100 for load in at], levels, "x", color="black", markersize=8, zorder=5,
+                    label="Dart, as published from DCQCN's",
+                )  # fmt: skip
+                ax.set(title=f"{mix} mix, {reading}", xlabel="load (% of ToR uplinks)", yscale=yscale)
+                if yscale == "linear":
+                    ax.set_ylim(bottom=0)
+                ax.set_xticks([load * 100 for load in LOADS[mix]])
+            row[0].set_ylabel(label)
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
         figure.suptitle(title)
     return figure
 

@@ -34,8 +34,8 @@ __all__ = [
     "PRESET",
     "RATE",
     "RECEIVER",
+    "TESTBED_HOST_RATE",
     "TESTBED_PAYLOAD_BYTES",
-    "TESTBED_RATE",
     "WIRE_BYTES",
     "Network",
     "fat_tree",
@@ -53,7 +53,7 @@ WIRE_BYTES = PAYLOAD_BYTES + PRESET["dart"].header_bytes
 """A full packet, with its headers."""
 PACKET_PS = round(WIRE_BYTES * 8e12 / LINE_BPS)
 RECEIVER = "h0"
-TESTBED_RATE = "43Gbps"
+TESTBED_HOST_RATE = "43Gbps"
 """What a host got through its port of 56 Gb/s (V)."""
 TESTBED_PAYLOAD_BYTES = 4096
 """Assumed."""

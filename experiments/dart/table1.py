@@ -1,6 +1,8 @@
 """Dart, table I: the share of short flows' packets with ECN marks, under DCQCN and under Dart.
 
-A packet counts as marked if it arrives with congestion experienced, before DASR suppresses the mark. Setup:
+A mark counts if it is acted on: of those that arrive, DASR suppresses some, and only the others trigger DCQCN ("the
+number of ECN marks, which trigger DCQCN fall-backs", IV-B). How many it leaves depends on how fast the receiver knows
+that its own link is full, of which the paper says nothing: `rdmacc.experiments.dart.readings`. Setup:
 `rdmacc.experiments.dart.clos`.
 """
 

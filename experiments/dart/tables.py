@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Verdict
-from rdmacc.experiments.dart.clos import LOADS, Case, cases, claim
+from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, of_reading
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ _IDS = {"typical": "typ", "light": "light", "heavy": "heavy"}
 
 
 def table_runs(scale: str) -> list[Case]:
-    """Return DCQCN and Dart at every mix and load; at quick scale two loads of the typical mix."""
-    chosen = [("typical", 0.2), ("typical", 0.6)] if scale == "quick" else CELLS
-    return cases(("dcqcn", "dart"), chosen)
+    """Return DCQCN and Dart at every mix and load in both readings; at quick scale two loads of the typical mix."""
+    if scale == "quick":
+        return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)])
+    return cases(("dcqcn", "dart"), CELLS, BOTH)
 
 
 def draw_bars(
@@ -39,20 +40,27 @@ def draw_bars(
     names: tuple[str, str],
     title: str,
 ) -> Figure:
-    """Draw the published and the measured values side by side, two for each mix and load."""
+    """Draw the published values beside those measured in each reading, two for each mix and load."""
     ran = set(zip(rows["mix"], rows["load"], strict=True))
     at = [key for key in published if key in ran]
-    places = np.arange(len(at))
+    readings = [one for one in BOTH if (rows["reading"] == one).any()]
+    places, width = np.arange(len(at)), 0.8 / (1 + len(readings))
     palette = list(COLOURS.values())
     with style():
-        figure, axes = plt.subplots(2, 1, figsize=(7.2, 5.2), sharex=True)
+        figure, axes = plt.subplots(2, 1, figsize=(8, 5.2), sharex=True)
         for number, (ax, name) in enumerate(zip(axes, names, strict=True)):
-            ax.bar(places - 0.2, [published[key][number] for key in at], 0.38, color=palette[0], label="published")
-            ax.bar(places + 0.2, [measured(rows, *key)[number] for key in at], 0.38, color=palette[1], label="measured")
+            bars = {"published": [published[key][number] for key in at]}
+            for reading in readings:
+                chosen = of_reading(rows, reading)
+                bars[f"measured, {reading}"] = [measured(chosen, *key)[number] for key in at]
+            for place, (label, heights) in enumerate(bars.items()):
+                offset = (place - len(readings) / 2) * width
+                ax.bar(places + offset, heights, 0.95 * width, color=palette[place], label=label)
             ax.set(title=name, ylabel="percent")
-        axes[0].legend()
         axes[1].set_xticks(places, [f"{mix}\n{load:.0%}" for mix, load in at])
         axes[1].set_xlabel("mix and load")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
         figure.suptitle(title)
     return figure
 

@@ -1,13 +1,14 @@
 """Dart, figures 8 and 9: how long DASR takes to converge on the testbed, emulated.
 
-On the testbed (V) a host got 43 Gb/s through its 56 Gb/s port, which is the links' rate here. LFS sends 64 KB messages
-to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us), packets of 4 KB, DASR
-without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
+The switch's ports have 56 Gb/s, of which a host got 43 Gb/s (V): hosts send at 43 Gb/s, R's link carries 56. LFS sends
+64 KB messages to R, SFS sends bursts of them. Assumed: 3 us of delay on each link (a hardware RTT of 12 us), packets of
+4 KB, DASR without look-ahead (V), gaps between bursts as long as the bursts (figure 9a).
 
 Convergence takes the network some time and R's CPU some more. The network's part is simulated, in epochs of 0.4 ms:
 SFS starts 100 us after LFS, up to 10 us later at random. Assumed: LFS pauses as well before the next epoch, so that
-each epoch starts with empty queues; the point "without a pause" shows what happens otherwise. The CPU's part is no
-prediction: its times are drawn from the quantiles that the paper measured, less the hardware RTT.
+each epoch starts with empty queues; the point "without a pause" shows what happens otherwise. What the paper measured
+is t_cpu + t_b + t_f', on R's clock; so it is here. The CPU's part is no prediction: its times are drawn from the
+quantiles that the paper measured, less the hardware RTT. No claim is judged by the sum.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pandas as pd
 from rdmacc import probes, topology, workload
 from rdmacc.engine.trace import ARRIVED, SENT
 from rdmacc.experiments.base import Point
-from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES, TESTBED_RATE
+from rdmacc.experiments.dart.setup import PRESET, TESTBED_HOST_RATE, TESTBED_PAYLOAD_BYTES
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.state import DATA
@@ -47,7 +48,8 @@ __all__ = [
 
 R, LFS, SFS = "h0", "h1", "h2"
 
-LINE_BPS = rate_bps(TESTBED_RATE)
+LINE_BPS = rate_bps(TESTBED_HOST_RATE)
+"""Of a host: what it sends alone, and what DASR apportions."""
 
 MESSAGE = size_bytes("64KiB")
 

@@ -5,19 +5,11 @@ that of the paper (0.5). Completion runs from the first request to the last byte
 
 - **Incasts** of 8 and 32 flows on a star, at 10 Gb/s (5 us from host to switch, 4 us from switch to host) and at
   100 Gb/s (1 us).
-- **Dumbbell**: two flows between different pairs share one link. 10 Gb/s and 10 us a link, the second flow joins at
-  5 ms; 100 Gb/s and 2 us, at 1 ms.
-- **Fat tree** of the simulator's scripts: 192 hosts at 10 Gb/s, 6 a ToR, 32 ToRs, 16 aggs, 8 cores; 4 us a link, 5 us
-  from host to ToR. Ten senders in different racks to one receiver, nine of them join at 5 ms (assumed: Dart's paper,
-  VI-D, says no more than "10 senders and one receiver"); and 3,000 flows of web search at 30% and 60% of the core,
-  on the paths that the simulator chose (the columns `path` and `ack_path` of `experiments/data/expresspass_ns2_*`).
+- **Flows that join**: two on a dumbbell, ten to one receiver on a fat tree (`rdmacc.experiments.validation.joining`).
+- **Fat tree** of the simulator's scripts: 3,000 flows of web search at 30% and 60% of the core, on the paths that the
+  simulator chose (the columns `path` and `ack_path` of `experiments/data/expresspass_ns2_*`).
 
 Host links have one delay here, 4.5 us for 5 and 4: this moves all that a switch does by 0.5 us, and nothing at hosts.
-
-Assumed: flows have converged in the first base RTT, counted from the first packet of the last flow that joins, in which
-the flow that was there before gets at most 1.1 times an equal share of what all get. (Ten flows have five packets each
-in an RTT: the shares of one RTT never become equal.) Another reading beside it: Jain's index of that RTT is at least
-0.95.
 """
 
 from __future__ import annotations
@@ -30,38 +22,36 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from rdmacc import probes, topology, workload
+from rdmacc import topology, workload
 from rdmacc.experiments.base import Claim, Experiment, Outcome, Point, Verdict, check_scale, register_experiment
-from rdmacc.experiments.micro.senders import jain
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
+from rdmacc.experiments.validation.joining import (
+    BUFFER,
+    HOST_LINK_PS,
+    TEN,
+    TWO,
+    WEIGHTS,
+    fat_tree,
+    joining_point,
+    measure_joining,
+    queues,
+)
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy, wide
-from rdmacc.units import ms, ps, us
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ExpressPassNs2", "fat_tree"]
+__all__ = ["ExpressPassNs2"]
 
-WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
 INCASTS = {"8 x 1 MB": (8, 1_000_000), "32 x 1 MB": (32, 1_000_000), "32 x 200 kB": (32, 200_000)}
-TWO, TEN = "two flows", "ten to one"
 LOADS = (30, 60)
-_FAIR, _JAIN = 1.1, 0.95
-_BUFFER = "1GB"
-"""No switch's own limit is reached: that of a port holds."""
-
-_HOST_LINK_PS = us(4.5)
-_STAR_PS = {"10G": _HOST_LINK_PS, "100G": us(1)}
-_DUMBBELL = {"10G": (us(10), ms(5), ms(20)), "100G": (us(2), ms(1), ms(5))}
-"""Delay of a link, when the second flow joins, end."""
-
-_SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
-"""Of "ten to one", each in a rack of its own; the receiver is h0."""
+_STAR_PS = {"10G": HOST_LINK_PS, "100G": us(1)}
 
 _NOT_DEFINED = (
     "Neither paper says when flows have converged. Two flows need 8 to 17 RTT until the first has come down to 1.1"
@@ -71,25 +61,7 @@ _NOT_DEFINED = (
 
 
 def _star(rate: str, senders: int) -> nx.Graph[Any]:
-    return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=_BUFFER)
-
-
-def _dumbbell(rate: str) -> nx.Graph[Any]:
-    return topology.dumbbell(2, 2, rate=f"{rate}bps", delay=ps(_DUMBBELL[rate][0]), buffer=_BUFFER)
-
-
-def fat_tree() -> nx.Graph[Any]:
-    """Return the fat tree of ns2-xpass, large-scale-fattree.tcl, in which agg a connects to the cores of its parity."""
-    graph = topology.clos(8, 4, 6, 2, 8, rate="10Gbps", delay="4us", buffer=_BUFFER)
-    for host in topology.hosts(graph):
-        for switch in graph[host]:
-            graph.edges[host, switch]["delay_ps"] = _HOST_LINK_PS
-    return nx.relabel_nodes(graph, {f"core{i}": f"core{2 * (i % 4) + i // 4}" for i in range(8)})
-
-
-def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
-    """Return flows that do not end: the first starts at once, the others later."""
-    return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
+    return topology.star(senders + 1, rate=f"{rate}bps", delay=ps(_STAR_PS[rate]), buffer=BUFFER)
 
 
 def _rtts(table: pd.DataFrame, case: str) -> dict[str, float]:
@@ -154,13 +126,8 @@ class ExpressPassNs2(Experiment):
                         continue
                     work = partial(workload.incast, [f"h{i}" for i in range(senders)], f"h{senders}", size)
                     add(case, rate, weight, partial(_star, rate, senders), work, 1.0)
-                _, join, until = _DUMBBELL[rate]
-                work = partial(_joining, [("h0", "h2"), ("h1", "h3")], join)
-                watch = [probes.field("flow", i, "received_packets") for i in range(2)]
-                add(TWO, rate, weight, partial(_dumbbell, rate), work, 1.0, until=until, probes=watch)
-            work = partial(_joining, [(sender, "h0") for sender in _SENDERS], ms(5))
-            watch = [probes.field("flow", i, "received_packets") for i in range(10)]
-            add(TEN, "10G", weight, fat_tree, work, 2.0, until=ms(20), probes=watch)
+                points.append(joining_point(TWO, rate, weight, seed))
+            points.append(joining_point(TEN, "10G", weight, seed))
         if not is_quick:
             for load in LOADS:
                 work = partial(stored_flows, f"expresspass_ns2_web_search_{load}")
@@ -169,16 +136,11 @@ class ExpressPassNs2(Experiment):
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         case, flows = point.labels["case"], result.flows
-        ports = result.ports
-        from_switches = ports[ports["link_class"] != "host_nic"]
-        numbers: dict[str, tuple[float, str]] = {
-            "queue, peak": (from_switches["peak_queue_bytes"].max(), "bytes"),
-            "drops, credits too": (result.counters.dropped_packets, ""),
-        }
         if case in (TWO, TEN):
-            return self._convergence(point, result, numbers)
+            return measure_joining(point, result)
+        ports = result.ports
         sent = ports.loc[ports["link_class"] == "host_nic", "tx_data_packets"].sum()
-        numbers |= {
+        numbers = queues(result) | {
             "data packets sent again": (sent - result.plan.packets.sum(), ""),
             "goodput": (flows["size_bytes"].sum() * 8e12 / (flows["start_ps"] + flows["fct_ps"]).max(), "bps"),
             "unfinished": (int((flows["status"] != "finished").sum()), ""),
@@ -186,30 +148,6 @@ class ExpressPassNs2(Experiment):
         if case not in INCASTS:
             numbers |= by_size("FCT", flows["fct_ps"].to_numpy(np.float64), flows["size_bytes"])
         return tidy(point.name, numbers | completion(flows))
-
-    @staticmethod
-    def _convergence(point: Point, result: Result, numbers: dict[str, tuple[float, str]]) -> pd.DataFrame:
-        rtt_ps = int(result.plan.qp_base_rtt_ps.max())
-        held = [result.samples(f"received_packets {i}") for i in range(len(result.flows))]
-        join_ps = max(int(packets.index[packets > 0][0]) for packets in held)
-        edges = np.arange(join_ps % rtt_ps, result.now_ps, rtt_ps)  # one of them when the last flow's first packet came
-        counts = np.array([p.to_numpy()[np.searchsorted(p.index, edges, side="right") - 1] for p in held])
-        goodputs = np.diff(counts) * result.plan.scheme.payload_bytes * 8e12 / rtt_ps
-        after = edges[1:] > join_ps
-        fairness = np.array([jain(shares) for shares in goodputs.T[after]])
-        fair = np.flatnonzero(goodputs[0, after] <= _FAIR * goodputs[:, after].mean(axis=0))
-        equal = np.flatnonzero(fairness >= _JAIN)
-        numbers |= {
-            "base RTT": (rtt_ps, "ps"),
-            "join": (join_ps, "ps"),
-            "RTTs to converge": (fair[0] + 1 if len(fair) else np.nan, ""),
-            "RTTs to Jain's index": (equal[0] + 1 if len(equal) else np.nan, ""),
-            "Jain's index, last half": (float(np.mean(fairness[len(fairness) // 2 :])), ""),
-            "goodput": (float(goodputs.sum(axis=0)[after].mean()), "bps"),
-        }
-        times = pd.Index(edges[1:], name="time_ps")
-        curves = {f"goodput {i}": (pd.Series(series, index=times), "bps") for i, series in enumerate(goodputs)}
-        return tidy(point.name, numbers, curves)
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -39,6 +39,10 @@ _DCQCN = {
 _PAIR = {
     "connection": ("pair", "assumed: as DASR's (III-C), so that all schemes' flows wait behind the same ones"),
 }
+_DASR = {
+    "Dasr.window_ps": ("6us", "assumed: a third of the 18 us in which 22.5 KB, the marking threshold, cross the link"),
+    "Dasr.full_packets": (5, "assumed: what the link carries in that time"),
+}
 _IOFD = {
     "FlowDeflection.threshold_bytes": ("15kB", "VI-A"),
     "FlowDeflection.tokens": (4, "VI-A"),
@@ -72,12 +76,13 @@ DART_2020.add(
         "hyper_after": (5, "VI-A has hyper increase on; the count is TIMELY's"),
         "segment_bytes": ("1460B", "VI-A"),
         "has_window": (True, "VI-A: the rate as a window"),
+        "is_paced": (False, "VI-A: window-based, so that at least one packet leaves in each RTT"),
         "once_per_rtt": (True, "assumed: with segments of one packet each ACK would move the rate"),
     },
 )
-DART_2020.add("dasr", "dasr", _STEP | _DCQCN)
-DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN)
+DART_2020.add("dasr", "dasr", _STEP | _DCQCN | _DASR)
+DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN | _DASR)
 DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD | _PAIR)
-DART_2020.add("dart", "dart", _STEP | _DCQCN | _IOFD)
+DART_2020.add("dart", "dart", _STEP | _DCQCN | _DASR | _IOFD)
 DART_2020.add("rcp", "rcp", {"RcpStamp.alpha": (0.4, "VI-D"), "RcpStamp.beta": (0.4, "VI-D")})
 DART_2020.add("infiniband-cc", "infiniband-cc", {})  # V-B names it, but gives no settings

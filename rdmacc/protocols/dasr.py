@@ -11,9 +11,11 @@ Assumptions where the paper is silent:
   and go first in, first out (III-B).
 - n is advertised in the states "no congestion" and "receiver congestion", and is 1 in "non-receiver congestion":
   advertising 1 without marks would make the rates bounce each time the queue drains (III-C, figure 5).
-- Receive throughput counts all bytes on the host's link, over a window of half to one base RTT, longer if it would hold
-  fewer than 10 packets; the window restarts after an idle period. "Equal to the line rate" means at least 0.95 of it.
-  Before the window holds 10 packets, marks count as receiver congestion, unless the state is already the other one.
+- Receive throughput counts all bytes on the host's link, over half to all of `window_ps`, longer if that would hold
+  fewer than `full_packets`; it is measured anew after an idle base RTT. "Equal to the line rate" means at least 0.95 of
+  it. Before the window holds so many packets, marks count as receiver congestion, unless the state is already the other
+  one. A window that is longer than an incast takes to fill the queue up to the marking threshold still holds the time
+  before the incast when the first mark arrives, and takes the receiver's own congestion for the network's.
 - Non-receiver congestion ends after 50 us (DCQCN's CNP interval), or one base RTT if that is longer, without marks, or
   when the line is full again.
 - A message starts at line rate, unless an advert arrived since its sender was last active (III-A, III-D).
@@ -50,6 +52,9 @@ class Dasr(Component):
     )
     full_fraction: float = param(
         0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0
+    )
+    window_ps: int = param(
+        "0s", "throughput is measured over half to all of this time; 0: one base RTT", unit="ps", low=0
     )
     full_packets: int = param(10, "fewest packets that the window holds", low=1)
     unmarked_ps: int = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
@@ -200,8 +205,9 @@ def advertise(endpoint, receiver, reply):
 
 def classify(params, host, endpoint, packet, now):
     """Run the state machine of figure 5 on one data packet."""
-    window_ps = host.base_rtt_ps
-    if now - endpoint.data_ps > window_ps:  # idle before: measure from this packet's first bit on
+    rtt_ps = host.base_rtt_ps
+    window_ps = params.window_ps if params.window_ps > 0 else rtt_ps
+    if now - endpoint.data_ps > rtt_ps:  # idle before: measure from this packet's first bit on
         endpoint.new_start_ps = now - int(packet.wire_bytes * 8e12 / host.line_bps + 0.5)
         endpoint.new_bytes = host.rx_wire_bytes - packet.wire_bytes
         endpoint.new_packets = host.rx_packets - 1
@@ -222,9 +228,9 @@ def classify(params, host, endpoint, packet, now):
         endpoint.marked_ps = now
     unmarked_ps = now - endpoint.marked_ps
     if endpoint.congestion == NON_RECEIVER_CONGESTION:
-        is_marked = unmarked_ps < max(params.unmarked_ps, window_ps)
+        is_marked = unmarked_ps < max(params.unmarked_ps, rtt_ps)
     else:
-        is_marked = unmarked_ps < window_ps
+        is_marked = unmarked_ps < rtt_ps
     if not is_marked:
         endpoint.congestion = NO_CONGESTION
     elif host.rx_packets - endpoint.old_packets >= params.full_packets:

@@ -1,7 +1,8 @@
-"""A meter to add to a scheme: how the packets of each message arrived: marked, over how many links, in order.
+"""Meters to add to a scheme: how the packets of each message arrived: marked, over how many links, in order.
 
-It changes nothing. Put it first among a scheme's control components, so that it sees marks before DASR hides them; the
-counts are columns of `Result.transfers`.
+They change nothing. Put `PacketMeter` first among a scheme's control components, so that it sees marks before DASR
+hides them, and `MarkMeter` last, so that it sees those that are left to act on; the counts are columns of
+`Result.transfers`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from rdmacc.component import Component
 from rdmacc.records import Byte, Int32, Record
 
-__all__ = ["PacketMeter"]
+__all__ = ["MarkMeter", "PacketMeter"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,3 +44,17 @@ class PacketMeter(Component):
         transfer.hops_passed += packet.hops
         transfer.most_hops = max(transfer.most_hops, packet.hops)
         transfer.refused_packets += 1 - packet.accepted
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkMeter(Component):
+    """Count each message's data packets whose mark no component before this one has suppressed."""
+
+    class Transfer(Record):
+        """What the congestion control behind the marks gets to see."""
+
+        marks_left = Int32(doc="data packets that arrived with congestion experienced, and kept it")
+
+    @staticmethod
+    def on_data(transfer, packet):
+        transfer.marks_left += packet.ce

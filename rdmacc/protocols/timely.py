@@ -54,6 +54,7 @@ class Timely(Component):
     once_per_rtt: bool = param(False, "no more than one update in each round trip")
     is_patched: bool = param(False, "weigh increase and decrease by the gradient", source="ECN or Delay, section 4")
     has_window: bool = param(False, "limit the bytes in flight to rate times RTT", source="Dart, VI-A")
+    is_paced: bool = param(True, "packets leave at the rate; else as the window lets them", source="section 5")
     start_fraction: float = param(1.0, "rate at the start, over line rate", low=1e-6, high=1.0)
     min_fraction: float = param(
         0.01, "lowest rate, over line rate", source="ns3-rdma, branch timely; the paper is silent", low=1e-6, high=1.0
@@ -81,7 +82,8 @@ class Timely(Component):
 
     @staticmethod
     def on_open(params, qp, sender):
-        sender.current_bps = sender.rate_bps = params.start_fraction * qp.line_bps
+        sender.current_bps = params.start_fraction * qp.line_bps
+        sender.rate_bps = sender.current_bps if params.is_paced else qp.line_bps
         if params.has_window:
             sender.window_bytes = window(sender, qp.base_rtt_ps)
 
@@ -92,7 +94,8 @@ class Timely(Component):
         sender.segment_sent_bytes += packet.payload_bytes
         serialisation_ps = int(packet.wire_bytes * 8e12 / qp.line_bps + 0.5)
         packet.departed_ps = now + serialisation_ps
-        sender.rate_bps = sender.current_bps
+        if params.is_paced:
+            sender.rate_bps = sender.current_bps
         if sender.segment_sent_bytes >= params.segment_bytes or packet.psn == message.packets - 1:
             packet.is_segment_end = 1
             if params.is_burst:  # the next segment starts when this one's bytes are over at the rate

@@ -28,6 +28,7 @@ __all__ = [
     "hops_to",
     "hosts",
     "per_port_buffers",
+    "port_rate_bps",
     "switches",
     "validate",
 ]
@@ -58,7 +59,7 @@ def default_buffer_bytes(rate: Quantity) -> int:
     return round(16 * 2**20 * rate_bps(rate) / 50e9)
 
 
-def add_host(graph: Graph, name: Hashable) -> None:
+def add_host(graph: Graph, name: Hashable, rate: Quantity | None = None) -> None:
     """Add a host to `graph`.
 
     Parameters
@@ -67,8 +68,17 @@ def add_host(graph: Graph, name: Hashable) -> None:
         The network, changed in place.
     name : hashable
         Name of the host.
+    rate : number or str, optional
+        The most that it sends on a link, such as ``"43Gbps"``; default what the link carries.
+
+    Raises
+    ------
+    ConfigError
+        If the rate is not positive, or above 8 Tb/s.
     """
     graph.add_node(name, kind="host")
+    if rate is not None:
+        graph.nodes[name]["rate_bps"] = checked_rate("rate", rate)
 
 
 def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
@@ -224,14 +234,25 @@ def validate(graph: Graph) -> None:
         place = f"edge {one}-{other}"
         if one == other:
             raise ConfigError("edge", (one, other), "must join two different nodes", where=place)
-        rate, delay = link.get("rate_bps"), link.get("delay_ps")
-        if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
-            raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
-        if not SLOWEST_BPS <= float(rate) <= FASTEST_BPS:
-            raise ConfigError("rate_bps", rate, _TOO_FAST if float(rate) > FASTEST_BPS else _TOO_SLOW, where=place)
+        delay = link.get("delay_ps")
+        _check_rate(link.get("rate_bps"), place)
         if not _is_int(delay) or not 1 <= int(delay or 0) < 2**63:
             allowed = "a whole number of picoseconds, at least 1"
             raise ConfigError("delay_ps", delay, allowed, where=place)
+
+
+def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
+    """Return at what rate a node sends to a neighbour: the link's, or the host's own if that is less.
+
+    Parameters
+    ----------
+    graph : Graph
+        The network.
+    node, peer : hashable
+        Names of the two ends of a link.
+    """
+    rate = float(graph.edges[node, peer]["rate_bps"])
+    return min(rate, float(graph.nodes[node].get("rate_bps", rate)))
 
 
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
@@ -354,10 +375,19 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
     if kind == "host":
         if not graph.degree[name]:
             raise ConfigError("host", name, "must have at least one link")
+        if "rate_bps" in node:
+            _check_rate(node["rate_bps"], place)
         return
     buffer = node.get("buffer_bytes")
     if not _is_int(buffer) or not 1 <= int(buffer or 0) < 2**63:
         raise ConfigError("buffer_bytes", buffer, "a whole number of bytes, at least 1", where=place)
+
+
+def _check_rate(rate: Any, place: str) -> None:
+    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
+        raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
+    if not SLOWEST_BPS <= float(rate) <= FASTEST_BPS:
+        raise ConfigError("rate_bps", rate, _TOO_FAST if float(rate) > FASTEST_BPS else _TOO_SLOW, where=place)
 
 
 def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:

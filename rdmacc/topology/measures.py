@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.topology.base import Graph, completed, hops_to, hosts, switches
+from rdmacc.topology.base import Graph, completed, hops_to, hosts, port_rate_bps, switches
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 
 if TYPE_CHECKING:
@@ -163,10 +163,9 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     """
     graph, total = completed(graph), 0
     for one, other in pairwise(_first_path(graph, src, dst)):
-        link = graph.edges[one, other]
-        rate = link["rate_bps"]
-        total += transmission_ps(data_bytes, rate) + transmission_ps(ack_bytes, rate)
-        total += 2 * int(link["delay_ps"])
+        total += transmission_ps(data_bytes, port_rate_bps(graph, one, other))
+        total += transmission_ps(ack_bytes, port_rate_bps(graph, other, one))
+        total += 2 * int(graph.edges[one, other]["delay_ps"])
     return total
 
 
@@ -188,7 +187,7 @@ def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048
     """
     graph = completed(graph)
     path = _first_path(graph, src, dst)
-    slowest = min(float(graph.edges[one, other]["rate_bps"]) for one, other in pairwise(path))
+    slowest = min(port_rate_bps(graph, one, other) for one, other in pairwise(path))
     return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)
 
 
@@ -236,12 +235,12 @@ def bisection_bps(
         before = flow.edges[tail, head]["capacity"] if flow.has_edge(tail, head) else 0.0
         flow.add_edge(tail, head, capacity=before + rate)
 
-    for a, b, link in graph.edges(data=True):
+    for a, b in graph.edges:
         for tail, head in ((a, b), (b, a)):
             tail_is_host, head_is_host = tail in among, head in among
             if (tail_is_host and side.get(tail) != 0) or (head_is_host and side.get(head) != 1):
                 continue
-            add(source if tail_is_host else tail, sink if head_is_host else head, float(link["rate_bps"]))
+            add(source if tail_is_host else tail, sink if head_is_host else head, port_rate_bps(graph, tail, head))
     return float(nx.maximum_flow_value(flow, source, sink))
 
 
@@ -257,7 +256,7 @@ def _halves(graph: Graph) -> tuple[list[Any], list[Any]]:
 
 def _uplinks_bps(graph: Graph, names: list[Any]) -> float:
     """Return what the links of some hosts add up to."""
-    return sum(float(link["rate_bps"]) for name in names for link in graph.adj[name].values())
+    return sum(port_rate_bps(graph, name, peer) for name in names for peer in graph[name])
 
 
 def _host_pairs(
@@ -269,8 +268,9 @@ def _host_pairs(
     for the pairs among them the first two do.
     """
     nic = fabric.node_first_port[fabric.hosts]
-    link = list(zip(fabric.port_rate_bps[nic].tolist(), fabric.port_delay_ps[nic].tolist(), strict=True))
-    classes: dict[tuple[int, tuple[float, int]], list[int]] = {}
+    rates, back = fabric.port_rate_bps[nic].tolist(), fabric.port_rate_bps[fabric.port_reverse[nic]].tolist()
+    link = list(zip(rates, back, fabric.port_delay_ps[nic].tolist(), strict=True))
+    classes: dict[tuple[int, tuple[float, float, int]], list[int]] = {}
     for host, attachment, kind in zip(fabric.hosts.tolist(), fabric.attach[fabric.hosts].tolist(), link):
         classes.setdefault((attachment, kind), []).append(host)
     members = list(classes.values())
@@ -297,10 +297,10 @@ def _walk(
     active = np.arange(len(src))
     while len(active):
         ports = fabric.first_ports(nodes[active], dst[active])
-        byte_ps = fabric.port_byte_ps[ports]
+        forth, back = fabric.port_byte_ps[ports], fabric.port_byte_ps[fabric.port_reverse[ports]]
         hops[active] += 1
         propagation[active] += 2 * fabric.port_delay_ps[ports]
-        for wire_bytes in (data_bytes, ack_bytes):
+        for wire_bytes, byte_ps in ((data_bytes, forth), (ack_bytes, back)):
             sending[active] += (wire_bytes * byte_ps + 0.5).astype(np.int64)
         slowest[active] = np.minimum(slowest[active], fabric.port_rate_bps[ports])
         nodes[active] = fabric.port_peer[ports]

@@ -6,8 +6,11 @@ Go-Back-N: Wang et al., 2019. What a paper does not say is marked as assumed.
 
 from __future__ import annotations
 
+import networkx as nx
+
 from rdmacc.errors import ConfigError
-from rdmacc.topology.base import Graph, checked_count, per_port_buffers
+from rdmacc.topology.base import Graph, checked_count, checked_rate, per_port_buffers
+from rdmacc.topology.base import hosts as hosts_of
 from rdmacc.topology.builders import clos, dumbbell, leaf_spine, star
 from rdmacc.units import Quantity
 
@@ -62,7 +65,11 @@ def dart_clos(rate: Quantity = "10Gbps", delay: Quantity = "5us", buffer_per_por
 
 
 def dart_testbed(
-    hosts: int = 20, rate: Quantity = "43Gbps", delay: Quantity = "3us", buffer: Quantity | None = None
+    hosts: int = 20,
+    rate: Quantity = "56Gbps",
+    host_rate: Quantity = "43Gbps",
+    delay: Quantity = "3us",
+    buffer: Quantity | None = None,
 ) -> Graph:
     r"""Return Dart's testbed: up to 36 nodes on one InfiniBand switch, a Mellanox SX6025 (V).
 
@@ -72,7 +79,7 @@ def dart_testbed(
            /  |  \
          h0   h1 ... h19
 
-    The ports do 56 Gb/s, but no host got more than 43 Gb/s through them (V-A), which is the default `rate`.
+    The switch's ports do 56 Gb/s, but no host got more than 43 Gb/s through them (V-A): hosts send at `host_rate`.
     The default `delay` makes 12 us of round-trip propagation, the paper's "hardware RTT" (V-A); that all of
     it is on the links is assumed. The paper has 20 nodes in V and 16 in its introduction.
 
@@ -81,7 +88,9 @@ def dart_testbed(
     hosts : int
         Number of nodes, 1 to 36.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Of every link, to hosts and from them; numbers are bit/s; a delay carries its unit.
+    host_rate : number or str
+        The most that a host sends.
     buffer : number or str, optional
         Shared buffer of the switch, which the paper does not give; default
         :func:`~rdmacc.topology.default_buffer_bytes` of `rate`.
@@ -98,6 +107,7 @@ def dart_testbed(
     if checked_count("hosts", hosts) > _SX6025_PORTS:
         raise ConfigError("hosts", hosts, f"at most {_SX6025_PORTS}, the switch's ports")
     graph = star(hosts, rate=rate, delay=delay, buffer=buffer)
+    nx.set_node_attributes(graph, dict.fromkeys(hosts_of(graph), checked_rate("host_rate", host_rate)), "rate_bps")
     graph.graph["name"] = f"dart_testbed({hosts})"
     return graph
 

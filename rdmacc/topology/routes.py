@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.topology.base import Graph
+from rdmacc.topology.base import Graph, port_rate_bps
 
 __all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of"]
 
@@ -26,17 +26,16 @@ def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
     index : dict
         Number of each node, by name.
     """
-    links = [
-        (index[one], index[other], float(link["rate_bps"]), int(link["delay_ps"]))
-        for one, other, link in graph.edges(data=True)
-    ]
+    links = [(index[one], index[other], int(link["delay_ps"])) for one, other, link in graph.edges(data=True)]
+    there = [port_rate_bps(graph, one, other) for one, other in graph.edges]
+    back = [port_rate_bps(graph, other, one) for one, other in graph.edges]
     ends = np.array([link[:2] for link in links], dtype=np.int32).reshape(-1, 2)
     node, peer = np.concatenate([ends, ends[:, ::-1]]).T
     order = np.lexsort((peer, node))
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order))
-    rate = np.tile(np.array([link[2] for link in links], dtype=np.float64), 2)[order]
-    delay = np.tile(np.array([link[3] for link in links], dtype=np.int64), 2)[order]
+    rate = np.array([*there, *back], dtype=np.float64)[order]
+    delay = np.tile(np.array([link[2] for link in links], dtype=np.int64), 2)[order]
     return {
         "port_node": np.ascontiguousarray(node[order]),
         "port_peer": np.ascontiguousarray(peer[order]),

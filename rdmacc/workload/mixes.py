@@ -66,8 +66,9 @@ def dart_mix(
         Sizes of the flows; default 2, 4 or 8 KB with equal probability, and 1 MB.
     groups : int, optional
         So many groups of a receiver and `degree` senders are drawn once, and every incast is one of theirs, drawn
-        uniformly: applications are static (III-D), so that a sender meets the same receiver again. No sender of a
-        group has a long flow to its receiver. Default: senders and a receiver are drawn for each incast.
+        uniformly: applications are static (III-D), so that a sender meets the same receiver again. Each group has a
+        receiver of its own, as long as there are hosts: else some links would have to carry twice what others do. No
+        sender of a group has a long flow to its receiver. Default: senders and a receiver are drawn for each incast.
     is_persistent : bool
         The paper's words: every host starts one long flow to a random receiver at `start`, and `load` sets
         the short flows alone, to ``s * load``. Give ``long="1GB"`` then.
@@ -122,8 +123,9 @@ def _in_groups(
     for src, dst in zip(long_flows["src"], long_flows["dst"], strict=True):
         feeding[dst].add(src)
     receivers, senders = [], []
-    for _ in range(groups):
-        receiver = hosts[rng.integers(len(hosts))]
+    order = rng.permutation(len(hosts))
+    for group in range(groups):
+        receiver = hosts[order[group % len(hosts)]]
         others = [host for host in hosts if host != receiver and host not in feeding[receiver]]
         if len(others) < degree:
             allowed = f"must be at most {len(others)}, the hosts without a long flow to {receiver!r}"

@@ -12,13 +12,16 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import experiment
-from rdmacc.experiments.dart.clos import LOADS, Case
+from rdmacc.experiments.dart.clos import BOTH, DEFAULT_READING, FRESH, LOADS, READINGS, SEEDS_OF, Case
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import DART_MIXES
 
-NAMES = ["dart.fig11", "dart.fig12", "dart.fig13", "dart.table1", "dart.table2", "dart.fig14", "dart.sensitivity"]
+NAMES = [
+    "dart.fig11", "dart.fig12", "dart.fig13", "dart.table1", "dart.table2", "dart.fig14", "dart.readings",
+    "dart.sensitivity",
+]  # fmt: skip
 
 
 def test_figures_share_their_points():
@@ -26,7 +29,7 @@ def test_figures_share_their_points():
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
     assert points["dart.fig11"].keys() == points["dart.fig12"].keys() == points["dart.fig13"].keys()
     assert points["dart.table1"].keys() <= points["dart.fig11"].keys()
-    assert len(points["dart.fig11"]) == 4 * sum(map(len, LOADS.values())) * 3
+    assert len(points["dart.fig11"]) == 4 * len(BOTH) * sum(len(LOADS[mix]) * SEEDS_OF[mix] for mix in LOADS)
     for name in NAMES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
         for key, point in points[name].items():
@@ -54,8 +57,9 @@ def test_a_point_measures_what_happened():
     long = result.flows[result.flows["group"].isna() & (result.flows["start_ps"] >= 2e9)]
     assert row["long flows"] == len(long)
     short = result.transfers[result.flows["group"].notna().to_numpy()]
-    assert row["marked"] == short["marked_arrivals"].sum() / short["arrived_packets"].sum()
-    assert 0 < row["marked"] < 1
+    assert row["marked on arrival"] == short["marked_arrivals"].sum() / short["arrived_packets"].sum()
+    assert row["marked"] == short["marks_left"].sum() / short["arrived_packets"].sum()
+    assert 0 < row["marked"] < row["marked on arrival"] < 1
 
 
 def table_as_published():
@@ -94,3 +98,34 @@ def test_without_the_runs_a_claim_says_so():
     assert (typical.outcome, typical.measured) == ("not judged", "not run at this scale")
     assert checks["matches"].all()
     assert isinstance(few, pd.DataFrame)
+
+
+def test_readings_differ_in_queue_pairs_and_in_groups():
+    """Fresh: none but DASR's are shared. Kept: all are. Groups: every incast is one of so many."""
+    schemes = {
+        (name, reading): Case(name, "typical", 0.2, reading).point("quick", 0).scenario.scheme
+        for name in ("dcqcn", "dctcp", "timely", "pri-q", "iofd", "dasr", "dart")
+        for reading in READINGS
+    }
+    for (name, reading), scheme in schemes.items():
+        assert scheme.is_pairwise == (READINGS[reading].is_kept or name in ("dasr", "dart")), (name, reading)
+    incasts = {}
+    for reading, one in READINGS.items():
+        flows = Case("dart", "typical", 0.2, reading).point("quick", 0).scenario.workload()
+        short = flows[flows["group"].notna()]
+        members = short.groupby("group").agg({"src": frozenset, "dst": "first"}).apply(tuple, axis=1)
+        incasts[reading] = set(members)
+        assert one.groups is None or len(incasts[reading]) <= one.groups
+    assert incasts["fresh, 128 groups"] == incasts["kept, 128 groups"]
+    assert len(incasts[FRESH]) > 500
+    assert len(incasts["kept, 64 groups"]) == 64
+
+
+def test_a_claim_is_judged_by_the_default_reading_alone():
+    table = table_as_published()
+    claim = next(one for one in experiment("dart.table1").claims if one.id == "dart-t1-typ-40")
+    assert claim.verdict(table).outcome == claim.verdict.in_reading(table, DEFAULT_READING).outcome == "holds"
+    assert claim.verdict.in_reading(table, FRESH).outcome == "not judged"
+    other = table.assign(reading=FRESH, point=table["point"] + " again", value=1.0)
+    assert claim.verdict(pd.concat([table, other])).outcome == "holds"
+    assert claim.verdict.in_reading(pd.concat([table, other]), FRESH).outcome == "does not hold"

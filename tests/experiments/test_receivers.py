@@ -14,8 +14,8 @@ import pytest
 import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.micro.receivers import RECEIVERS
-from rdmacc.experiments.validation.expresspass_ns2 import TEN, TWO, fat_tree
 from rdmacc.experiments.validation.flows import BINS, by_size, percentiles, stored_flows
+from rdmacc.experiments.validation.joining import TEN, TWO, fat_tree
 from rdmacc.sweep.tidy import wide
 from tests.experiments.flips_validation import check_judges
 

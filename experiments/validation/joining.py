@@ -1,0 +1,121 @@
+"""Flows that join under ExpressPass: how long they take to share, on the networks of its authors' simulator.
+
+- **Two flows** between different pairs share one link of a dumbbell. 10 Gb/s and 10 us a link, the second flow joins at
+  5 ms; 100 Gb/s and 2 us, at 1 ms.
+- **Ten to one** on the fat tree of ns2-xpass, large-scale-fattree.tcl: 192 hosts at 10 Gb/s, 6 a ToR, 32 ToRs, 16
+  aggs, 8 cores; 4 us a link, 5 us from host to ToR. Ten senders in different racks send to one receiver, nine of them
+  join at 5 ms (assumed: Xue et al., Dart, VI-D, says no more than "10 senders and one receiver").
+
+Assumed: flows have converged in the first base RTT, counted from the first packet of the last flow that joins, in which
+the flow that was there before gets at most 1.1 times an equal share of what all get. (Ten flows have five packets each
+in an RTT: the shares of one RTT never become equal.) Another reading beside it: Jain's index of that RTT is at least
+0.95.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.micro.senders import jain
+from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import ms, ps, us
+
+__all__ = ["BUFFER", "HOST_LINK_PS", "TEN", "TWO", "WEIGHTS", "fat_tree", "joining_point", "measure_joining", "queues"]
+
+WEIGHTS = {"w 1/16": 0.0625, "w 1/2": 0.5}
+"""First weights: of the simulator's scripts, and of the paper (Cho et al., SIGCOMM 2017, section 5)."""
+TWO, TEN = "two flows", "ten to one"
+BUFFER = "1GB"
+"""No switch's own limit is reached: that of a port holds."""
+HOST_LINK_PS = us(4.5)
+"""5 us from host to switch and 4 us back; host links have one delay here."""
+
+_FAIR, _JAIN = 1.1, 0.95
+_DUMBBELL = {"10G": (us(10), ms(5), ms(20)), "100G": (us(2), ms(1), ms(5))}
+"""Delay of a link, when the second flow joins, end."""
+_SENDERS = [f"h{6 * 3 * i}" for i in range(1, 11)]
+"""Of "ten to one", each in a rack of its own; the receiver is h0."""
+
+
+def _dumbbell(rate: str) -> nx.Graph[Any]:
+    return topology.dumbbell(2, 2, rate=f"{rate}bps", delay=ps(_DUMBBELL[rate][0]), buffer=BUFFER)
+
+
+def fat_tree() -> nx.Graph[Any]:
+    """Return the fat tree of ns2-xpass, large-scale-fattree.tcl, in which agg a connects to the cores of its parity."""
+    graph = topology.clos(8, 4, 6, 2, 8, rate="10Gbps", delay="4us", buffer=BUFFER)
+    for host in topology.hosts(graph):
+        for switch in graph[host]:
+            graph.edges[host, switch]["delay_ps"] = HOST_LINK_PS
+    return nx.relabel_nodes(graph, {f"core{i}": f"core{2 * (i % 4) + i // 4}" for i in range(8)})
+
+
+def _joining(pairs: list[tuple[str, str]], join_ps: int) -> pd.DataFrame:
+    """Return flows that do not end: the first starts at once, the others later."""
+    return workload.messages([(src, dst, 2 * 10**9, ps(join_ps if i else 0)) for i, (src, dst) in enumerate(pairs)])
+
+
+def joining_point(case: str, rate: str, weight: str, seed: int, more: Mapping[str, Any] | None = None) -> Point:
+    """Return a point of `TWO` flows at "10G" or "100G", or of `TEN` at "10G"; `more` is labels."""
+    if case == TWO:
+        network: Any = partial(_dumbbell, rate)
+        _, join_ps, until_ps = _DUMBBELL[rate]
+        pairs = [("h0", "h2"), ("h1", "h3")]
+    else:
+        network, join_ps, until_ps = fat_tree, ms(5), ms(20)
+        pairs = [(sender, "h0") for sender in _SENDERS]
+    scenario = Scenario(
+        topology=network, workload=partial(_joining, pairs, join_ps), seed=seed, until=until_ps,
+        scheme=EXPRESSPASS_2017.at(f"{rate}bps")["expresspass"].replace(initial_weight=WEIGHTS[weight]),
+        probes=[probes.field("flow", flow, "received_packets") for flow in range(len(pairs))],
+    )  # fmt: skip
+    more = more or {}
+    name = ", ".join([case, rate, weight, *(f"{key} {value}" for key, value in more.items())])
+    labels = {"case": case, "rate": rate, "weight": weight, **more}
+    return Point(name=name, scenario=scenario, cost=1.0 if case == TWO else 2.0, labels=labels)
+
+
+def queues(result: Result) -> dict[str, tuple[float, str]]:
+    """Return the peak of the switches' queues, and what they dropped."""
+    ports = result.ports
+    from_switches = ports[ports["link_class"] != "host_nic"]
+    return {
+        "queue, peak": (from_switches["peak_queue_bytes"].max(), "bytes"),
+        "drops, credits too": (result.counters.dropped_packets, ""),
+    }
+
+
+def measure_joining(point: Point, result: Result) -> pd.DataFrame:
+    """Return when flows of `joining_point` share as the last of them joins, and their goodput in each base RTT."""
+    rtt_ps = int(result.plan.qp_base_rtt_ps.max())
+    held = [result.samples(f"received_packets {i}") for i in range(len(result.flows))]
+    join_ps = max(int(packets.index[packets > 0][0]) for packets in held)
+    edges = np.arange(join_ps % rtt_ps, result.now_ps, rtt_ps)  # one of them when the last flow's first packet came
+    counts = np.array([p.to_numpy()[np.searchsorted(p.index, edges, side="right") - 1] for p in held])
+    goodputs = np.diff(counts) * result.plan.scheme.payload_bytes * 8e12 / rtt_ps
+    after = edges[1:] > join_ps
+    fairness = np.array([jain(shares) for shares in goodputs.T[after]])
+    fair = np.flatnonzero(goodputs[0, after] <= _FAIR * goodputs[:, after].mean(axis=0))
+    equal = np.flatnonzero(fairness >= _JAIN)
+    numbers = queues(result) | {
+        "base RTT": (rtt_ps, "ps"),
+        "join": (join_ps, "ps"),
+        "RTTs to converge": (fair[0] + 1 if len(fair) else np.nan, ""),
+        "RTTs to Jain's index": (equal[0] + 1 if len(equal) else np.nan, ""),
+        "Jain's index, last half": (float(np.mean(fairness[len(fairness) // 2 :])), ""),
+        "goodput": (float(goodputs.sum(axis=0)[after].mean()), "bps"),
+    }
+    times = pd.Index(edges[1:], name="time_ps")
+    curves = {f"goodput {i}": (pd.Series(series, index=times), "bps") for i, series in enumerate(goodputs)}
+    return tidy(point.name, numbers, curves)
