@@ -17,7 +17,7 @@ import pandas as pd
 
 from rdmacc.experiments.base import Verdict, register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, LeafSpineFigure, cases
-from rdmacc.experiments.ren.loads import claim, in_words, mean_of, reduction
+from rdmacc.experiments.ren.loads import claim, in_words, mean_of, plain_log, reduction
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES
 from rdmacc.plotting.style import style
 
@@ -156,4 +156,5 @@ class Figure14(LeafSpineFigure):
             ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
         packets_of = np.ceil(largest(rows, workload) / PAYLOAD_BYTES).astype(int)
         ax.set_xticks(TENTHS, [f"{one:,}" for one in packets_of], rotation=35, fontsize="small")
-        ax.set(yscale="log", xlabel="flow size (packets); a tick is a tenth of the flows", ylabel="p99 slowdown")
+        plain_log(ax)
+        ax.set(xlabel="flow size (packets); a tick is a tenth of the flows", ylabel="p99 slowdown")

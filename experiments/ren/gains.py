@@ -30,6 +30,12 @@ HEADLINE = 0.68
 """Largest reduction of the AFCT over pHost, Homa and NDP (abstract, sections 1 and 8)."""
 _STATE_OF_THE_ART = ("phost", "homa", "ndp")
 _HIGH = (0.5, 0.6, 0.7)
+_AXES = {
+    "AFCT, short": "short flows:\nAFCT reduced by (%)",
+    "p99 FCT, short": "short flows:\np99 FCT reduced by (%)",
+    "throughput, long": "long flows:\nthroughput raised by (%)",
+    "AFCT": "all flows:\nAFCT reduced by (%)",
+}
 _LARGE, _SMALL = ("data_mining", "web_search"), ("hadoop", "cache_follower")
 
 
@@ -206,8 +212,9 @@ class Gains(LeafSpineFigure):
                         if value is not None:
                             ax.plot(0.74, 100 * value, "*", color=colour, markersize=9)
                     ax.axhline(0, color="0.3", linewidth=0.8)
-                    ax.set_title(f"{WORKLOADS[name]}: {PANELS[quantity][0]}", fontsize="small")
-                row[0].set_ylabel("gain (%)" if "throughput" in quantity else "reduction (%)")
+                row[0].set_ylabel(_AXES[quantity])
+            for ax, name in zip(axes[0], ran, strict=True):
+                ax.set_title(WORKLOADS[name])
             for ax in axes[-1]:
                 ax.set_xlabel("load (of ToR-core links)")
             axes[0][0].plot([], [], "*", color="0.3", linestyle="none", label="published")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rdmacc.experiments.base import Claim, Verdict
 from rdmacc.experiments.ren.known import known_at_scale
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load", "published_marks",
-    "reduction", "reductions",
+    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load", "plain_log",
+    "published_marks", "reduction", "reductions",
 ]  # fmt: skip
 
 PANELS = {
@@ -86,7 +87,15 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
     if quantity == "throughput, long":
         ax.set_ylim(0, 40)
     else:
-        ax.set_yscale("log")
+        plain_log(ax)
+
+
+def plain_log(ax: Axes) -> None:
+    """Make an axis logarithmic, labelled with plain numbers."""
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def published_marks(
@@ -125,7 +134,7 @@ class WorkloadFigure(LeafSpineFigure):
             for ax, letter, quantity in zip(axes.flat, "abcd", PANELS, strict=True):
                 over_load(ax, rows, quantity, self.workload)
                 published_marks(ax, rows, quantity, self.workload, 0.7, self.published.get(quantity, {}))
-                ax.set_title(f"({letter}) {ax.get_title()}")
+                ax.set_title(f"({letter}) {PANELS[quantity][0]}")
             handles = {}
             for ax in axes.flat:
                 handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))

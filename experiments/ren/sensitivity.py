@@ -161,7 +161,7 @@ class Sensitivity(LeafSpineFigure):
             "lower queues and full links", "each > 5%; direction: positive", _marks_help, _ALL,
         ),
         claim(
-            "ren-x-1d", "abstract", "largest reduction of the AFCT", "over pHost, Homa and NDP, any variation", "68%",
+            "ren-x-4a", "abstract", "largest reduction of the AFCT", "over pHost, Homa and NDP, any variation", "68%",
             ">= 58%; direction: >= 34%", _no_headline, _ALL,
         ),
     )  # fmt: skip
