@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +100,10 @@ class Case:
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
-        sizes = sizes_of(self.workload, scale)
         network = partial(leaf_spine, *_SWITCHES[scale, self.hosts_per_leaf], is_shared=self.is_shared)
         traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed)
         scenario = Scenario(
-            topology=network, workload=traffic, scheme=scheme_of(self.scheme, sizes, **dict(self.changes)),
+            topology=network, workload=traffic, scheme=scheme_of(self.scheme, self.workload, scale, self.changes),
             seed=seed, until=_UNTIL,
         )  # fmt: skip
         labels = {
@@ -113,7 +112,7 @@ class Case:
         }  # fmt: skip
         return Point(
             name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario, labels=labels,
-            cost=sizes.mean,
+            cost=sizes_of(self.workload, scale).mean,
         )  # fmt: skip
 
 
@@ -140,13 +139,14 @@ def messages(network: Callable[[], Graph], name: str, scale: str, load: float, l
     )
 
 
-def scheme_of(name: str, sizes: SizeDistribution, **changes: Any) -> Scheme:
-    """Return a scheme of REN's preset; Homa with what it computes from the sizes."""
+@cache
+def scheme_of(name: str, workload: str, scale: str, changes: tuple[tuple[str, Any], ...] = ()) -> Scheme:
+    """Return a scheme of REN's preset; Homa with what it computes from the workload's sizes."""
     scheme = SIMULATED[name]
     if any(isinstance(part, Homa) for part in scheme.components):
-        homa = Homa.for_sizes(sizes, _WINDOW_BYTES)
+        homa = Homa.for_sizes(sizes_of(workload, scale), _WINDOW_BYTES)
         scheme = scheme.replace(cutoffs=homa.cutoffs, overcommit=homa.overcommit)
-    return scheme.replace(**changes)
+    return scheme.replace(**dict(changes))
 
 
 def oversubscription(result: Result) -> float:
