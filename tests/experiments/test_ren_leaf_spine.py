@@ -18,6 +18,7 @@ from rdmacc.experiments.ren import fig14, sensitivity
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, TENTHS, WORKLOADS, Case, cases
 from rdmacc.experiments.ren.loads import PANELS
 from rdmacc.experiments.ren.sensitivity import VARIATIONS
+from rdmacc.protocols.homa import Homa
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import SIZES, LoadDefinition, offered_load
 
@@ -61,13 +62,12 @@ def test_a_switch_may_have_the_whole_buffer():
     assert {whole.nodes[f"{kind}{k}"]["buffer_bytes"] for kind in ("leaf", "spine") for k in range(8)} == {128_000}
 
 
-def test_homa_knows_its_workload():
-    by_name = {name: Case("homa", name, 0.5).point("paper", 0).scenario.scheme.recovery for name in WORKLOADS}
-    assert by_name["web_search"].overcommit == 7
-    assert by_name["hadoop"].overcommit < 7
-    assert by_name["hadoop"].cutoffs != by_name["web_search"].cutoffs
-    aeolus = Case("aeolus", "hadoop", 0.5).point("paper", 0).scenario.scheme.recovery
-    assert aeolus.cutoffs == by_name["hadoop"].cutoffs
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_homa_has_the_levels_that_the_workload_calls_for(workload):
+    by_rule = Homa.for_sizes(SIZES[workload], 38 * 1500)
+    for scheme in ("homa", "aeolus"):
+        recovery = Case(scheme, workload, 0.5).point("paper", 0).scenario.scheme.recovery
+        assert (recovery.levels, recovery.overcommit, recovery.cutoffs) == (8, by_rule.overcommit, by_rule.cutoffs)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
