@@ -13,7 +13,7 @@ the load are `rdmacc.experiments.ren.setup`'s. Also assumed, for all these figur
 - Slowdown is FCT over that of the message alone in the network. Its 99th percentile is of each tenth of the messages
   by size, as figure 14's axis has them.
 - Homa, and Homa with Aeolus, have one level for unscheduled packets and seven for others: by Homa's rule (its section
-  3.4) all four workloads do, as at most 9% of their bytes are unscheduled.
+  3.4) all four workloads do, as at most an eighth of their bytes is unscheduled.
 
 The quick scale keeps the oversubscription: 3 ToRs with 2 cores and 12 hosts each (36 hosts), in figure 19 with 4 cores
 and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures come about; it is too small to judge.

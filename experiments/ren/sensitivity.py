@@ -131,8 +131,9 @@ def _no_headline(rows: pd.DataFrame) -> Verdict:
         (float(values.mean()), name, other)
         for name in VARIATIONS
         for other, values in gains(rows, name, "AFCT").items()
+        if other in _OTHERS
     )
-    assumed = max(float(values.mean()) for values in gains(rows, "as assumed", "AFCT").values())
+    assumed = max(float(gains(rows, "as assumed", "AFCT")[other].mean()) for other in _OTHERS)
     measured = f"{assumed:.0%} as assumed; at most {best[0]:.0%}, {best[1]}, over {LOOKS[best[2]][0]}"
     return Verdict(measured, best[0] >= HEADLINE - 0.1, best[0] >= HEADLINE / 2)
 

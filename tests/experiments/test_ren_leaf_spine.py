@@ -105,7 +105,7 @@ def made_up(name):
             "AFCT": (slow * 1e9 * (1 + case.load), "ps"),
             "AFCT, short": (slow * 1e7, "ps"),
             "p99 FCT, short": (slow * 5e7, "ps"),
-            "throughput, long": (30e9 / slow, "bps"),
+            "throughput, long": (30e9 / slow * (0.9 if case.scheme == "expresspass" else 1.0), "bps"),
             **{f"p99 slowdown, {k}": (slow * 3 * (1.01 ** (k * (slow - 1))), "") for k in TENTHS},
             **{f"largest, {k}": (100.0 * 10 ** (k * 0.7), "bytes") for k in TENTHS},
             "bytes in the largest tenth": (0.95, ""),
@@ -134,7 +134,6 @@ def outcome(name, id, table):
 
 
 @pytest.mark.parametrize(("name", "id", "change"), [
-    ("ren.fig14", "ren-f14-3", ("p99 slowdown, 3", 0.1, {"scheme": "homa"})),
     ("ren.fig15", "ren-f15b-1", ("p99 FCT, short", 0.54, {"scheme": "aeolus", "load": 0.7})),
     ("ren.fig16", "ren-f16d-1", ("AFCT", 0.54, {"scheme": "phost", "load": 0.7})),
     ("ren.fig18", "ren-f18d-1", ("AFCT", 0.51, {"scheme": "dctcp", "load": 0.7})),
@@ -152,14 +151,9 @@ def outcome(name, id, table):
 def test_judges_say_yes_and_say_no(name, id, change):
     """A table on which REN halves everything is accepted; one that contradicts the claim is refused."""
     table = made_up(name)
-    if id == "ren-f14-3":
-        table = changed(table, "p99 slowdown, 1", 1.0)
     assert outcome(name, id, table) == Outcome.HOLDS
     quantity, factor, where = change
     broken = changed(table, quantity, factor, **where)
-    if id == "ren-f14-3":
-        for k in TENTHS[4:]:
-            broken = changed(broken, f"p99 slowdown, {k}", 0.1, scheme="homa")
     assert outcome(name, id, broken) not in (Outcome.HOLDS, Outcome.NOT_JUDGED)
 
 
@@ -186,12 +180,21 @@ def test_gains_of_the_published_sizes_hold_and_others_do_not():
         assert outcome("ren.fig14", id, worse) == Outcome.FAILS
 
 
+def test_the_lowest_of_most_tenths_is_wanted():
+    table = made_up("ren.fig14")
+    assert outcome("ren.fig14", "ren-f14-3", table) == Outcome.HOLDS
+    for k in TENTHS[6:]:
+        table = changed(table, f"p99 slowdown, {k}", 0.1, scheme="homa")
+    assert outcome("ren.fig14", "ren-f14-3", table) == Outcome.DIRECTION
+    for k in TENTHS[4:6]:
+        table = changed(table, f"p99 slowdown, {k}", 0.1, scheme="homa")
+    assert outcome("ren.fig14", "ren-f14-3", table) == Outcome.FAILS
+
+
 def test_the_gain_must_grow_with_size():
     table = made_up("ren.fig14")
     assert outcome("ren.fig14", "ren-f14-4", table) == Outcome.HOLDS
-    for k in TENTHS:
-        table = changed(table, f"p99 slowdown, {k}", 1.02 ** (10 - k) * 1.01**-k, scheme="dctcp")
-    for other in BASELINES[1:]:
+    for other in BASELINES:
         for k in TENTHS:
             table = changed(table, f"p99 slowdown, {k}", 1.02 ** (10 - k) * 1.01**-k, scheme=other)
     assert outcome("ren.fig14", "ren-f14-4", table) == Outcome.FAILS
