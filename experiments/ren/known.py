@@ -8,7 +8,28 @@ from rdmacc.experiments.base import Outcome
 
 __all__ = ["KNOWN", "known", "known_at_scale"]
 
-KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {}
+_AT_PAPER_SCALE = {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}
+
+KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
+    # Figures 1 to 13 and 20 to 22
+    "ren-f3b-1": (
+        Outcome.FAILS,
+        "pHost loses nothing: its receivers pace tokens at the rate of their links, whatever was lost (CoNEXT 2015,"
+        " section 3), so f0 has the whole link again at once. Homa on one queue does lose what the paper says, and so"
+        " does what REN describes as both (section 2: a grant for each packet that comes), ren-f3-a",
+    ),
+    "ren-f3-a": (_AT_PAPER_SCALE, "five runs are too few: chance decides how much f0 loses"),
+    "ren-f11b-1": (
+        Outcome.FAILS,
+        "as ren-f3b-1: pHost loses nothing, Homa on one queue and one grant for one packet (ren-f11-a) lose more with"
+        " each burst",
+    ),
+    "ren-f13-2": (
+        Outcome.NOT_JUDGED,
+        "shares of CPU cycles belong to the authors' DPDK switch; operations are counted instead",
+    ),
+    "ren-f11-a": (_AT_PAPER_SCALE, "five runs are too few: chance decides how much f0 loses"),
+}
 """By id of the claim: what we expect at each scale, and why."""
 
 

@@ -58,6 +58,7 @@ LOOKS = MappingProxyType(
         "dctcp": ("DCTCP", COLOURS["black"], "x"),
         "phost": ("pHost", COLOURS["vermilion"], "s"),
         "homa": ("Homa", COLOURS["green"], "^"),
+        "homa-2-levels": ("Homa, 2 levels", COLOURS["green"], "^"),
         "ndp": ("NDP", COLOURS["orange"], "D"),
         "expresspass": ("ExpressPass", COLOURS["purple"], "v"),
         "aeolus": ("Aeolus", COLOURS["sky"], "P"),

@@ -9,7 +9,7 @@ other than the default are entries of their own: see `rdmacc.switch.ren_marker`.
 
 The baselines have "the default values" of their papers (5.2); windows that those state for a round trip of their own
 are one BDP here, with the packets' time on the links. "homa" and "aeolus" have one unscheduled level: cut-offs belong
-to a workload (`rdmacc.protocols.homa.Homa.for_sizes`).
+to a workload (`rdmacc.protocols.homa.Homa.for_sizes`). "homa-2-levels" is Homa on switches like the testbed's.
 """
 
 from __future__ import annotations
@@ -71,7 +71,15 @@ def _preset(
         },
     )
     one.add("ren-packet", "ren", {**ren, "reading": ("packet", "figure 7")})
-    one.add("traditional", _traditional, {**clocked, "routing": ("spray-random", "as REN's")})
+    one.add(
+        "traditional",
+        _traditional,
+        {
+            **clock,
+            "GrantClock.base_rtt_ps": (0, "2.3: a flow alone fills the link, so packets' times on the links count"),
+            "routing": ("spray-random", "as REN's"),
+        },
+    )
     one.add("dctcp", "dctcp", dctcp)
     one.add(
         "phost",
@@ -83,6 +91,14 @@ def _preset(
         },
     )
     one.add("homa", "homa", _HOMA)
+    one.add(
+        "homa-2-levels",
+        "homa",
+        {
+            **_HOMA,
+            "levels": (2, "5.1: a port of the testbed's switches has one queue; Homa has two levels at least"),
+        },
+    )
     one.add("aeolus", "homa-aeolus", {**_HOMA, "threshold_bytes": ("6kB", "Aeolus, 3: 4 packets")})
     one.add(
         "ndp",

@@ -1,0 +1,173 @@
+"""Bursts that join a flow on the dumbbell: the runs of REN's figures 3 and 11.
+
+f0 has the link to itself from the start. At 0.8 s bursts start, each from a host of its own to one receiver, at
+line rate; at 1.25 s they stop, and f0 goes on until 1.5 s. Nothing changes after the first few round trips, so
+figure 11 has a tenth of these times, and the quick scale 2, 6 and 9 ms. Assumed:
+
+- A burst starts at random within a base RTT, so chance decides whose packets find the buffer full. (With starts at the
+  same instant the order of simultaneous packets decides, always in favour of the same flow.) Many seeds are run.
+- A burst stops by the failure of its host's link: at that time for all schemes, whatever they have sent.
+
+The testbed's switches have one transmit queue for each port (5.1), so Homa there has two levels instead of eight: one
+for unscheduled packets and one for granted ones. Homa with its eight is shown beside it.
+
+pHost and Homa are those of their own papers. What REN says of them (2) is another protocol, in which each data packet
+that comes makes the receiver send one grant, and a lost packet is gone from the clock: the preset's "traditional", run
+beside them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED
+from rdmacc.experiments.traces import mean_between
+from rdmacc.faults import LinkDown
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import ms, ps
+
+__all__ = ["LARGE_BUFFER", "TIMES", "Bursts", "burst_point", "seeds_of"]
+
+TIMES = {
+    "quick": (ms(2), ms(6), ms(9)),
+    "tenth": (ms(80), ms(125), ms(150)),
+    "paper": (ms(800), ms(1250), ms(1500)),
+}
+"""Start of the bursts, their end, and the end of the run."""
+LARGE_BUFFER = "10MB"
+_FLOW_BYTES = "10GB"
+_SAMPLE_PS = ps(RTT_PS // 8)
+_STARTS = 5001
+_BY_CHANCE = ("traditional", "homa-2-levels")
+_DRAWN = 250
+_BEFORE, _AFTER = 2, 16
+"""Base RTTs before and after an event that are kept in detail."""
+
+
+def _flows(bursts: int, start_ps: int, seed: int) -> pd.DataFrame:
+    ends = [("h0", f"h{bursts + 2}"), *((f"h{i}", f"h{bursts + 1}") for i in range(1, bursts + 1))]
+    frame = rdmacc.messages([(*pair, _FLOW_BYTES) for pair in ends])
+    late = np.random.default_rng([seed, _STARTS]).integers(0, RTT_PS, bursts)
+    return frame.assign(start_ps=[0, *(start_ps + late)])
+
+
+def seeds_of(name: str, scale: str, seed: int) -> range:
+    """Return the seeds of a scheme: many where chance decides how much f0 loses, and that lasts."""
+    few, many = (1, 5) if scale == "quick" else (5, 20)
+    return range(seed, seed + (many if name in _BY_CHANCE else few))
+
+
+def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | None = None) -> Point:
+    """Return the run of a scheme with so many bursts.
+
+    Parameters
+    ----------
+    name : str
+        Entry of the preset.
+    bursts : int
+        Number of bursty flows.
+    times : str
+        Which of `TIMES`.
+    seed : int
+        Of the bursts' starts.
+    buffer : str, optional
+        Buffer of a port; default: the paper's 64 KB.
+    """
+    on, off, end = TIMES[times]
+    scheme = TESTBED[name]
+    if buffer:
+        scheme = scheme.replace(**{"DropTail.limit_bytes": buffer})
+    scenario = Scenario(
+        topology=partial(topology.ren_testbed, senders=bursts + 1, buffer=LARGE_BUFFER),
+        workload=partial(_flows, bursts, on, seed),
+        scheme=scheme,
+        until=end,
+        seed=seed,
+        probes=[
+            rdmacc.probes.queue("s0", "s1", every=_SAMPLE_PS),
+            rdmacc.probes.throughput("s0", "s1", every=RTT_PS),
+            rdmacc.probes.throughput("s1", f"h{bursts + 2}", every=RTT_PS),
+        ],
+        faults=[LinkDown(link=(f"h{i}", "s0"), at_ps=off) for i in range(1, bursts + 1)],
+    )
+    labels = {
+        "scheme": name, "bursts": bursts, "buffer": buffer or "64KB", "seed": seed,
+        "on_ps": int(on), "off_ps": int(off), "end_ps": int(end),
+    }  # fmt: skip
+    words = f"{name}, {bursts} bursts, seed {seed}" + (f", buffer {buffer}" if buffer else "")
+    return Point(name=words, scenario=scenario, labels=labels, cost=bursts + 1)
+
+
+class Bursts(Experiment):
+    """Queue and throughput of the bottleneck before, during and after the bursts."""
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        on, off, end = (point.labels[f"{name}_ps"] for name in ("on", "off", "end"))
+        bursts = point.labels["bursts"]
+        queue = result.samples("queue s0->s1") / PACKET_BYTES
+        link, own = result.samples("throughput s0->s1"), result.samples(f"throughput s1->h{bursts + 2}")
+        settled = on + 20 * RTT_PS
+        during = queue[(queue.index > settled) & (queue.index <= off)]
+        joined = int(result.flows["start_ps"].iloc[1:].max())
+        numbers = {
+            "drops": (int(result.counters["dropped_packets"]), "packets"),
+            "trimmed": (int(result.counters["trimmed_packets"]), "packets"),
+            "peak queue": (float(queue[queue.index > on].max()), "packets"),
+            "mean queue": (float(during.mean()), "packets"),
+            "p99 queue": (float(during.quantile(0.99)), "packets"),
+            "occupancy": (float(during.mean() / BUFFER_PACKETS), ""),
+            "drained after": (_drained(queue, joined), "RTT"),
+            "throughput before": (mean_between(link, on // 2, on), "bps"),
+            "throughput during": (mean_between(link, settled, off), "bps"),
+            "throughput after": (mean_between(link, off + 20 * RTT_PS, end), "bps"),
+            "f0 before": (mean_between(own, on // 2, on), "bps"),
+            "f0 during": (mean_between(own, settled, off), "bps"),
+            "f0 after": (mean_between(own, off + 20 * RTT_PS, end), "bps"),
+            "f0 recovered after": (_recovered(own, off), "RTT"),
+            "timeouts": (int(result.counters["timeouts"]), ""),
+        }
+        if point.labels["seed"] > 0:
+            return tidy(point.name, numbers)
+        step = max(end // _DRAWN, RTT_PS)
+        curves = {
+            "queue": (_at(queue, step), "packets"),
+            "throughput": (_averaged(link, step), "bps"),
+            "f0": (_averaged(own, step), "bps"),
+            "queue at the start": (_near(queue, on), "packets"),
+            "f0 at the end": (_near(own, off), "bps"),
+        }
+        return tidy(point.name, numbers, curves)
+
+
+def _drained(queue: pd.Series, joined: int) -> float:
+    """Return when the queue is at most two packets after its peak, in base RTTs from the last burst's start."""
+    after = queue[(queue.index > joined) & (queue.index <= joined + 1000 * RTT_PS)]
+    peak = after.loc[: joined + 20 * RTT_PS].idxmax()
+    low = after[(after.index > peak) & (after <= 2)]
+    return float((low.index[0] - joined) / RTT_PS) if len(low) else float("inf")
+
+
+def _recovered(own: pd.Series, off: int) -> float:
+    """Return when f0 first has 95% of the link, in base RTTs from the bursts' end."""
+    full = own[(own.index > off) & (own >= 0.95 * LINE_BPS)]
+    return float((full.index[0] - off) / RTT_PS) if len(full) else float("inf")
+
+
+def _at(samples: pd.Series, step: int) -> pd.Series:
+    return samples.groupby(samples.index // step * step).first().rename_axis("time_ps")
+
+
+def _averaged(samples: pd.Series, step: int) -> pd.Series:
+    return samples.groupby((samples.index - 1) // step * step).mean().rename_axis("time_ps")
+
+
+def _near(samples: pd.Series, event: int) -> pd.Series:
+    return samples[(samples.index > event - _BEFORE * RTT_PS) & (samples.index <= event + _AFTER * RTT_PS)]

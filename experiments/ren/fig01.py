@@ -1,0 +1,62 @@
+"""REN, figure 1: one grant, one packet, and a queue that stays. Set-up: `rdmacc.experiments.ren.worked`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, rounds_of
+from rdmacc.plotting.style import style
+from rdmacc.sweep.tidy import scalar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure1"]
+
+
+def _stays(table: pd.DataFrame) -> Verdict:
+    queue, packets = (rounds_of(table, "traditional", name) for name in ("queue", "packets"))
+    in_flight = scalar(table, "traditional", "in flight")
+    measured = f"{in_flight:.0f} packets in flight; queue at the end of each round: {', '.join(map(str, queue))}"
+    return Verdict(measured, set(queue) == {2} and set(packets) == {2} and in_flight == 4)
+
+
+@register_experiment
+class Figure1(WorkedExample):
+    """Two flows of 2 packets on a link of 2 packets a round trip."""
+
+    name = "ren.fig1"
+    title = "Queue backlog issue"
+    description = "REN, figure 1: grants put back in flight what they acknowledge, so a queue stays"
+    example = QUEUE
+    schemes = ("traditional",)
+    claims = (
+        Claim(
+            id="ren-f1-1",
+            place="2.1",
+            quantity="queue and packets in flight",
+            condition="2 + 2 packets, 2 a round trip",
+            published="the queue never drains; 4 in flight",
+            band="exact: 2 packets wait at the end of every round, 2 leave in each, 4 in flight",
+            verdict=_stays,
+        ),
+    )
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+            for ax, quantity, title in zip(
+                axes, ("packets", "queue"), ("sent by S0 in each round", "waiting at S0 at its end"), strict=True
+            ):
+                draw_rounds(ax, table, quantity, self.schemes)
+                ax.set(title=title, ylabel="packets", ylim=(0, 5))
+            axes[0].axhline(2, color="0.5", linestyle=":", linewidth=1)
+            axes[1].axhline(2, color="0.5", linestyle=":", linewidth=1, label="as in the paper")
+            axes[1].legend()
+            figure.suptitle(f"REN, figure 1: {self.title}", x=0.01, ha="left", fontsize=12)
+        return figure

@@ -1,0 +1,137 @@
+"""REN, figure 4: its architecture, drawn from the objects that run.
+
+Boxes and handlers are those of the scheme of the preset. What each part does is measured by calling its handlers: the
+switch marks a packet when others wait behind it, the receiver copies each mark, the sender answers with 0, 1 or 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, register_experiment
+from rdmacc.experiments.ren.fig07 import CODES, packets_for
+from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
+from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import scalar, tidy
+from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure4"]
+
+POINT = "parts"
+_PLACES = {"port": "Switch: measures and marks", "receiver": "Receiver: copies the mark", "sender": "Sender: 0, 1 or 2"}
+_ANSWERS = {UNDER: 2, FULL: 1, OVER: 0}
+_WAITING = 3
+
+
+def _roles(table: pd.DataFrame) -> Verdict:
+    sent = {mark: scalar(table, POINT, f"packets for {CODES[mark]}") for mark in CODES}
+    copied, marked = scalar(table, POINT, "marks copied"), scalar(table, POINT, "packets marked 10")
+    words = ", ".join(f"{CODES[mark]}: {count:.0f}" for mark, count in sent.items())
+    measured = (
+        f"{marked:.0f} packets marked 10 with {_WAITING} waiting; {copied:.0f} of 3 marks copied; packets for {words}"
+    )
+    return Verdict(measured, sent == _ANSWERS and copied == 3 and marked == _WAITING)
+
+
+def _places(table: pd.DataFrame) -> Verdict:
+    handlers = table[table["quantity"].str.contains(".", regex=False)]
+    where = {name: list(rows["quantity"]) for name, rows in handlers.groupby("place")}
+    marker = [name for name in where.get("port", []) if name.startswith("RenMarker")]
+    copies, answers = "RenMarker.on_data" in where.get("receiver", []), "Ren.on_credit" in where.get("sender", [])
+    measured = f"{len(marker)} handlers at ports; a copy at the receiver: {copies}; an answer at the sender: {answers}"
+    return Verdict(measured, len(marker) >= 2 and copies and answers)
+
+
+@register_experiment
+class Figure4(Experiment):
+    """Switch, receiver and sender, and what each does."""
+
+    name = "ren.fig4"
+    title = "Architecture"
+    description = "REN, figure 4: switch, receiver and sender, drawn from the objects that run"
+    claims = (
+        Claim(
+            id="ren-f4-a",
+            place="3.1",
+            quantity="what switch, receiver and sender do",
+            condition="by their handlers",
+            published="mark; copy the mark to the grant; 0, 1 or 2 packets",
+            band="as many packets marked 10 as wait; all marks copied; 00: 2, 01: 1, 10: 0",
+            verdict=_roles,
+        ),
+        Claim(
+            id="ren-f4-b",
+            place="3.1",
+            quantity="where the parts run",
+            condition="the scheme of the preset",
+            published="switch, receiver, sender",
+            band="marking at ports, copying at receivers, the answer at senders",
+            verdict=_places,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        return [Point(name=POINT)]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        marker = TESTBED["ren"].switch[0]
+        port = LonePort(marker, LINE_BPS)
+        sent = RTT_PS // PACKET_PS  # in a period at full use
+        for _ in range(sent + _WAITING):
+            port.enqueue(make_packet(marker, PACKET_BYTES), 0)
+        port.run_until(RTT_PS - 1)
+        port.end_period()
+        marked = [port.dequeue(RTT_PS).ren_mark for _ in range(len(port.waiting))]
+        copied = 0
+        for mark in CODES:
+            packet, reply = make_packet(marker, PACKET_BYTES), make_packet(marker, 40)
+            packet.ren_mark = mark
+            RenMarker.on_data(packet, reply)
+            copied += int(reply.ren_mark == mark)
+        numbers: dict[str, tuple[float, str]] = {
+            "packets marked 10": (marked.count(OVER), "packets"),
+            "marks copied": (copied, ""),
+        }
+        numbers |= {f"packets for {CODES[mark]}": (packets_for(mark), "packets") for mark in CODES}
+        frames = [tidy(point.name, numbers).assign(place="")]
+        for component, handler, place in parts_of(TESTBED["ren"].components):
+            frames.append(tidy(point.name, {f"{component}.{handler}": (1, "")}).assign(place=place))
+        return pd.concat(frames, ignore_index=True)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("computed by the handlers alone")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        boxes = {"sender": 0.0, "port": 1.15, "receiver": 2.3}
+        colours = {"sender": COLOURS["blue"], "port": COLOURS["orange"], "receiver": COLOURS["green"]}
+        with style():
+            figure, ax = plt.subplots(figsize=(11, 4.4))
+            for place, left in boxes.items():
+                handlers = table.loc[table["place"] == place, "quantity"].to_list()
+                ax.add_patch(
+                    plt.Rectangle((left, 0.1), 0.95, 0.72, facecolor="none", edgecolor=colours[place], linewidth=2)
+                )
+                ax.text(left + 0.475, 0.76, _PLACES[place], ha="center", fontsize=10, weight="bold")
+                for number, handler in enumerate(handlers):
+                    ax.text(left + 0.05, 0.68 - 0.065 * number, handler, fontsize=9, family="monospace")
+            for left, right, word in ((0.95, 1.15, "data,\n00"), (2.1, 2.3, "data,\nmarked")):
+                ax.annotate("", (right, 0.5), (left, 0.5), arrowprops={"arrowstyle": "->"})
+                ax.text((left + right) / 2, 0.53, word, ha="center", fontsize=8)
+            ax.annotate(
+                "", (0.475, 0.1), (2.775, 0.1), arrowprops={"arrowstyle": "->", "connectionstyle": "bar,fraction=-0.03"}
+            )
+            ax.text(1.6, -0.03, "grant of 40 bytes with the packet's mark", ha="center", fontsize=9)
+            ax.set(
+                xlim=(-0.05, 3.3), ylim=(-0.08, 0.9), title=f"REN, figure 4: {self.title} (the handlers of the scheme)"
+            )
+            ax.axis("off")
+        return figure

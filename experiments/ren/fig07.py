@@ -1,0 +1,158 @@
+"""REN, figure 7: the mark of the most congested link reaches the receiver.
+
+The three switches of the figure, each a port of its own (`rdmacc.experiments.ren.parts`), mark what is drawn: S0 and S1
+find no gap in front of some packets, S2 finds one packet too many. The paper does not say when P4 becomes 01, nor what
+the other traffic is: here S0 finds a gap in front of P2 and P3 only, which is what the drawing of S1 needs.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, register_experiment
+from rdmacc.experiments.ren.parts import LonePort, make_packet
+from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.protocols.ren import Ren
+from rdmacc.results.result import Result
+from rdmacc.state import QueuePair
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CODES", "DRAWN", "Figure7", "packets_for"]
+
+POINT = "marks"
+CODES = {UNDER: "00", FULL: "01", OVER: "10"}
+_BUDGETS = (
+    (FULL, UNDER, UNDER, FULL),
+    (UNDER, FULL, FULL, UNDER),
+    (FULL, OVER, FULL, FULL),
+)
+"""What S0, S1 and S2 tell P1 to P4."""
+DRAWN = (FULL, OVER, FULL, FULL)
+"""P1 to P4 as the receiver sees them; P4's follows from "one packet fewer"."""
+
+
+def _mark(packet: Any, code: int) -> None:
+    """Let a port mark a packet by its budgets, as it does after a sampling period."""
+    place = LonePort(RenMarker(), LINE_BPS)
+    place.enqueue(packet, 0)
+    place.egress.over, place.egress.under = int(code == OVER), int(code == UNDER)
+    place.dequeue(0)
+
+
+def packets_for(mark: int) -> int:
+    """Return how many packets a sender that has others in flight lets go for a grant with a mark."""
+    qp, transfer = QueuePair(), Ren.Transfer()
+    qp.inflight_bytes, qp.credits = PACKET_BYTES, 1  # the one packet that the grant clock lets go for any grant
+    grant = make_packet(RenMarker(), 40)
+    grant.ren_mark = mark
+    Ren.on_credit(Ren(), qp, transfer, grant, 0)
+    return int(qp.credits)
+
+
+def _as_drawn(table: pd.DataFrame) -> Verdict:
+    marks = [round(value) for value in curve(table, POINT, "marks after S2")]
+    packets = scalar(table, POINT, "packets for four grants")
+    words = ", ".join(f"P{i + 1} {CODES[mark]}" for i, mark in enumerate(marks))
+    return Verdict(f"{words}; {packets:.0f} packets for four grants", marks == list(DRAWN) and packets == 3)
+
+
+def _lattice(table: pd.DataFrame) -> Verdict:
+    wrong = scalar(table, POINT, "marks that fell")
+    kept, pairs = scalar(table, POINT, "higher marks won"), scalar(table, POINT, "pairs")
+    return Verdict(
+        f"{kept:.0f} of {pairs:.0f} pairs end with the higher mark; {wrong:.0f} fell", kept == pairs == 9 and wrong == 0
+    )
+
+
+@register_experiment
+class Figure7(Experiment):
+    """Three switches mark four packets."""
+
+    name = "ren.fig7"
+    title = "ECN marking"
+    description = "REN, figure 7: along a path 10 wins over 01, and 01 over 00"
+    claims = (
+        Claim(
+            id="ren-f7-1",
+            place="3.2.3",
+            quantity="marks at the receiver, and packets of the next round",
+            condition="P1 to P4 over S0, S1, S2",
+            published="01, 10, 01 (P4 not given); one packet fewer",
+            band="exact, P4 01: four grants let three packets go",
+            verdict=_as_drawn,
+        ),
+        Claim(
+            id="ren-f7-a",
+            place="3.2.3",
+            quantity="mark after two switches",
+            condition="every pair of marks",
+            published="over-utilisation has the highest priority, under-utilisation the lowest",
+            band="the higher of the two, in all nine pairs",
+            verdict=_lattice,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        return [Point(name=POINT)]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        packets = [make_packet(RenMarker(), PACKET_BYTES) for _ in DRAWN]
+        index = pd.Index(np.arange(len(packets)), name="time_ps")
+        marks = {"marks at H0": (pd.Series([packet.ren_mark for packet in packets], index), "")}
+        for number, codes in enumerate(_BUDGETS):
+            for packet, code in zip(packets, codes, strict=True):
+                _mark(packet, code)
+            marks[f"marks after S{number}"] = (pd.Series([packet.ren_mark for packet in packets], index), "")
+        pairs = list(product(CODES, CODES))
+        ends = []
+        for first, second in pairs:
+            packet = make_packet(RenMarker(), PACKET_BYTES)
+            _mark(packet, first)
+            _mark(packet, second)
+            ends.append(packet.ren_mark)
+        numbers = {
+            "packets for four grants": (sum(packets_for(packet.ren_mark) for packet in packets), "packets"),
+            "pairs": (len(pairs), ""),
+            "higher marks won": (sum(end == max(pair) for end, pair in zip(ends, pairs, strict=True)), ""),
+            "marks that fell": (sum(end < pair[0] for end, pair in zip(ends, pairs, strict=True)), ""),
+        }
+        return tidy(point.name, numbers, marks)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("computed by the handlers alone")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        places = ("at H0", "after S0", "after S1", "after S2")
+        fills = {UNDER: "1.0", FULL: COLOURS["sky"], OVER: COLOURS["vermilion"]}
+        with style():
+            figure, ax = plt.subplots(figsize=(8, 3.2))
+            for row, place in enumerate(places):
+                for packet, mark in enumerate(curve(table, POINT, f"marks {place}")):
+                    ax.add_patch(
+                        plt.Rectangle(
+                            (row + packet * 0.2, 0.35), 0.18, 0.3, facecolor=fills[round(mark)], edgecolor="0.2"
+                        )
+                    )
+                    ax.text(row + packet * 0.2 + 0.09, 0.5, CODES[round(mark)], ha="center", va="center", fontsize=10)
+                    ax.text(row + packet * 0.2 + 0.09, 0.7, f"P{packet + 1}", ha="center", fontsize=8)
+                ax.text(row + 0.39, 0.22, place, ha="center", fontsize=10)
+                if row:
+                    ax.annotate("", (row - 0.02, 0.5), (row - 0.2, 0.5), arrowprops={"arrowstyle": "->"})
+            packets = scalar(table, POINT, "packets for four grants")
+            ax.text(2, 0.02, f"four grants let {packets:.0f} packets go in the next round", ha="center", fontsize=10)
+            ax.set(
+                xlim=(-0.1, 3.95), ylim=(-0.05, 0.85), title=f"REN, figure 7: {self.title} (the handlers' own marks)"
+            )
+            ax.axis("off")
+        return figure

@@ -1,0 +1,200 @@
+"""REN, figure 12: short flows that meet a link that two long ones fill, on the testbed's dumbbell.
+
+Two long flows between two pairs of hosts fill the link from the start. After 1 ms three other hosts send a short flow
+each to one receiver. Assumed: the total size is divided equally, 10 to 20 KB each; the short flows, and the second long
+one, start at random within a base RTT; the 100 repetitions are runs of their own. Homa has two levels, as the testbed's
+switches have one queue for each port (see `rdmacc.experiments.ren.bursts`), and is shown with its eight as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.ren.bursts import LARGE_BUFFER
+from rdmacc.experiments.ren.known import known
+from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED
+from rdmacc.plotting.style import style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import kB, ms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure12"]
+
+_SCHEMES = ("phost", "homa-2-levels", "homa", "ndp", "traditional", "ren", "ren-packet")
+_PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}
+"""By how much REN's AFCT is less, at 60 KB."""
+_START, _END = ms(1), ms(21)
+_SENDERS = 3
+_STARTS = 5012
+
+
+def _flows(total_bytes: int, seed: int) -> pd.DataFrame:
+    ends = [("h0", "h5"), ("h1", "h6"), *((f"h{2 + i}", "h7") for i in range(_SENDERS))]
+    sizes = ["1GB", "1GB", *[total_bytes // _SENDERS] * _SENDERS]
+    late = np.random.default_rng([seed, _STARTS]).integers(0, RTT_PS, _SENDERS + 1)
+    frame = rdmacc.messages([(*pair, size) for pair, size in zip(ends, sizes, strict=True)])
+    return frame.assign(start_ps=[0, late[0], *(_START + late[1:])])
+
+
+def _times(table: pd.DataFrame, statistic: str) -> pd.DataFrame:
+    """Return AFCT or p99 FCT in us, by total size and scheme."""
+    rows = table[table["quantity"] == "FCT"]
+    found = rows.groupby(["size_bytes", "scheme"])["value"]
+    return (found.mean() if statistic == "mean" else found.quantile(0.99)).unstack() / 1e6
+
+
+def _largest(table: pd.DataFrame) -> Verdict:
+    means = _times(table, "mean")
+    size = means.index.max()
+    cut = {name: 1 - means.loc[size, "ren"] / means.loc[size, name] for name in (*_PUBLISHED, "traditional")}
+    words = ", ".join(f"{LOOKS[name][0]} {value:+.0%}" for name, value in cut.items())
+    judged = [cut[name] for name in _PUBLISHED]
+    measured = f"at {size / 1000:.0f} KB REN {means.loc[size, 'ren']:.0f} us, less than {words}"
+    if size != kB(60):
+        return Verdict.not_judged(f"{size} bytes in place of 60 KB")
+    return Verdict(measured, min(judged) >= 0.15, min(judged) > 0)
+
+
+def _lowest(table: pd.DataFrame) -> Verdict:
+    words, holds = [], []
+    for statistic, name in (("mean", "AFCT"), ("p99", "p99")):
+        times = _times(table, statistic)[["ren", *_PUBLISHED]]
+        ratio = times["ren"] / times.drop(columns="ren").min(axis=1)
+        best = times.drop(columns="ren").idxmin(axis=1)
+        words.append(
+            f"{name} / best other's " + ", ".join(f"{r:.2f} ({LOOKS[b][0]})" for r, b in zip(ratio, best, strict=True))
+        )
+        holds.append(bool((ratio <= 1.05).all()))
+    return Verdict("; ".join(words), all(holds))
+
+
+def _timeouts(table: pd.DataFrame) -> Verdict:
+    rows = table[table["quantity"] == "timeouts"]
+    hit = rows.assign(hit=rows["value"] > 0).groupby("scheme")["hit"].mean()
+    words = ", ".join(f"{LOOKS[name][0]} {hit[name]:.0%}" for name in ("traditional", *_PUBLISHED, "ren"))
+    return Verdict(f"flows with a timeout: {words}", bool(hit["ren"] < hit["traditional"]))
+
+
+@register_experiment
+class Figure12(Experiment):
+    """Completion times of three short flows, by their total size."""
+
+    name = "ren.fig12"
+    title = "FCT with varying flow size"
+    description = "REN, figure 12: AFCT and p99 FCT of short flows that meet a full link"
+    claims = (
+        Claim(
+            id="ren-f12-1",
+            place="5.2",
+            quantity="AFCT reduction by REN",
+            condition="60 KB; pHost, Homa, NDP",
+            published="58, 42, 43%",
+            band="at least 15% each; direction: less than each",
+            verdict=_largest,
+            **known("ren-f12-1"),
+        ),
+        Claim(
+            id="ren-f12-2",
+            place="5.2",
+            quantity="AFCT and p99 FCT",
+            condition="30 to 60 KB",
+            published="REN's the lowest",
+            band="at every size, 5% slack",
+            verdict=_lowest,
+            **known("ren-f12-2"),
+        ),
+        Claim(
+            id="ren-f12-a",
+            place="5.2",
+            quantity="flows that see a timeout",
+            condition="REN against one grant for one packet",
+            published="higher probability of tail loss and timeout without REN",
+            band="fewer under REN",
+            verdict=_timeouts,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        sizes, runs = ((30, 60), 5) if is_quick else ((30, 40, 50, 60), 100)
+        points = []
+        for name in _SCHEMES:
+            for size in sizes:
+                scenario = Scenario(
+                    topology=partial(topology.ren_testbed, senders=_SENDERS + 2, receivers=3, buffer=LARGE_BUFFER),
+                    workload=partial(_flows, kB(size), 1000 * seed),
+                    scheme=TESTBED[name],
+                    until=_END,
+                    seed=1000 * seed,
+                )
+                labels = {"scheme": name, "size_bytes": kB(size), "runs": runs}
+                points.append(Point(name=f"{name}, {size} KB", scenario=scenario, labels=labels))
+        return points
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        first = point.scenario
+        assert first is not None
+        frames = []
+        for number in range(point.labels["runs"]):
+            seed = first.seed + number
+            flows = partial(_flows, point.labels["size_bytes"], seed)
+            found = self.measure(point, run(replace(first, workload=flows, seed=seed)))
+            frames.append(found.assign(run=number))
+        return pd.concat(frames, ignore_index=True)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        short = result.flows.iloc[2:]
+        fct_ps = short["fct_ps"].fillna(_END - short["start_ps"]).astype(np.float64)
+        frames = []
+        for number, (index, time_ps) in enumerate(fct_ps.items()):
+            numbers = {
+                "FCT": (time_ps, "ps"),
+                "timeouts": (int(short.loc[index, "timeouts"]), ""),
+                "unfinished": (int(short.loc[index, "status"] != "finished"), ""),
+            }
+            frames.append(tidy(point.name, numbers).assign(flow=number))
+        return pd.concat(frames, ignore_index=True)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+            for ax, statistic, title in zip(axes, ("mean", "p99"), ("(a) AFCT", "(b) 99th FCT"), strict=True):
+                times = _times(table, statistic)
+                width = 0.8 / len(_SCHEMES)
+                for number, name in enumerate(_SCHEMES):
+                    label, colour, _ = LOOKS[name]
+                    places = np.arange(len(times)) + (number - (len(_SCHEMES) - 1) / 2) * width
+                    is_beside = name in ("homa", "traditional", "ren-packet")
+                    ax.bar(
+                        places, times[name], width, color=colour, alpha=0.5 if is_beside else 1.0,
+                        label="Homa, 8 levels" if name == "homa" else label,
+                    )  # fmt: skip
+                ax.set(
+                    title=title, xlabel="total size of three flows (KB)", ylabel="FCT (µs)", yscale="log",
+                    xticks=range(len(times)), xticklabels=[f"{size / 1000:.0f}" for size in times.index],
+                )  # fmt: skip
+                ax.set_ylim(20, 300_000)
+                if statistic == "mean" and kB(60) in times.index:
+                    for name, cut in _PUBLISHED.items():
+                        place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
+                        ax.plot(place, times.loc[kB(60), "ren"] / (1 - cut), "_", color="black", markersize=9)
+                    ax.plot([], [], "_", color="black", label="published ratio to REN's")
+            axes[0].legend(fontsize=8, ncols=2, loc="upper left")
+            figure.suptitle(
+                f"REN, figure 12: {self.title} (pale: beside the paper's schemes)", x=0.01, ha="left", fontsize=12
+            )
+        return figure

@@ -1,0 +1,166 @@
+"""REN, figure 13: what marking costs, in operations, not in CPU time.
+
+The paper measures the share of CPU cycles in the enqueue and dequeue modules of a DPDK switch. There is no such switch
+here. What is counted instead: comparisons, arithmetic and writes to records that the handlers of one port execute for a
+packet (`rdmacc.experiments.ren.parts`), in Python's instructions, of those in `rdmacc.switch`; the handler of the
+sampling period counts to the packets of its period. Arrivals are Poisson at 90% of the link, of so many flows in turn.
+pHost and Homa mark nothing. State as the paper counts it: ql and ti of 4 bytes each, a timestamp of 8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.component import Component
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.ren.known import known
+from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
+from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_BYTES, PACKET_PS, TESTBED
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.records import record_dtype
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import tidy, wide
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STATED", "Figure13"]
+
+STATED = np.dtype([("ql", "i4"), ("ti", "i4"), ("timestamp", "i8")])
+_PORTS = 32
+_SCHEMES = ("ren", "ren-literal", "ren-packet", "dctcp", "ndp", "aeolus", "phost", "homa")
+_FLOWS = (1, 10, 100)
+_ARRIVALS = 5013
+
+
+def _component(name: str) -> Component | None:
+    found = TESTBED[name].switch
+    return found[0] if found else None
+
+
+def _state(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    port, switch = rows["stated state"].dropna().iloc[0], rows["stated state, 32 ports"].dropna().iloc[0]
+    return Verdict(f"{port:.0f} B a port, {switch:.0f} B with {_PORTS} ports", port == 16 and switch == 512)
+
+
+def _own_state(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    own = rows[rows["scheme"].isin(["ren", "ren-packet"])].groupby("scheme")["own state"]
+    words = ", ".join(f"{name} {value:.0f} B" for name, value in own.first().items())
+    return Verdict(f"{words} a port, with 1 to {max(_FLOWS)} flows", bool((own.nunique() == 1).all()))
+
+
+def _per_packet(table: pd.DataFrame) -> pd.DataFrame:
+    """Return operations for a packet, enqueue and dequeue with the period's, by flows and scheme."""
+    rows = wide(table)
+    total = sum((rows[f"{kind}, {place}"] for kind in KINDS for place in ("enqueue", "dequeue")), start=0.0)
+    return rows.assign(total=total).pivot_table(index="flows", columns="scheme", values="total")
+
+
+def _constant(table: pd.DataFrame) -> Verdict:
+    found = _per_packet(table)
+    spread = (found.max() / found.min().clip(lower=1e-9) - 1)[["ren", "ren-literal", "ren-packet"]].max()
+    words = ", ".join(f"{LOOKS[name][0]} {found[name].mean():.0f}" for name in _SCHEMES)
+    return Verdict(f"{words}; with {max(_FLOWS)} flows {spread:+.1%}", bool(spread <= 0.01))
+
+
+@register_experiment
+class Figure13(Experiment):
+    """Operations of the marking path, and state of a port."""
+
+    name = "ren.fig13"
+    title = "CPU overhead, as operations for a packet"
+    description = "REN, figure 13: operations counted, no CPU time; 16 B of state a port"
+    claims = (
+        Claim(
+            id="ren-f13-1",
+            place="5.2",
+            quantity="state of a port; of a switch of 32 ports",
+            condition="ql, ti and a timestamp",
+            published="16 B; 512 B",
+            band="exact",
+            verdict=_state,
+        ),
+        Claim(
+            id="ren-f13-2",
+            place="5.2",
+            quantity="CPU share of enqueue and dequeue",
+            condition="DPDK switch",
+            published="very low in both",
+            band="operations for a packet do not grow with the number of flows; shares of CPU time are not measured",
+            verdict=_constant,
+            **known("ren-f13-2"),
+        ),
+        Claim(
+            id="ren-f13-a",
+            place="5.2",
+            quantity="state of a port in rdmacc",
+            condition="1 to 100 flows",
+            published="independent of the number of flows",
+            band="the same",
+            verdict=_own_state,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        packets = 100 if check_scale(scale) == "quick" else 1000
+        return [
+            Point(
+                name=f"{name}, {flows} flows", labels={"scheme": name, "flows": flows, "packets": packets, "seed": seed}
+            )
+            for name in _SCHEMES
+            for flows in _FLOWS
+        ]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        component, packets = _component(point.labels["scheme"]), point.labels["packets"]
+        egress = component.record("Egress") if component is not None else None
+        numbers = {
+            "stated state": (STATED.itemsize, "bytes"),
+            "stated state, 32 ports": (_PORTS * STATED.itemsize, "bytes"),
+            "own state": (record_dtype(egress).itemsize if egress is not None else 0, "bytes"),
+        }
+        counts = {(kind, place): 0.0 for kind in KINDS for place in ("enqueue", "dequeue")}
+        if component is not None:
+            port = LonePort(component, LINE_BPS)
+            chance = np.random.default_rng([point.labels["seed"], _ARRIVALS])
+            times = np.cumsum(chance.exponential(PACKET_PS / 0.9, packets)).astype(np.int64)
+            for number, now in enumerate(times.tolist()):
+                port.run_until(now)
+                packet = make_packet(component, PACKET_BYTES, number % point.labels["flows"])
+                if hasattr(packet, "unscheduled"):
+                    packet.unscheduled = 1  # else Aeolus has nothing to compare
+                port.enqueue(packet, now)
+            for kind, place in counts:
+                counted = port.operations[place][kind] + (port.operations["period"][kind] if place == "dequeue" else 0)
+                counts[kind, place] = counted / packets
+        numbers |= {f"{kind}, {place}": (value, "") for (kind, place), value in counts.items()}
+        return tidy(point.name, numbers)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("counted in the handlers alone")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        rows = rows[rows["flows"] == max(_FLOWS)].set_index("scheme")
+        colours = dict(zip(KINDS, (COLOURS["blue"], COLOURS["orange"], COLOURS["green"]), strict=True))
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
+            for ax, place in zip(axes, ("enqueue", "dequeue"), strict=True):
+                left = np.zeros(len(_SCHEMES))
+                for kind, colour in colours.items():
+                    values = rows.loc[list(_SCHEMES), f"{kind}, {place}"].to_numpy()
+                    ax.barh(range(len(_SCHEMES)), values, left=left, color=colour, label=kind)
+                    left += values
+                ax.set(title=place, xlabel="operations for a packet (not CPU time)", yticks=range(len(_SCHEMES)))
+                ax.set_yticklabels([LOOKS[name][0] for name in _SCHEMES], fontsize=8)
+            axes[0].invert_yaxis()
+            axes[1].legend(loc="lower right")
+            figure.suptitle(f"REN, figure 13: {self.title}, {max(_FLOWS)} flows", x=0.01, ha="left", fontsize=12)
+        return figure

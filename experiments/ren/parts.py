@@ -1,0 +1,155 @@
+"""One port of a switch by itself: the handlers of its marking, called as an engine calls them, and counted.
+
+For figures that are about REN's parts rather than about traffic: 4, 7, 10 and 13.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import sys
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import rdmacc.switch
+from rdmacc.component import RECORD_KINDS, Component
+from rdmacc.records import NEVER, Record
+from rdmacc.state import ACCEPT, DATA, DROP, IN_NETWORK, TRIM, TRIM_TAIL, Packet, Port
+
+__all__ = ["KINDS", "LonePort", "count_operations", "make_packet"]
+
+KINDS = {
+    "comparisons": ("COMPARE_OP",),
+    "arithmetic": ("BINARY_OP", "BINARY_ADD", "BINARY_SUBTRACT", "BINARY_MULTIPLY", "BINARY_FLOOR_DIVIDE"),
+    "writes": ("STORE_ATTR", "STORE_SUBSCR"),
+}
+"""What is counted, by instructions of Python's machine: a stand-in for those of a CPU."""
+
+_FOLDER = str(Path(rdmacc.switch.__file__).parent)
+
+
+def make_packet(component: Component, wire_bytes: int, message: int = 0) -> Any:
+    """Return a data packet with the header fields of a component."""
+    header = component.record("Header")
+    fields = header.fields if header is not None else ()
+    packet = type("Packet", (Packet,), {"__slots__": tuple(field.name for field in fields)})()
+    for field in fields:
+        setattr(packet, field.name, field.default)
+    packet.kind, packet.wire_bytes, packet.message = DATA, wire_bytes, message
+    return packet
+
+
+class LonePort:
+    """A port between switches with one component's handlers, a queue, and no link behind it.
+
+    Parameters
+    ----------
+    component : Component
+        What marks, trims or drops.
+    rate_bps : float
+        Of the link.
+    """
+
+    def __init__(self, component: Component, rate_bps: float) -> None:
+        self.component = component
+        self.port: Any = Port()
+        self.port.rate_bps, self.port.link_class = rate_bps, IN_NETWORK
+        self.port.chance_key = 1
+        egress = component.record("Egress")
+        self.egress: Any = egress() if egress is not None else Record()
+        self.waiting: deque[Any] = deque()
+        self.free_ps = 0
+        self.operations: dict[str, Counter[str]] = {name: Counter() for name in ("enqueue", "dequeue", "period")}
+        self._call("on_port", None, 0)
+
+    @property
+    def period_timer_ps(self) -> int:
+        """When the handler of the sampling period wants to be called."""
+        return int(getattr(self.egress, "period_timer_ps", NEVER))
+
+    def enqueue(self, packet: Any, now: int) -> bool:
+        """Let a packet join the queue; return whether it did."""
+        packet.verdict = ACCEPT
+        self._count("enqueue", lambda: self._call("on_enqueue", packet, now))
+        if packet.verdict in (DROP, TRIM, TRIM_TAIL):
+            return False
+        self.waiting.append(packet)
+        self.port.queue_bytes += packet.wire_bytes
+        return True
+
+    def dequeue(self, now: int) -> Any:
+        """Send the first packet."""
+        packet = self.waiting.popleft()
+        self.port.queue_bytes -= packet.wire_bytes
+        self.port.tx_bytes += packet.wire_bytes
+        self.free_ps = now + round(packet.wire_bytes * 8e12 / self.port.rate_bps)
+        self._count("dequeue", lambda: self._call("on_dequeue", packet, now))
+        return packet
+
+    def end_period(self) -> None:
+        """Call the handler of the sampling period, which sets the next one."""
+        now, self.egress.period_timer_ps = self.period_timer_ps, NEVER
+        self._count("period", lambda: self._call("on_period_timer", None, now))
+
+    def run_until(self, now: int) -> None:
+        """Let the link and the timer go on until a time."""
+        while True:
+            sends = max(self.free_ps, 0) if self.waiting else NEVER
+            first = min(sends, self.period_timer_ps)
+            if first > now or first == NEVER:
+                return
+            if self.period_timer_ps <= sends:
+                self.end_period()
+            else:
+                self.dequeue(sends)
+
+    def _call(self, hook: str, packet: Any, now: int) -> None:
+        handler = getattr(self.component, hook, None)
+        if handler is None:
+            return
+        offers = {"params": self.component, "port": self.port, "egress": self.egress, "packet": packet, "now": now}
+        handler(*(offers[name] for name in inspect.signature(handler).parameters))
+
+    def _count(self, name: str, call: Callable[[], None]) -> None:
+        self.operations[name].update(count_operations(call))
+        self.operations[name]["calls"] += 1
+
+
+def count_operations(call: Callable[[], None]) -> Counter[str]:
+    """Return how many operations of each of `KINDS` a call executes in the modules of `rdmacc.switch`."""
+    counts: Counter[str] = Counter()
+    kinds = {name: kind for kind, names in KINDS.items() for name in names}
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(_FOLDER):
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        if event == "opcode":
+            kind = kinds.get(dis.opname[frame.f_code.co_code[frame.f_lasti]])
+            if kind:
+                counts[kind] += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return counts
+
+
+def parts_of(components: tuple[Component, ...]) -> list[tuple[str, str, str]]:
+    """Return component, handler and the place where it runs, as the scheme's own objects say."""
+    from rdmacc.component import HOOKS
+
+    rows = []
+    for component in components:
+        places = {field.handler_name: kind for kind, field in component.deadlines() if kind in RECORD_KINDS}
+        for handler in component.handlers():
+            place = HOOKS[handler].place if handler in HOOKS else "port" if places[handler] == "Egress" else "sender"
+            rows.append((type(component).__name__, handler, place))
+    return rows

@@ -1,0 +1,176 @@
+"""REN's worked examples of figures 1, 2, 5 and 6, packet by packet in the engine.
+
+Two flows, A from h0 to h2 and B from h1 to h3, share the link between two switches, which carries so many packets in a
+round trip: 2 in figures 1 and 5, 5 in figures 2 and 6. Assumed: the hosts' links are 40 times as fast as the shared
+one, so that what is "simultaneous" in the paper is, and a round trip is a whole number of packets' times but for 4 ns.
+A round begins when the first packet leaves s0.
+
+At the end of a sampling period a port compares its queue with its idle time. Where a packet leaves at that instant, it
+counts to the period that ends, or to the next. In figure 5 it has not left yet, as the paper counts both waiting
+packets: the period there is 1 ps shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, tidy
+from rdmacc.topology import Graph
+from rdmacc.units import ns, ps
+
+__all__ = ["ROUNDS", "Example", "WorkedExample", "draw_rounds", "rounds_of", "used"]
+
+ROUNDS = 8
+_OTHERS_PS = 90_000
+"""Of a round trip: a packet's time on the two fast links, and its grant's on all three."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked example.
+
+    Attributes
+    ----------
+    slots : int
+        Packets that the shared link carries in a round trip.
+    unscheduled : int
+        Packets that a flow sends at once.
+    packets : tuple of int
+        Length of flows A and B.
+    early_ps : int
+        By how much a sampling period is shorter than a round trip.
+    """
+
+    slots: int
+    unscheduled: int
+    packets: tuple[int, int]
+    early_ps: int = 0
+
+    @property
+    def round_ps(self) -> int:
+        """A round trip."""
+        return self.slots * PACKET_PS
+
+
+QUEUE = Example(slots=2, unscheduled=2, packets=(40, 40))
+GAP = Example(slots=5, unscheduled=3, packets=(60, 2))
+
+
+def network(slots: int) -> Graph:
+    """Return the network whose shared link carries so many packets in a round trip."""
+    graph = nx.Graph(name="REN's worked example")
+    for i in range(4):
+        topology.add_host(graph, f"h{i}")
+    for i in range(2):
+        topology.add_switch(graph, f"s{i}", "10MB")
+    delay = ns((slots * PACKET_PS - PACKET_PS - _OTHERS_PS) // 6000)
+    for host, switch in (("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("h3", "s1")):
+        topology.add_link(graph, host, switch, 40 * LINE_BPS, delay)
+    topology.add_link(graph, "s0", "s1", LINE_BPS, delay)
+    return graph
+
+
+def _flows(packets: tuple[int, int]) -> pd.DataFrame:
+    ends = (("h0", "h2"), ("h1", "h3"))
+    return rdmacc.messages([(*pair, count * PAYLOAD_BYTES) for pair, count in zip(ends, packets, strict=True)])
+
+
+class WorkedExample(Experiment):
+    """One example, by one or several schemes of the preset."""
+
+    example: Example
+    schemes: Sequence[str]
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        example = self.example
+        points = []
+        for name in self.schemes:
+            changes = {"unscheduled_packets": example.unscheduled, "timeout_rtts": 20.0, "least_timeout_ps": 0}
+            if name != "traditional":
+                changes["RenMarker.base_rtt_ps"] = example.round_ps - example.early_ps
+            scenario = Scenario(
+                topology=partial(network, example.slots),
+                workload=partial(_flows, example.packets),
+                scheme=TESTBED[name].replace(**changes, **{"DropTail.limit_bytes": "10MB"}),
+                until=ps(round(ROUNDS * example.round_ps * 1.2)),
+                probes=[rdmacc.probes.queue("s0", "s1", every="100ns")],
+                trace=True,
+                seed=seed,
+            )
+            points.append(Point(name=name, scenario=scenario, labels={"scheme": name}))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        round_ps = self.example.round_ps
+        trace = result.packet_trace
+        assert trace is not None
+        sent = trace[(trace["node"] == "s0") & (trace["kind"] == "data") & (trace["what"] == "sent")]
+        start = int(sent["time_ps"].min())
+        counts = sent.groupby((sent["time_ps"] - start) // round_ps).size().reindex(range(ROUNDS), fill_value=0)
+        waiting = result.samples("queue s0->s1") / TESTBED["ren"].wire_bytes
+        ends = [start + (number + 1) * round_ps - PACKET_PS // 2 for number in range(ROUNDS)]
+        queue = [float(waiting[waiting.index < end].iloc[-1]) for end in ends]
+        grants = trace.loc[trace["kind"] == "credit", "wire_bytes"]
+        transfers = result.transfers
+        marks = {
+            f"grants marked {word}": (
+                int(transfers[f"{word}_grants"].sum()) if f"{word}_grants" in transfers else 0,
+                "",
+            )
+            for word in ("over", "under")
+        }
+        numbers = {
+            "link": (self.example.slots, "packets per round"),
+            "in flight": (int(transfers["in_flight"].sum()), "packets"),
+            "smallest grant": (int(grants.min()), "bytes"),
+            "largest grant": (int(grants.max()), "bytes"),
+            **marks,
+        }
+        times = pd.Index(np.arange(ROUNDS) * round_ps, name="time_ps")
+        curves = {
+            "packets": (pd.Series(counts.to_numpy(), times), "packets"),
+            "queue": (pd.Series(queue, times), "packets"),
+        }
+        return tidy(point.name, numbers, curves)
+
+
+def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
+    """Return what was counted in each round: "packets" that left s0, or the "queue" at the end."""
+    return [round(value) for value in curve(table, scheme, quantity)]
+
+
+def used(packets: Sequence[int], slots: float) -> list[float]:
+    """Return the share of the link that was used in each round."""
+    return [count / slots for count in packets]
+
+
+def draw_rounds(ax: Axes, table: pd.DataFrame, quantity: str, schemes: Sequence[str]) -> None:
+    """Draw a quantity over rounds, a group of bars for each round."""
+    width = 0.8 / len(schemes)
+    for number, name in enumerate(schemes):
+        label, colour, _ = LOOKS[name]
+        values = rounds_of(table, name, quantity)
+        places = np.arange(len(values)) + 1 + (number - (len(schemes) - 1) / 2) * width
+        ax.bar(places, values, width, label=label, color=colour)
+        for place, value in zip(places, values, strict=True):
+            ax.annotate(str(value), (place, value), ha="center", va="bottom", fontsize=7)
+    ax.set(xlabel="round (RTTs)", xticks=range(1, ROUNDS + 1))
+
+
+def first_step(values: Sequence[int], before: int, after: int) -> int | None:
+    """Return the first round, counted from 1, that has `after` behind one that has `before`; None if there is none."""
+    return next((i + 2 for i, pair in enumerate(pairwise(values)) if pair == (before, after)), None)
