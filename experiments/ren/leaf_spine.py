@@ -2,7 +2,7 @@
 
 8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer at each port; 48 hosts at a ToR
 (384, oversubscription 6), in figure 19 8 (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
-the load are `rdmacc.experiments.ren.setup`'s. Also assumed, for all these figures alike:
+the load are `rdmacc.experiments.ren.definitions`'. Also assumed, for all these figures alike:
 
 - The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
   (`rdmacc.workload.SIZES`), uncapped; Hadoop's is the one that HPCC used, as the paper does not say which.
@@ -33,7 +33,7 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.ren.setup import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
+from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
