@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rdmacc.experiments.base import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, cases
-from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim
+from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim, short_flows_claim
 
 __all__ = ["PUBLISHED", "Figure15"]
 
@@ -26,6 +26,7 @@ class Figure15(WorkloadFigure):
     workload = "data_mining"
     published = PUBLISHED
     claims = (
+        short_flows_claim(15, "data_mining"),
         claim(
             "ren-f15b-1", "Fig 15b", "reduction of short flows' p99 FCT", "data mining, load 0.7",
             "73, 68, 52, 33, 56, 28%", "each >= 10%; direction: each positive",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rdmacc.experiments.base import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, cases
-from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim
+from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim, short_flows_claim
 
 __all__ = ["PUBLISHED", "Figure16"]
 
@@ -26,6 +26,7 @@ class Figure16(WorkloadFigure):
     workload = "web_search"
     published = PUBLISHED
     claims = (
+        short_flows_claim(16, "web_search"),
         claim(
             "ren-f16d-1", "Fig 16d", "reduction of all flows' AFCT", "web search, load 0.7", "6, 41, 22, 2, 8, 11%",
             "each >= -3%, pHost and Homa >= 10%; direction: each positive",

@@ -7,7 +7,7 @@ all four workloads are judged in `rdmacc.experiments.ren.gains`.
 from __future__ import annotations
 
 from rdmacc.experiments.base import register_experiment
-from rdmacc.experiments.ren.loads import WorkloadFigure
+from rdmacc.experiments.ren.loads import WorkloadFigure, short_flows_claim
 
 __all__ = ["Figure17"]
 
@@ -20,3 +20,4 @@ class Figure17(WorkloadFigure):
     title = "Hadoop Cluster application"
     description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
     workload = "hadoop"
+    claims = (short_flows_claim(17, "hadoop"),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rdmacc.experiments.base import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, cases
-from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim
+from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim, short_flows_claim
 
 __all__ = ["PUBLISHED", "Figure18"]
 
@@ -26,6 +26,7 @@ class Figure18(WorkloadFigure):
     workload = "cache_follower"
     published = PUBLISHED
     claims = (
+        short_flows_claim(18, "cache_follower"),
         claim(
             "ren-f18d-1", "Fig 18d", "reduction of all flows' AFCT", "cache follower, load 0.7",
             "36, 43, 30, 9, 17, 21%", "each >= 5%, NDP positive; direction: each positive",

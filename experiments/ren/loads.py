@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load", "plain_log",
-    "published_marks", "reduction", "reductions",
+    "published_marks", "reduction", "reductions", "short_flows_claim",
 ]  # fmt: skip
 
 PANELS = {
@@ -72,6 +72,22 @@ def all_reduced(
         return Verdict(in_words(found), holds, min(found.values()) > 0)
 
     return judge
+
+
+def short_flows_claim(number: int, workload: str) -> Claim:
+    """Return our check of panel (a) of figures 15 to 18 alone: REN has the lowest AFCT of short flows at every load."""
+
+    def judge(rows: pd.DataFrame) -> Verdict:
+        values = pd.DataFrame({one: mean_of(rows, "AFCT, short", one, workload) for one in SCHEMES})
+        best = values.idxmin(axis=1).value_counts()
+        measured = ", ".join(f"{LOOKS[one][0]} {count}" for one, count in best.items())
+        lowest = int(best.get("ren", 0))
+        return Verdict(f"lowest at so many loads: {measured}", lowest == len(values), lowest >= len(values) / 2)
+
+    return claim(
+        f"ren-f{number}-1a", f"Fig {number}a", "AFCT of short flows", "loads 0.1-0.7", "REN lowest",
+        "at every load; direction: at half of them", judge, cases([workload], LOADS["paper"]),
+    )  # fmt: skip
 
 
 def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> None:

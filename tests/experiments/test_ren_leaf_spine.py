@@ -135,6 +135,7 @@ def outcome(name, id, table):
 
 @pytest.mark.parametrize(("name", "id", "change"), [
     ("ren.fig15", "ren-f15b-1", ("p99 FCT, short", 0.54, {"scheme": "aeolus", "load": 0.7})),
+    ("ren.fig17", "ren-f17-1a", ("AFCT, short", 0.49, {"scheme": "homa", "load": 0.2})),
     ("ren.fig16", "ren-f16d-1", ("AFCT", 0.54, {"scheme": "phost", "load": 0.7})),
     ("ren.fig18", "ren-f18d-1", ("AFCT", 0.51, {"scheme": "dctcp", "load": 0.7})),
     ("ren.fig19", "ren-f19-1", ("AFCT", 0.51, {"scheme": "expresspass"})),
