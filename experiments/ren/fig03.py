@@ -258,10 +258,11 @@ class Figure3(Bursts):
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         runs = [(name, None) for name in (*_COMPARED, *_BESIDE)] + [(name, LARGE_BUFFER) for name in _ALONE]
+        is_quick = check_scale(scale) == "quick"
         return [
-            burst_point(name, 2, scale, one, buffer)
+            burst_point(name, 2, "quick" if is_quick else "paper" if one == seed else "tenth", one, buffer)
             for name, buffer in runs
-            for one in seeds_of(name, check_scale(scale), seed)
+            for one in seeds_of(name, scale, seed)
         ]
 
     def plot(self, table: pd.DataFrame) -> Figure:

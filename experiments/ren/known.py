@@ -28,6 +28,13 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         Outcome.NOT_JUDGED,
         "shares of CPU cycles belong to the authors' DPDK switch; operations are counted instead",
     ),
+    "ren-f20-1": (_AT_PAPER_SCALE, "one run; chance decides which messages Homa's receivers prefer"),
+    "ren-f20-2": (Outcome.DIRECTION, "TODO"),
+    "ren-f20-b": (_AT_PAPER_SCALE, "one run; chance decides which messages Homa's receivers prefer"),
+    "ren-f21-1": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS}, "TODO"),
+    "ren-f21-2": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS}, "TODO"),
+    "ren-f21-a": (_AT_PAPER_SCALE, "2 MB are over before losses at the start are made good"),
+    "ren-f22-3": (Outcome.FAILS, "TODO"),
     "ren-f11-a": (_AT_PAPER_SCALE, "five runs are too few: chance decides how much f0 loses"),
 }
 """By id of the claim: what we expect at each scale, and why."""

@@ -1,0 +1,252 @@
+"""REN, figure 20: senders that do not answer every receiver, under Homa's overcommitment and under REN.
+
+Leaf-spine, two ToRs with 40 senders each, section 6's links. Every sender has a long message for each of two receivers.
+Assumed: one receiver under each ToR, a host of its own, so its link is the bottleneck; "responsive" is a sender that
+answers grants, the others send their first packets only. Homa has that as a parameter; under REN, where a receiver
+sends grants for packets that come, the messages of the others end with their first packets, which is the same. Sizes of
+20 to 40 MB at random decide which messages Homa's receivers prefer. Messages start one by one, 15 us apart, so that the
+first packets do not collide; from 2 ms on, 2 ms are measured.
+
+With K messages granted at once, each of a responsive sender with probability r, a link is in use with probability
+1 - (1 - r)^K, and K r - that is how many of them are too many.
+
+REN's safeguard keeps one packet of each flow in flight: 80 flows keep 80, and the link holds 38. So REN is also run
+without it, as its section 3.1 stands: a sender whose last packet was cancelled waits 1 ms and sends one (assumed).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.ren.known import known
+from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.units import MB, ms, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DEGREES", "SHARES", "Figure20", "share_in_use"]
+
+DEGREES = (1, 2, 4, 8)
+SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
+KEPT, NOT_KEPT = "REN", "REN, no packet kept"
+_SENDERS = 40
+_UNSCHEDULED = 38
+_EVERY_PS, _FROM_PS, _UNTIL = us(15), us(2000), ms(4)
+_RECEIVERS = (f"h{_SENDERS}", f"h{2 * _SENDERS + 1}")
+_PORTS = (("leaf0", _RECEIVERS[0]), ("leaf1", _RECEIVERS[1]))
+_ORDER = 5020
+
+
+def share_in_use(degree: int, share: float) -> float:
+    """Return the probability that at least one of the messages granted is of a responsive sender."""
+    return 1 - (1 - share) ** degree
+
+
+def _flows(share: float, is_homa: bool, seed: int) -> pd.DataFrame:
+    chance = np.random.default_rng([seed, _ORDER])
+    senders = [f"h{i}" for i in range(2 * (_SENDERS + 1)) if f"h{i}" not in _RECEIVERS]
+    answering = set(chance.permutation(senders)[: round(share * len(senders))])
+    rows, starts = [], []
+    for receiver in _RECEIVERS:
+        for place, sender in enumerate(chance.permutation(senders)):
+            size = int(chance.integers(MB(20), MB(40)))
+            if not is_homa and sender not in answering:
+                size = _UNSCHEDULED * PAYLOAD_BYTES
+            rows.append((sender, receiver, size))
+            starts.append(place * _EVERY_PS + int(chance.integers(0, _EVERY_PS)))
+    return rdmacc.messages(rows).assign(start_ps=starts)
+
+
+def _means(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Return the mean over the seeds, by share of responsive senders and scheme."""
+    return wide(table).pivot_table(index="share", columns="scheme", values=quantity)
+
+
+def _homa(table: pd.DataFrame) -> list[str]:
+    found = wide(table)
+    degrees = sorted(found.loc[found["degree"] > 0, "degree"].unique())
+    return [f"Homa, K = {degree:.0f}" for degree in degrees]
+
+
+def _rises(means: pd.DataFrame, slack: float) -> bool:
+    by_share = all((after >= before - slack).all() for (_, before), (_, after) in pairwise(means.iterrows()))
+    by_degree = all((means[b] >= means[a] - slack).all() for a, b in pairwise(means.columns))
+    return bool(by_share and by_degree and means.iloc[-1, -1] > means.iloc[0, 0] + slack)
+
+
+def _homa_rises(table: pd.DataFrame) -> Verdict:
+    use, queue = (_means(table, name)[_homa(table)] for name in ("utilisation", "mean queue"))
+    words = "; ".join(
+        f"{name} {use[name].iloc[0]:.0%} to {use[name].iloc[-1]:.0%},"
+        f" {queue[name].iloc[0]:.0f} to {queue[name].iloc[-1]:.0f}"
+        for name in use
+    )
+    ends = use.iloc[-1, -1] > use.iloc[0, 0] and queue.iloc[-1, -1] > queue.iloc[0, 0]
+    return Verdict(
+        f"use and packets, least to largest share: {words}", _rises(use, 0.05) and _rises(queue, 5.0), bool(ends)
+    )
+
+
+def _ren_for(table: pd.DataFrame, name: str) -> Verdict:
+    use, queue = _means(table, "utilisation"), _means(table, "mean queue")
+    largest = _homa(table)[-1]
+    words = ", ".join(f"{share:g}: {use[name][share]:.0%}, {queue[name][share]:.1f}" for share in use.index)
+    measured = f"use and packets by share: {words}; {largest} {', '.join(f'{v:.0f}' for v in queue[largest])}"
+    full = bool((use[name] >= 0.9).all())
+    return Verdict(measured, full and bool((queue[name] <= queue[largest]).all() and (queue[name] <= 5).all()), full)
+
+
+def _ren(table: pd.DataFrame) -> Verdict:
+    return _ren_for(table, KEPT)
+
+
+def _ren_not_kept(table: pd.DataFrame) -> Verdict:
+    return _ren_for(table, NOT_KEPT)
+
+
+def _as_drawn(table: pd.DataFrame) -> Verdict:
+    rows = wide(table)
+    rows = rows[rows["degree"] > 0]
+    expected = [share_in_use(degree, share) for degree, share in zip(rows["degree"], rows["share"], strict=True)]
+    off = rows.assign(off=rows["utilisation"] - expected).groupby(["degree", "share"])["off"].mean()
+    place = off.abs().idxmax()
+    return Verdict(
+        f"at most {off.abs().max():.2f} off, at K = {place[0]:.0f} and a share of {place[1]:g}; mean {off.mean():+.3f}",
+        bool(off.abs().max() <= 0.2 and abs(off.mean()) <= 0.05),
+    )
+
+
+@register_experiment
+class Figure20(Experiment):
+    """Use and queue of the receivers' links, by the share of responsive senders."""
+
+    name = "ren.fig20"
+    title = "Link utilization and queue length with varying responsive senders"
+    description = "REN, figure 20: Homa with 1, 2, 4 and 8 messages granted at once, and REN"
+    claims = (
+        Claim(
+            id="ren-f20-1",
+            place="6.2",
+            quantity="Homa's utilisation and queue",
+            condition="overcommitment and share of responsive senders up",
+            published="both rise",
+            band="means of the runs never fall, slack 5 points and 5 packets; direction: from end to end",
+            verdict=_homa_rises,
+            **known("ren-f20-1"),
+        ),
+        Claim(
+            id="ren-f20-2",
+            place="6.2",
+            quantity="REN's utilisation and queue",
+            condition="any share",
+            published="near-zero queue, high utilisation",
+            band="at least 90%, at most 5 packets and no more than Homa's with the most granted; direction: 90%",
+            verdict=_ren,
+            **known("ren-f20-2"),
+        ),
+        Claim(
+            id="ren-f20-a",
+            place="6.2, with 3.1 as it stands",
+            quantity="REN's utilisation and queue",
+            condition="any share; no packet kept in flight",
+            published="near-zero queue, high utilisation",
+            band="as ren-f20-2",
+            verdict=_ren_not_kept,
+        ),
+        Claim(
+            id="ren-f20-b",
+            place="6.2",
+            quantity="Homa's utilisation",
+            condition="against 1 - (1 - r)^K",
+            published="(not in the paper)",
+            band="each mean within 0.2, and within 0.05 on average",
+            verdict=_as_drawn,
+            **known("ren-f20-b"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        shares = (0.2, 1.0) if is_quick else SHARES
+        points = []
+        for degree in (0, 1, 8) if is_quick else (0, *DEGREES):
+            names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT)
+            runs = 1 if is_quick else 10 if degree else 3
+            for name in names:
+                for share in shares:
+                    for one in range(seed, seed + runs):
+                        points.append(self._point(name, degree, share, one))
+        return points
+
+    @staticmethod
+    def _point(name: str, degree: int, share: float, seed: int) -> Point:
+        if degree:
+            scheme = SIMULATED["homa"].replace(overcommit=degree, responsive_fraction=share)
+        else:
+            scheme = SIMULATED["ren"].replace(keeps_one=name == KEPT)
+        scenario = Scenario(
+            topology=partial(topology.ren_leaf_spine, hosts_per_leaf=_SENDERS + 1, leaves=2),
+            workload=partial(_flows, share, degree > 0, seed),
+            scheme=scheme,
+            until=_UNTIL,
+            seed=seed,
+            probes=[
+                probe
+                for port in _PORTS
+                for probe in (rdmacc.probes.queue(*port, every=us(5)), rdmacc.probes.throughput(*port, every=us(50)))
+            ],
+        )
+        labels = {"scheme": name, "degree": degree, "share": share, "seed": seed}
+        return Point(name=f"{name}, {share:g} responsive, seed {seed}", scenario=scenario, labels=labels)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        use, queue = [], []
+        for node, peer in _PORTS:
+            use.append(result.samples(f"throughput {node}->{peer}").loc[_FROM_PS:].mean() / SIMULATED_LINE_BPS)
+            queue.append(result.samples(f"queue {node}->{peer}").loc[_FROM_PS:].mean() / PACKET_BYTES)
+        numbers = {
+            "utilisation": (float(np.mean(use)), ""),
+            "mean queue": (float(np.mean(queue)), "packets"),
+            "drops": (int(result.counters["dropped_packets"]), "packets"),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        colours = ("yellow", "orange", "vermilion", "green")
+        looks = dict(zip(_homa(table), colours, strict=False)) | {KEPT: "blue", NOT_KEPT: "sky"}
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
+            for ax, quantity, factor in zip(axes, ("utilisation", "mean queue"), (100, 1), strict=True):
+                for name, colour in looks.items():
+                    found = rows[rows["scheme"] == name].groupby("share")[quantity]
+                    mean, error = found.mean() * factor, found.sem().fillna(0) * factor
+                    line = "o--" if name == NOT_KEPT else "o-" if name == KEPT else "s-"
+                    ax.errorbar(
+                        mean.index, mean, error, fmt=line, color=COLOURS[colour], capsize=2, markersize=5, label=name
+                    )
+                ax.set(xlabel="share of responsive senders", xticks=SHARES)
+            grid = np.linspace(min(SHARES), 1, 50)
+            for name in _homa(table):
+                degree = int(name.rpartition(" ")[2])
+                axes[0].plot(grid, 100 * share_in_use(degree, grid), ":", color=COLOURS[looks[name]], linewidth=1)
+            axes[0].set(title="(a) dotted: 1 - (1 - r)^K", ylabel="link utilisation (%)", ylim=(0, 104))
+            axes[1].set(title="(b)", ylabel="average queue (packets)")
+            axes[1].legend(fontsize=8)
+            figure.suptitle(f"REN, figure 20: {self.title} (mean, standard error)", x=0.01, ha="left", fontsize=12)
+        return figure

@@ -1,0 +1,264 @@
+"""REN, figure 22: short flows against the sampling period, on a dumbbell with section 6's links.
+
+Two long flows share the bottleneck from the start; then short flows come between pairs of hosts, at line rate. Assumed:
+16 pairs of hosts for the short flows; sizes of 10 to 50 KB, evenly; Poisson arrivals; the load is that of the short
+flows alone on the bottleneck, so the long ones fill it in any case. At paper scale there are also, with one seed, the
+other readings of the marks, flows of 5 to 15 KB, and a timer of 100 us for losses: the preset's three base RTTs, 30 us,
+are less than a round trip through a full buffer takes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.ren.known import known
+from rdmacc.experiments.ren.setup import (
+    LOOKS,
+    PACKET_BYTES,
+    PAYLOAD_BYTES,
+    SEEDS,
+    SIMULATED,
+    SIMULATED_LINE_BPS,
+    SIMULATED_RTT_PS,
+)
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.units import ms, ps, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Figure22"]
+
+PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Sampling periods in base RTTs."""
+LOADS = (0.2, 0.8)
+SIZES = {"10-50 KB": (10_000, 50_000), "5-15 KB": (5_000, 15_000)}
+_JUDGED = "10-50 KB"
+SLOW_TIMER = "ren, timer 100 us"
+_VARIANTS = (
+    ("ren", _JUDGED), ("ren-packet", _JUDGED), ("ren-literal", _JUDGED), ("ren", "5-15 KB"), (SLOW_TIMER, _JUDGED),
+)  # fmt: skip
+"""Scheme and sizes; the first is judged."""
+_PAIRS, _LONG = 16, 2
+_ON = us(500)
+_BUFFER = "100MB"
+_ARRIVALS = 5022
+
+
+def _flows(load: float, sizes: str, count: int, seed: int) -> pd.DataFrame:
+    chance = np.random.default_rng([seed, _ARRIVALS])
+    low, high = SIZES[sizes]
+    size = chance.integers(low, high + 1, count)
+    wire = (low + high) / 2 * PACKET_BYTES / PAYLOAD_BYTES
+    starts = _ON + np.cumsum(chance.exponential(wire * 8e12 / (load * SIMULATED_LINE_BPS), count)).astype(np.int64)
+    pairs = chance.integers(0, _PAIRS, count)
+    hosts = _PAIRS + _LONG
+    rows = [(f"h{i}", f"h{hosts + i}", 10**11) for i in range(_LONG)]
+    rows += [(f"h{_LONG + p}", f"h{hosts + _LONG + p}", int(b)) for p, b in zip(pairs, size, strict=True)]
+    return rdmacc.messages(rows).assign(start_ps=[*[0] * _LONG, *starts])
+
+
+def _label(name: str, sizes: str) -> str:
+    words = "REN, timer of 100 µs" if name == SLOW_TIMER else LOOKS[name][0]
+    return words + ("" if sizes == _JUDGED else f", {sizes}")
+
+
+def _end(load: float, sizes: str, count: int, seed: int) -> int:
+    return int(_flows(load, sizes, count, seed)["start_ps"].max() + ms(5))
+
+
+def _means(table: pd.DataFrame, quantity: str, name: str = "ren", sizes: str = _JUDGED) -> pd.DataFrame:
+    """Return the mean over the seeds, by period and load."""
+    rows = wide(table)
+    chosen = rows[(rows["scheme"] == name) & (rows["sizes"] == sizes)]
+    return chosen.pivot_table(index="period", columns="load", values=quantity)
+
+
+def _insensitive(table: pd.DataFrame) -> Verdict:
+    near = {name: _means(table, name).loc[0.5:2.0, 0.2] / 1e6 for name in ("AFCT", "p99 FCT")}
+    spread = {name: value.max() / value.min() - 1 for name, value in near.items()}
+    words = "; ".join(
+        f"{name} {near[name].min():.1f} to {near[name].max():.1f} us ({spread[name]:+.0%})" for name in near
+    )
+    return Verdict(words, max(spread.values()) < 0.2)
+
+
+def _tail(table: pd.DataFrame) -> Verdict:
+    own = _means(table, "p99 FCT")[0.8] / 1e6
+    ratio = own[8.0] / own[1.0]
+    light = _means(table, "p99 FCT")[0.2]
+    rows = wide(table)
+    words = f"p99 {own[1.0]:.0f} us at 1 RTT, {own[8.0]:.0f} us at 8 RTT: x{ratio:.2f}"
+    words += f" (at load 0.2 x{light[8.0] / light[1.0]:.2f}"
+    for name, sizes in _VARIANTS[1:]:
+        if ((rows["scheme"] == name) & (rows["sizes"] == sizes)).any():
+            other = _means(table, "p99 FCT", name, sizes)[0.8]
+            words += f"; {_label(name, sizes)} x{other[8.0] / other[1.0]:.2f}"
+    return Verdict(words + ")", ratio >= 1.2, ratio > 1.02)
+
+
+def _too_small(table: pd.DataFrame) -> Verdict:
+    words, holds = [], []
+    for load in LOADS:
+        means, use = _means(table, "AFCT")[load] / 1e6, _means(table, "utilisation")[load]
+        words.append(
+            f"load {load:g}: AFCT {means[0.25]:.1f} us at 1/4 RTT, {means[1.0]:.1f} at 1;"
+            f" link used {use[0.25]:.0%}, {use[1.0]:.0%}"
+        )
+        holds.append(means[0.25] >= 0.98 * means[1.0])
+    return Verdict("; ".join(words), all(holds), any(holds))
+
+
+def _loses_use(table: pd.DataFrame) -> Verdict:
+    use = {load: _means(table, "utilisation")[load] for load in LOADS}
+    words = "; ".join(f"load {load:g}: " + ", ".join(f"{v:.0%}" for v in value) for load, value in use.items())
+    return Verdict(
+        f"link used at 1/4 to 8 RTT: {words}", all(value[0.25] < value[1.0] - 0.01 for value in use.values())
+    )
+
+
+@register_experiment
+class Figure22(Experiment):
+    """FCT of short flows, by sampling period and load."""
+
+    name = "ren.fig22"
+    title = "Sampling period"
+    description = "REN, figure 22: AFCT and p99 FCT of short flows beside two long ones, by sampling period"
+    claims = (
+        Claim(
+            id="ren-f22-1",
+            place="6.4",
+            quantity="FCT of short flows",
+            condition="load 0.2, any period",
+            published="insensitive",
+            band="AFCT and p99 within 20% from 1/2 to 2 RTT",
+            verdict=_insensitive,
+            **known("ren-f22-1"),
+        ),
+        Claim(
+            id="ren-f22-2",
+            place="6.4",
+            quantity="p99 FCT of short flows",
+            condition="load 0.8",
+            published="increases greatly with a larger period",
+            band="at 8 RTT at least 1.2 times that at 1 RTT; direction: more than 1.02 times",
+            verdict=_tail,
+            **known("ren-f22-2"),
+        ),
+        Claim(
+            id="ren-f22-3",
+            place="6.4",
+            quantity="AFCT of short flows",
+            condition="period below 1 RTT",
+            published="small increase",
+            band="at 1/4 RTT at least 0.98 times that at 1 RTT, at both loads; direction: at one",
+            verdict=_too_small,
+            **known("ren-f22-3"),
+        ),
+        Claim(
+            id="ren-f22-a",
+            place="6.4",
+            quantity="utilisation of the bottleneck",
+            condition="period below 1 RTT",
+            published="frequent queue oscillation and utilisation losses",
+            band="at 1/4 RTT more than a point less than at 1 RTT, at both loads",
+            verdict=_loses_use,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        count, periods = (300, (0.25, 0.5, 1.0, 2.0, 8.0)) if is_quick else (5000, PERIODS)
+        points = []
+        for number, (name, sizes) in enumerate(_VARIANTS[:1] if is_quick else _VARIANTS):
+            for load in LOADS:
+                for period in periods:
+                    for one in range(seed, seed + (1 if number else SEEDS[scale])):
+                        points.append(self._point(name, sizes, load, period, count, one))
+        return points
+
+    @staticmethod
+    def _point(name: str, sizes: str, load: float, period: float, count: int, seed: int) -> Point:
+        end = _end(load, sizes, count, seed)
+        hosts = _PAIRS + _LONG
+        changes = {"RenMarker.period_ps": int(period * SIMULATED_RTT_PS)}
+        if name == SLOW_TIMER:
+            changes["GrantClock.least_timeout_ps"] = int(us(100))
+        scenario = Scenario(
+            topology=partial(
+                topology.ren_testbed, senders=hosts, receivers=hosts, rate=SIMULATED_LINE_BPS,
+                delay=ps(SIMULATED_RTT_PS // 6), buffer=_BUFFER,
+            ),
+            workload=partial(_flows, load, sizes, count, seed),
+            scheme=SIMULATED["ren" if name == SLOW_TIMER else name].replace(**changes),
+            until=ps(end),
+            seed=seed,
+            probes=[
+                rdmacc.probes.queue("s0", "s1", every=us(5)),
+                rdmacc.probes.throughput("s0", "s1", every=us(50)),
+            ],
+        )  # fmt: skip
+        labels = {"scheme": name, "sizes": sizes, "load": load, "period": period, "seed": seed, "end_ps": end}
+        words = f"{name}, {sizes}, load {load:g}, {period:g} RTT, seed {seed}"
+        return Point(name=words, scenario=scenario, labels=labels, cost=count / load)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        short = result.flows.iloc[_LONG:]
+        fct_ps = short["fct_ps"].fillna(point.labels["end_ps"] - short["start_ps"]).astype(np.float64)
+        begin, last = _ON + int(us(300)), int(short["start_ps"].max())
+        queue, use = result.samples("queue s0->s1"), result.samples("throughput s0->s1")
+        numbers = {
+            "flows": (len(short), ""),
+            "unfinished": (int(short["fct_ps"].isna().sum()), ""),
+            "AFCT": (float(fct_ps.mean()), "ps"),
+            "p99 FCT": (float(fct_ps.quantile(0.99)), "ps"),
+            "mean queue": (float(queue.loc[begin:last].mean() / PACKET_BYTES), "packets"),
+            "utilisation": (float(use.loc[begin:last].mean() / SIMULATED_LINE_BPS), ""),
+            "drops": (int(result.counters["dropped_packets"]), "packets"),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        with style():
+            figure, axes = plt.subplots(1, 3, figsize=(13.5, 4.2))
+            found = rows[["scheme", "sizes"]].drop_duplicates().itertuples(index=False)
+            kinds = [(name, sizes) for name, sizes in found]
+            colours = dict(zip(_VARIANTS, ("blue", "sky", "purple", "black", "orange"), strict=True))
+            for ax, load, title in zip(axes, LOADS, ("(a) load 0.2", "(b) load 0.8"), strict=False):
+                for kind in kinds:
+                    chosen = (rows["scheme"] == kind[0]) & (rows["sizes"] == kind[1]) & (rows["load"] == load)
+                    for quantity, line in (("AFCT", "-"), ("p99 FCT", "--")):
+                        grouped = rows[chosen].groupby("period")[quantity]
+                        mean, colour = grouped.mean() / 1e6, COLOURS[colours[kind]]
+                        label = _label(*kind) if quantity == "AFCT" else None
+                        ax.plot(mean.index, mean, "o" + line, color=colour, markersize=4, label=label)
+                        ax.fill_between(mean.index, grouped.min() / 1e6, grouped.max() / 1e6, color=colour, alpha=0.2)
+                ax.set(title=f"{title}: AFCT, p99 dashed", xlabel="sampling period (base RTTs)")
+                ax.set(ylabel="FCT of short flows (µs)", xscale="log", yscale="log")
+                ax.set(xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS])
+                ax.minorticks_off()
+            for load, line in zip(LOADS, ("-", "--"), strict=True):
+                for kind in kinds:
+                    use = 100 * _means(table, "utilisation", *kind)[load]
+                    axes[2].plot(use.index, use, "o" + line, color=COLOURS[colours[kind]], markersize=4)
+                axes[2].plot([], [], line, color="0.3", label=f"load {load:g}")
+            axes[2].set(title="use of the bottleneck", xlabel="sampling period (base RTTs)", ylabel="utilisation (%)")
+            axes[2].set(xscale="log", xticks=PERIODS, xticklabels=[f"{period:g}" for period in PERIODS], ylim=(60, 101))
+            axes[2].minorticks_off()
+            axes[0].legend(fontsize=7, loc="upper left")
+            axes[2].legend(fontsize=7, loc="lower right")
+            figure.suptitle(f"REN, figure 22: {self.title} (the paper has one RTT)", x=0.01, ha="left", fontsize=12)
+        return figure
