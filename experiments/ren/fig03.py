@@ -110,15 +110,6 @@ def _before(table: pd.DataFrame) -> Verdict:
     return Verdict(f"{words} Gb/s of payload", all(value.min() >= 9.4 for value in goodput.values()))
 
 
-def _base_rtt(table: pd.DataFrame) -> Verdict:
-    """Judge by the propagation of the network that was run: its sum over the links there and back."""
-    from rdmacc import topology
-
-    delays = [delay for _, _, delay in topology.ren_testbed().edges(data="delay_ps")]
-    path = 2 * 3 * delays[0]
-    return Verdict(f"6 x {delays[0] / 1e6:g} us = {path / 1e6:g} us", len(set(delays)) == 1 and path == RTT_PS)
-
-
 def _readings(table: pd.DataFrame) -> Verdict:
     during = {
         name: of_scheme(table, name, "throughput during", buffer=LARGE_BUFFER).mean() / 1e10
@@ -129,7 +120,7 @@ def _readings(table: pd.DataFrame) -> Verdict:
     measured = f"link in use with the bursts: {words}; literally, {after.max() / 1e10:.0%} after them"
     return Verdict(
         measured,
-        during["ren"] >= 0.95 and during["ren-literal"] <= 0.85 and during["ren-literal-unsafe"] <= 0.01
+        during["ren"] >= 0.95 and during["ren-literal"] <= during["ren"] - 0.05 and during["ren-literal-unsafe"] <= 0.01
         and after.max() == 0,
     )  # fmt: skip
 
@@ -218,15 +209,6 @@ class Figure3(Bursts):
             verdict=_before,
         ),
         Claim(
-            id="ren-f3-s",
-            place="5.2",
-            quantity="base RTT",
-            condition="three links of 8 us, there and back",
-            published="48 us",
-            band="exact, by the network's links",
-            verdict=_base_rtt,
-        ),
-        Claim(
             id="ren-f3-a",
             place="2.3, with 2's description",
             quantity="utilisation lost after the bursts",
@@ -242,7 +224,7 @@ class Figure3(Bursts):
             quantity="link in use with the bursts",
             condition="readings of the marks, no losses",
             published="(3.2.3 read literally marks a queue again before the first marks show)",
-            band="our reading 95%; literally at most 85% with one packet kept, else nothing is sent, ever",
+            band="our reading 95%; literally 5 points less with one packet kept, without that nothing is sent, ever",
             verdict=_readings,
         ),
         Claim(

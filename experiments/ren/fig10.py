@@ -8,13 +8,15 @@ they work as the paper says is checked on the packets of figure 3's bursts, foll
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import networkx as nx
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, register_experiment
 from rdmacc.experiments.ren.bursts import burst_point
-from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, TESTBED
+from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, RTT_PS, TESTBED
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import scalar, tidy
@@ -47,6 +49,11 @@ def _threshold(table: pd.DataFrame) -> Verdict:
     return Verdict(measured, peak <= BUFFER_BYTES < least + PACKET_BYTES and scalar(table, POINT, "dropped") > 0)
 
 
+def _base_rtt(table: pd.DataFrame) -> Verdict:
+    way, links = scalar(table, POINT, "propagation, there and back"), scalar(table, POINT, "links, there and back")
+    return Verdict(f"{links:.0f} x {way / links / 1e6:g} us = {way / 1e6:g} us", way == RTT_PS and links == 6)
+
+
 @register_experiment
 class Figure10(Experiment):
     """A port's three stages, and a burst that goes through them."""
@@ -55,6 +62,15 @@ class Figure10(Experiment):
     title = "REN's DPDK implementation, and the simulator's port"
     description = "REN, figure 10: receiving, marking, transmitting; a module diagram, no DPDK"
     claims = (
+        Claim(
+            id="ren-f3-s",
+            place="5.2",
+            quantity="base RTT of the testbed",
+            condition="three links of 8 us, there and back",
+            published="48 us",
+            band="exact, by the links that f0 passes",
+            verdict=_base_rtt,
+        ),
         Claim(
             id="ren-f10-a",
             place="5.1",
@@ -98,7 +114,13 @@ class Figure10(Experiment):
         ]).sort_index()  # fmt: skip
         queue = steps["change"].cumsum()
         behind = queue[steps["what"] == "dropped"]
+        assert point.scenario is not None
+        graph = point.scenario.network()
+        path = nx.shortest_path(graph, *result.flows.loc[0, ["src", "dst"]])
+        delays = [graph.edges[link]["delay_ps"] for link in pairwise(path)]
         numbers = {
+            "propagation, there and back": (2 * sum(delays), "ps"),
+            "links, there and back": (2 * len(delays), ""),
             "received": (len(came), "packets"),
             "transmitted": (len(left), "packets"),
             "dropped": (len(dropped), "packets"),

@@ -184,7 +184,7 @@ class Figure20(Experiment):
         points = []
         for degree in (0, 1, 8) if is_quick else (0, *DEGREES):
             names = (f"Homa, K = {degree}",) if degree else (KEPT, NOT_KEPT)
-            runs = 1 if is_quick else 10 if degree else 3
+            runs = 1 if is_quick else 6 if degree else 3
             for name in names:
                 for share in shares:
                     for one in range(seed, seed + runs):

@@ -1,0 +1,182 @@
+"""REN, figure 8: a flow takes bandwidth that is free, by equations (5) and (6) and packet by packet.
+
+The equations, and beside them one flow on the dumbbell of 2.3 that starts with a share of the bandwidth-delay product
+in flight, which is what a flow has when others have left. Under REN a port tells at the end of a sampling period, and
+what it marks comes back a round trip later: packets are some rounds behind the equations, always as many.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, register_experiment
+from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, RTT_PS, TESTBED
+from rdmacc.models.ren import rate_per_round, rounds_to_full
+from rdmacc.models.ren_figures import RenRate
+from rdmacc.plotting.style import style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy, wide
+from rdmacc.units import kB, ps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["VECTORS", "Figure8"]
+
+VECTORS = {1 / 2: 1, 0.49: 2, 1 / 4: 2, 0.3: 2, 1 / 8: 3, 1 / 16: 4}
+"""Rounds by equation (6), by R / C, worked out by hand."""
+_BDP = 51.696e6 / 1.2e6
+"""Packets in flight that fill the link, with a full packet's times on the links."""
+_STARTS = (22, 11, 6, 3)
+"""Packets in flight at first; so R / C is 0.51, 0.26, 0.14 and 0.07."""
+_DRAWN = 3
+_MESSAGE = kB(1000)
+_SCHEMES = ("ren", "traditional")
+_ROUND_PS = ps(51_696_000)
+_MODEL = "equations"
+
+
+def _flow() -> pd.DataFrame:
+    return rdmacc.messages([("h0", "h4", _MESSAGE)])
+
+
+def _name(scheme: str, packets: int) -> str:
+    return f"{scheme}, {packets} packets"
+
+
+def _vectors(table: pd.DataFrame) -> Verdict:
+    found = {share: scalar(table, _MODEL, f"rounds from {share:g} C") for share in VECTORS}
+    words = ", ".join(f"{share:g} C: {value:.0f}" for share, value in found.items())
+    return Verdict(words, all(found[share] == rounds for share, rounds in VECTORS.items()))
+
+
+def _earlier(table: pd.DataFrame) -> Verdict:
+    model = {name: scalar(table, _MODEL, f"FCT, {name}") for name in ("REN", "traditional")}
+    words = [f"equations {model['REN'] / 1e6:.0f} and {model['traditional'] / 1e6:.0f} us"]
+    holds = model["REN"] < model["traditional"]
+    for packets in _STARTS:
+        own, other = (scalar(table, _name(name, packets), "FCT") for name in _SCHEMES)
+        words.append(f"from {packets / _BDP:.2f} C {own / 1e6:.0f} and {other / 1e6:.0f} us")
+        holds = holds and own < other
+    return Verdict("; ".join(words), bool(holds))
+
+
+def _rounds(table: pd.DataFrame) -> Verdict:
+    words, lags = [], []
+    for packets in _STARTS:
+        found = scalar(table, _name("ren", packets), "rounds to 95% of the link")
+        expected = int(rounds_to_full(packets / _BDP, 1.0))
+        words.append(f"from {packets / _BDP:.2f} C {found:.0f} (equation {expected})")
+        lags.append(found - expected)
+    never = [scalar(table, _name("traditional", packets), "rounds to 95% of the link") for packets in _STARTS]
+    constant = len(set(lags)) == 1 and 0 <= lags[0] <= 3
+    return Verdict(f"rounds: {', '.join(words)}; without marks never", constant and not np.isfinite(never).any())
+
+
+@register_experiment
+class Figure8(Experiment):
+    """A rate that doubles in each round, and one that stays."""
+
+    name = "ren.fig8"
+    title = "REN vs. Traditional receiver-driven protocol"
+    description = "REN, figure 8: rate over time from a share of the link, equations and packets"
+    claims = (
+        Claim(
+            id="ren-f8-1",
+            place="4.2",
+            quantity="rounds until the link is full",
+            condition="R < C / 2",
+            published="ceil(log2(C / 2R)) + 1, else 1",
+            band="exact: C/2 1, 0.49 C 2, C/4 2, 0.3 C 2, C/8 3, C/16 4",
+            verdict=_vectors,
+        ),
+        Claim(
+            id="ren-f8-2",
+            place="4.2",
+            quantity="FCT",
+            condition="REN against traditional",
+            published="FCT1 < FCT2",
+            band="strictly, by the equations and packet by packet from every share",
+            verdict=_earlier,
+        ),
+        Claim(
+            id="ren-f8-a",
+            place="4.2",
+            quantity="rounds until the link is full",
+            condition="packet by packet",
+            published="(equation 6)",
+            band="as many more than by the equation from every share, at most three; without marks never",
+            verdict=_rounds,
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        points = [Point(name=_MODEL, labels={"scheme": _MODEL})]
+        for name in _SCHEMES:
+            for packets in _STARTS:
+                scenario = Scenario(
+                    topology=topology.ren_testbed,
+                    workload=_flow,
+                    scheme=TESTBED[name].replace(unscheduled_packets=packets),
+                    probes=[rdmacc.probes.throughput("s0", "s1", every=_ROUND_PS)],
+                    seed=seed,
+                )
+                points.append(Point(name=_name(name, packets), scenario=scenario, labels={"scheme": name}))
+        return points
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        if point.scenario is not None:
+            return self.measure(point, run(point.scenario))
+        share = _DRAWN / _BDP
+        times = RenRate(start_fraction=share, message_bytes=_MESSAGE, capacity_bps=LINE_BPS, rtt_ps=RTT_PS).evaluate()
+        fct = {f"FCT, {row.protocol}": (row.fct_ps, "ps") for row in times.itertuples()}
+        vectors = {f"rounds from {one:g} C": (int(rounds_to_full(one, 1.0)), "RTT") for one in VECTORS}
+        rate = rate_per_round(share, 1.0, 12)
+        series = pd.Series(rate, pd.Index(np.arange(len(rate)) * int(_ROUND_PS), name="time_ps"))
+        return tidy(point.name, fct | vectors, {"rate": (series, "of C")})
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        rate = result.samples("throughput s0->s1") / LINE_BPS
+        first = int(result.flows["start_ps"].iloc[0]) + int(_ROUND_PS)
+        full = np.flatnonzero(rate.to_numpy() >= 0.95)
+        numbers = {
+            "FCT": (float(result.flows["fct_ps"].iloc[0]), "ps"),
+            # The first sample is that of the packets that the flow starts with: round 0.
+            "rounds to 95% of the link": (float(full[0]) if len(full) else np.inf, "RTT"),
+        }
+        return tidy(point.name, numbers, {"rate": (rate.loc[first:].set_axis(rate.loc[first:].index - first), "of C")})
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rows = wide(table)
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(11, 4))
+            rate = curve(table, _MODEL, "rate")
+            axes[0].step(
+                np.arange(len(rate)), rate, where="mid", color="0.3", linestyle="--", label="REN, equation (5)"
+            )
+            for name in _SCHEMES:
+                label, colour, marker = LOOKS[name]
+                found = curve(table, _name(name, _DRAWN), "rate")
+                time = rows.loc[_name(name, _DRAWN), "FCT"] / 1e6
+                axes[0].plot(np.arange(len(found)), found, marker + "-", color=colour, markersize=4,
+                             label=f"{label}, packets: done after {time:.0f} µs")  # fmt: skip
+            axes[0].set(
+                title=f"from {_DRAWN / _BDP:.2f} C", xlabel="round (RTTs)", ylabel="rate over C", xlim=(-0.5, 22)
+            )
+            axes[0].legend(fontsize=8, loc="center right")
+            shares = np.linspace(0.05, 1, 400)
+            axes[1].plot(shares, rounds_to_full(shares, 1.0), color="0.3", label="equation (6)")
+            found = [rows.loc[_name("ren", packets), "rounds to 95% of the link"] for packets in _STARTS]
+            axes[1].plot([packets / _BDP for packets in _STARTS], found, "o", color=LOOKS["ren"][1], label="packets")
+            axes[1].set(title="rounds until the link is full", xlabel="R / C at first", ylabel="rounds", ylim=(0, 8))
+            axes[1].legend()
+            figure.suptitle(f"REN, figure 8: {self.title}", x=0.01, ha="left", fontsize=12)
+        return figure

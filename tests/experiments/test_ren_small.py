@@ -1,0 +1,160 @@
+"""REN's small figures: worked examples, models, parts, and the bursts on its testbed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.experiments import EXPERIMENTS, experiment
+from rdmacc.experiments.ren.bursts import burst_point
+from rdmacc.experiments.ren.fig03 import lost
+from rdmacc.experiments.ren.fig09 import Figure9
+from rdmacc.experiments.ren.fig20 import share_in_use
+from rdmacc.experiments.ren.parts import LonePort, count_operations, make_packet, parts_of
+from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET_BYTES, SIMULATED, TESTBED
+from rdmacc.switch.ren_marker import FULL, RenMarker
+from tests.experiments.flips_ren import FLIPS
+
+EXACT = ["ren.fig1", "ren.fig2", "ren.fig4", "ren.fig5", "ren.fig6", "ren.fig7", "ren.fig8", "ren.fig10"]
+SMALL = [*EXACT, "ren.fig3", "ren.fig13"]
+
+
+@cache
+def table_of(name):
+    return experiment(name).run("quick")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_verdict_is_the_recorded_one(name):
+    checks = experiment(name).check(table_of(name), "quick")
+    assert len(checks) > 0
+    assert checks["matches"].all(), checks.loc[~checks["matches"], ["id", "measured"]].to_dict("records")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_worked_examples_and_parts_hold(name):
+    checks = experiment(name).check(table_of(name), "quick")
+    assert checks["holds"].all()
+
+
+CLAIMS = [(name, claim) for name in EXACT for claim in experiment(name).claims]
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[claim.id for _, claim in CLAIMS])
+def test_judges_refuse_broken_tables(name, claim):
+    for change in FLIPS[claim.id]:
+        assert not claim.verdict(change(table_of(name))).holds
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_it_can_be_drawn(name):
+    figure = experiment(name).plot(table_of(name))
+    assert figure.axes
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("name", ["ren.fig1", "ren.fig6"])
+def test_worked_examples_are_the_same_on_the_reference_engine(name):
+    assert experiment(name).run("quick", engine="simpy").equals(table_of(name))
+
+
+def test_every_figure_of_the_testbed_and_of_6_2_to_6_4_is_there():
+    figures = {name for name in EXPERIMENTS if name.startswith("ren.fig")}
+    assert {f"ren.fig{n}" for n in (*range(1, 14), 20, 21, 22)} <= figures
+
+
+# The set-up
+
+
+def test_buffer_and_packets():
+    assert pytest.approx(42.67, abs=0.01) == BUFFER_PACKETS
+    assert PACKET_BYTES == 1500
+    assert set(LOOKS) <= set(TESTBED) == set(SIMULATED)
+
+
+@pytest.mark.parametrize(("preset", "window"), [(TESTBED, 44), (SIMULATED, 38)])
+def test_ndp_starts_with_what_fills_the_link(preset, window):
+    """The line rate times the base RTT, with the packet's time on each link and the header's way back."""
+    graph = rdmacc.topology.ren_testbed() if preset is TESTBED else rdmacc.topology.ren_leaf_spine(2, 2, 2)
+    ends = ("h0", "h4") if preset is TESTBED else ("h0", "h3")
+    result = rdmacc.simulate(graph, rdmacc.messages([(*ends, "1500B")]), preset["ndp"], engine="simpy", progress=False)
+    packets = result.plan.qp_base_rtt_ps[0] * preset.line_bps / 8e12 / PACKET_BYTES
+    assert preset["ndp"].recovery.initial_window == window == int(np.ceil(packets))
+
+
+# Bursts
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_is_lost_is_missing_afterwards(seed):
+    """One grant, one packet: f0 lacks as many packets of 43.1 in flight as it lost."""
+    point = burst_point("traditional", 2, "quick", seed)
+    result = point.scenario.run()
+    table = experiment("ren.fig3").measure(point, result).assign(**point.labels)
+    missing = lost(table, "traditional").iloc[0] * 51.696e6 / 1.2e6
+    f0 = result.flows.iloc[0]
+    assert f0["retransmissions"] >= missing - 1
+    sent_at_once = TESTBED["traditional"].recovery
+    assert sent_at_once.base_rtt_ps == 0
+    assert 44 - int(result.transfers["in_flight"].iloc[0]) == pytest.approx(missing + 0.9, abs=1.1)
+
+
+# Figure 9
+
+PUBLISHED_ELSEWHERE = {
+    ("queue", 40e9, "traditional"): [10.0, 25.3, 43.5, 61.7, 81.6, 103.5, 128.2, 150.6, 180.7, 198.6],
+    ("queue", 40e9, "REN"): [0.2, 0.7, 1.8, 3.4, 5.7, 9.0, 13.3, 19.8, 28.3, 34.4],
+    ("utilisation", 20.0, "traditional"): [0.948, 0.897, 0.843, 0.792, 0.736, 0.688, 0.639, 0.598, 0.565, 0.541],
+    ("utilisation", 30.0, "REN"): [0.997, 0.993, 0.989, 0.985, 0.980, 0.974, 0.969, 0.961, 0.953, 0.944],
+}
+"""The same equations, by a program of their own, 20 rounds."""
+
+
+def test_figure_9_equations_give_what_another_program_gives():
+    figure = Figure9()
+    point = figure.points()[0]
+    table = figure.execute(point, lambda scenario: scenario.run())
+    for (quantity, case, protocol), values in PUBLISHED_ELSEWHERE.items():
+        rows = table[(table["quantity"] == quantity) & (table["case"] == case) & (table["protocol"] == protocol)]
+        assert rows["value"].to_numpy() == pytest.approx(values, rel=0.06, abs=0.15)
+
+
+def test_share_in_use():
+    assert share_in_use(1, 0.2) == pytest.approx(0.2)
+    assert share_in_use(2, 0.5) == pytest.approx(0.75)
+    assert share_in_use(8, 1.0) == 1
+
+
+# Parts
+
+
+def test_a_lone_port_marks_full_without_a_gap():
+    port = LonePort(RenMarker(), LINE_BPS)
+    packet = make_packet(RenMarker(), PACKET_BYTES)
+    assert port.enqueue(packet, 0)
+    assert port.dequeue(0).ren_mark == FULL
+    assert port.operations["enqueue"]["calls"] == port.operations["dequeue"]["calls"] == 1
+
+
+def test_operations_are_counted_where_they_are():
+    marker = RenMarker()
+    port, packet = LonePort(marker, LINE_BPS), make_packet(marker, PACKET_BYTES)
+    counts = count_operations(lambda: marker.on_enqueue(marker, port.port, port.egress, packet, 0))
+    assert counts["comparisons"] >= 3  # kind, link class, timer
+    assert counts["writes"] >= 3  # largest packet, start, bytes, timer
+    assert not count_operations(lambda: sorted([3, 1, 2]))
+
+
+def test_parts_know_their_places():
+    places = {f"{component}.{handler}": place for component, handler, place in parts_of(TESTBED["ren"].components)}
+    assert places["RenMarker.on_period_timer"] == "port"
+    assert places["Ren.on_probe_timer"] == "sender"
+    assert places["GrantClock.on_data"] == "receiver"
