@@ -22,6 +22,7 @@ from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES
 from rdmacc.plotting.style import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["PUBLISHED", "Figure14"]
@@ -138,7 +139,7 @@ class Figure14(LeafSpineFigure):
             figure.suptitle(f"REN, figure 14: 99th percentile slowdown at a load of {LOAD}")
         return figure
 
-    def _panel(self, ax, rows, workload):  # type: ignore[no-untyped-def]
+    def _panel(self, ax: Axes, rows: pd.DataFrame, workload: str) -> None:
         for scheme in SCHEMES:
             chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == workload) & (rows["load"] == LOAD)]
             values = chosen[[f"p99 slowdown, {k}" for k in TENTHS]]

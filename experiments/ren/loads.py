@@ -17,6 +17,7 @@ from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import wide
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -151,10 +152,10 @@ class WorkloadFigure(LeafSpineFigure):
                 over_load(ax, rows, quantity, self.workload)
                 published_marks(ax, rows, quantity, self.workload, 0.7, self.published.get(quantity, {}))
                 ax.set_title(f"({letter}) {PANELS[quantity][0]}")
-            handles = {}
+            handles: dict[str, Artist] = {}
             for ax in axes.flat:
-                handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-            figure.legend(handles.values(), handles.keys(), loc="outside right upper")
+                handles |= {name: artist for artist, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+            figure.legend(list(handles.values()), list(handles), loc="outside right upper")
             figure.suptitle(f"REN, figure {number}: {WORKLOADS[self.workload]}, {hosts}")
         return figure
 

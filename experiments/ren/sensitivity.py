@@ -8,7 +8,7 @@ and assumptions: `rdmacc.experiments.ren.leaf_spine`. What is varied is what the
 - timers, of 1 ms: Homa's RESEND, NDP's, and pHost's announcement; REN's own of three base RTTs;
 - what load is a fraction of: at 0.7 of the hosts' links the core is offered 3.7 times what it carries (without
   NDP, whose trimmed packets make that run many times as long as the others);
-- spraying against ECMP for all schemes;
+- spraying against ECMP (without NDP, which chooses its paths itself);
 - whose buffer has 128 KB: a port's, or a switch's with 56 ports, 2.3 KB for each (`ren.buffers`).
 """
 
@@ -30,6 +30,7 @@ from rdmacc.experiments.ren.setup import LOOKS
 from rdmacc.plotting.style import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["BUFFERS", "VARIATIONS", "Buffers", "Sensitivity"]
@@ -74,7 +75,7 @@ VARIATIONS: dict[str, dict[str, Case]] = {
     "timers of the others: 10 ms": _compared(changes=_timers("10ms")),
     "timer of REN: 1 ms": _compared(changes={"ren": {"least_timeout_ps": "1ms"}}),
     "load: of hosts' links": _compared(others=("phost", "homa"), load_of="host"),
-    "paths: ECMP": _compared(changes={"all": {"routing": "ecmp"}}),
+    "paths: ECMP": _compared(others=("phost", "homa"), changes={"all": {"routing": "ecmp"}}),
 }
 """By name: the run of each scheme."""
 BUFFERS: dict[str, dict[str, Case]] = {
@@ -213,7 +214,7 @@ class Sensitivity(LeafSpineFigure):
             figure.suptitle("REN: what the headline depends on; cache follower, load 0.7")
         return figure
 
-    def _row(self, ax, rows, name, quantity, place):  # type: ignore[no-untyped-def]
+    def _row(self, ax: Axes, rows: pd.DataFrame, name: str, quantity: str, place: int) -> None:
         undone = float(_values(rows, _EVERY[name]["ren"], "unfinished").mean())
         if undone:
             flows = float(rows["flows"].iloc[0])
