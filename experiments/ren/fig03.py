@@ -257,7 +257,7 @@ class Figure3(Bursts):
             figure, axes = plt.subplots(len(panels), 3, figsize=(12.5, 9), sharex="col")
             for number, name in enumerate(panels):
                 point = f"{name}, 2 bursts, seed {first}"
-                on, off = (rows.loc[point, key] for key in ("on_ps", "off_ps"))
+                on, off = (float(rows.loc[[point], key].iloc[0]) for key in ("on_ps", "off_ps"))
                 label, colour, _ = LOOKS[name]
                 left, middle, right = axes[number]
                 queue = curve(table, point, "queue")

@@ -21,7 +21,7 @@ from rdmacc.models.ren_figures import RenRate
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import curve, scalar, tidy, wide
+from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import kB, ps
 
 if TYPE_CHECKING:
@@ -155,7 +155,6 @@ class Figure8(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        rows = wide(table)
         with style():
             figure, axes = plt.subplots(1, 2, figsize=(11, 4))
             rate = curve(table, _MODEL, "rate")
@@ -165,7 +164,7 @@ class Figure8(Experiment):
             for name in _SCHEMES:
                 label, colour, marker = LOOKS[name]
                 found = curve(table, _name(name, _DRAWN), "rate")
-                time = rows.loc[_name(name, _DRAWN), "FCT"] / 1e6
+                time = scalar(table, _name(name, _DRAWN), "FCT") / 1e6
                 axes[0].plot(np.arange(len(found)), found, marker + "-", color=colour, markersize=4,
                              label=f"{label}, packets: done after {time:.0f} µs")  # fmt: skip
             axes[0].set(
@@ -174,8 +173,8 @@ class Figure8(Experiment):
             axes[0].legend(fontsize=8, loc="center right")
             shares = np.linspace(0.05, 1, 400)
             axes[1].plot(shares, rounds_to_full(shares, 1.0), color="0.3", label="equation (6)")
-            found = [rows.loc[_name("ren", packets), "rounds to 95% of the link"] for packets in _STARTS]
-            axes[1].plot([packets / _BDP for packets in _STARTS], found, "o", color=LOOKS["ren"][1], label="packets")
+            taken = [scalar(table, _name("ren", packets), "rounds to 95% of the link") for packets in _STARTS]
+            axes[1].plot([packets / _BDP for packets in _STARTS], taken, "o", color=LOOKS["ren"][1], label="packets")
             axes[1].set(title="rounds until the link is full", xlabel="R / C at first", ylabel="rounds", ylim=(0, 8))
             axes[1].legend()
             figure.suptitle(f"REN, figure 8: {self.title}", x=0.01, ha="left", fontsize=12)

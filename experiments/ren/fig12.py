@@ -60,10 +60,10 @@ def _times(table: pd.DataFrame, statistic: str) -> pd.DataFrame:
 def _largest(table: pd.DataFrame) -> Verdict:
     means = _times(table, "mean")
     size = means.index.max()
-    cut = {name: 1 - means.loc[size, "ren"] / means.loc[size, name] for name in (*_PUBLISHED, "traditional")}
+    cut = {name: 1 - means["ren"].loc[size] / means[name].loc[size] for name in (*_PUBLISHED, "traditional")}
     words = ", ".join(f"{LOOKS[name][0]} {value:+.0%}" for name, value in cut.items())
     judged = [cut[name] for name in _PUBLISHED]
-    measured = f"at {size / 1000:.0f} KB REN {means.loc[size, 'ren']:.0f} us, less than {words}"
+    measured = f"at {size / 1000:.0f} KB REN {means['ren'].loc[size]:.0f} us, less than {words}"
     if size != kB(60):
         return Verdict.not_judged(f"{size} bytes in place of 60 KB")
     return Verdict(measured, min(judged) >= 0.15, min(judged) > 0)
@@ -163,8 +163,8 @@ class Figure12(Experiment):
         for number, (index, time_ps) in enumerate(fct_ps.items()):
             numbers = {
                 "FCT": (time_ps, "ps"),
-                "timeouts": (int(short.loc[index, "timeouts"]), ""),
-                "unfinished": (int(short.loc[index, "status"] != "finished"), ""),
+                "timeouts": (int(short["timeouts"].loc[index]), ""),
+                "unfinished": (int(short["status"].loc[index] != "finished"), ""),
             }
             frames.append(tidy(point.name, numbers).assign(flow=number))
         return pd.concat(frames, ignore_index=True)
@@ -193,7 +193,7 @@ class Figure12(Experiment):
                 if statistic == "mean" and kB(60) in times.index:
                     for name, cut in _PUBLISHED.items():
                         place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
-                        ax.plot(place, times.loc[kB(60), "ren"] / (1 - cut), "_", color="black", markersize=9)
+                        ax.plot(place, times["ren"].loc[kB(60)] / (1 - cut), "_", color="black", markersize=9)
                     ax.plot([], [], "_", color="black", label="published ratio to REN's")
             axes[0].legend(fontsize=8, ncols=2, loc="upper left")
             figure.suptitle(

@@ -119,7 +119,7 @@ class Figure13(Experiment):
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
         component, packets = _component(point.labels["scheme"]), point.labels["packets"]
         egress = component.record("Egress") if component is not None else None
-        numbers = {
+        numbers: dict[str, tuple[float, str]] = {
             "stated state": (STATED.itemsize, "bytes"),
             "stated state, 32 ports": (_PORTS * STATED.itemsize, "bytes"),
             "own state": (record_dtype(egress).itemsize if egress is not None else 0, "bytes"),

@@ -42,7 +42,7 @@ PACKET_BYTES = TESTBED["ren"].wire_bytes
 PAYLOAD_BYTES = TESTBED["ren"].payload_bytes
 PACKET_PS = round(PACKET_BYTES * 8e12 / LINE_BPS)
 """A full packet's time on a link of the testbed."""
-BUFFER_BYTES = TESTBED["ren"].buffer.limit_bytes
+BUFFER_BYTES: int = vars(TESTBED["ren"].buffer)["limit_bytes"]
 BUFFER_PACKETS = BUFFER_BYTES / PACKET_BYTES
 """Of a port of the testbed."""
 

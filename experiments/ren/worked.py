@@ -72,7 +72,7 @@ GAP = Example(slots=5, unscheduled=3, packets=(60, 2))
 
 def network(slots: int) -> Graph:
     """Return the network whose shared link carries so many packets in a round trip."""
-    graph = nx.Graph(name="REN's worked example")
+    graph: Graph = nx.Graph(name="REN's worked example")
     for i in range(4):
         topology.add_host(graph, f"h{i}")
     for i in range(2):

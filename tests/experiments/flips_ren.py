@@ -95,7 +95,6 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f20-1": [put("mean queue", 0.0, scheme="Homa, K = 8"), put("utilisation", 0.5, scheme="Homa, K = 8")],
     "ren-f20-2": [put("mean queue", 1.0, scheme=KEPT)],
     "ren-f20-a": [put("mean queue", 5.1, scheme=NOT_KEPT), put("utilisation", 0.89, scheme=NOT_KEPT)],
-    "ren-f20-b": [put("utilisation", 0.7, scheme="Homa, K = 8")],
     "ren-f21-1": [put("utilisation", 1.0, scheme="ren")],
     "ren-f21-2": [both(put("RCT", 2.05e10, scheme="ren"), put("utilisation", 0.95))],
     "ren-f21-3": [put("fastest round", 1.9e10), put("unfinished", 1)],
