@@ -78,9 +78,9 @@ _AT_SCALE: dict[str, tuple[Outcome, str]] = {
     ),
     "ren-x-1c": (
         Outcome.FAILS,
-        "Short flows gain, the mean of all does not: a packet that finds a queue at any of its ports takes one from its"
-        " flow, and only where all its ports have room does the flow get one more. Long flows pass many short queues and"
-        " end up with less in flight than they started with.",
+        "Short flows gain, the mean of all does not: a packet that finds a queue at any of its ports takes one from"
+        " its flow, and only where all its ports have room does the flow get one more. Long flows pass many short"
+        " queues and end up with less in flight than they started with.",
     ),
     "ren-x-1b": (
         Outcome.FAILS,

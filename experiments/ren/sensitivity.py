@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Verdict, register_experiment
+from rdmacc.experiments.base import Claim, Verdict, register_experiment
 from rdmacc.experiments.ren.gains import HEADLINE
 from rdmacc.experiments.ren.leaf_spine import Case, LeafSpineFigure
 from rdmacc.experiments.ren.loads import claim
@@ -163,12 +163,12 @@ _ALL = runs(VARIATIONS)
 
 @register_experiment
 class Sensitivity(LeafSpineFigure):
-    """REN's gain over pHost, Homa and NDP with marks, timers, load, paths and buffers read differently."""
+    """REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently."""
 
     name = "ren.sensitivity"
     title = "What the headline depends on"
-    description = "REN's gain over pHost, Homa and NDP with marks, timers, load, paths and buffers read differently"
-    claims = (
+    description = "REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently"
+    claims: tuple[Claim, ...] = (
         claim(
             "ren-x-1a", "3.2.3", "flows that are never done", "marks read literally, no safeguard",
             "none: REN works as described", "none as assumed, some if read literally", _dead, _ALL,
