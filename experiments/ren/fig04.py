@@ -6,7 +6,7 @@ switch marks a packet when others wait behind it, the receiver copies each mark,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
@@ -20,6 +20,8 @@ from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
 
 __all__ = ["Figure4"]
@@ -89,11 +91,11 @@ class Figure4(Experiment):
         port.run_until(RTT_PS - 1)
         port.end_period()
         marked = [port.dequeue(RTT_PS).ren_mark for _ in range(len(port.waiting))]
-        copied = 0
+        copied, copy = 0, cast("Callable[..., None]", RenMarker.on_data)
         for mark in CODES:
             packet, reply = make_packet(marker, PACKET_BYTES), make_packet(marker, 40)
             packet.ren_mark = mark
-            RenMarker.on_data(packet, reply)
+            copy(packet, reply)
             copied += int(reply.ren_mark == mark)
         numbers: dict[str, tuple[float, str]] = {
             "packets marked 10": (marked.count(OVER), "packets"),
@@ -110,6 +112,7 @@ class Figure4(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
+        from matplotlib.patches import Rectangle
 
         boxes = {"sender": 0.0, "port": 1.15, "receiver": 2.3}
         colours = {"sender": COLOURS["blue"], "port": COLOURS["orange"], "receiver": COLOURS["green"]}
@@ -118,7 +121,7 @@ class Figure4(Experiment):
             for place, left in boxes.items():
                 handlers = table.loc[table["place"] == place, "quantity"].to_list()
                 ax.add_patch(
-                    plt.Rectangle((left, 0.1), 0.95, 0.72, facecolor="none", edgecolor=colours[place], linewidth=2)
+                    Rectangle((left, 0.1), 0.95, 0.72, facecolor="none", edgecolor=colours[place], linewidth=2)
                 )
                 ax.text(left + 0.475, 0.76, _PLACES[place], ha="center", fontsize=10, weight="bold")
                 for number, handler in enumerate(handlers):

@@ -54,7 +54,8 @@ def packets_for(mark: int) -> int:
     qp.inflight_bytes, qp.credits = PACKET_BYTES, 1  # the one packet that the grant clock lets go for any grant
     grant = make_packet(RenMarker(), 40)
     grant.ren_mark = mark
-    Ren.on_credit(Ren(), qp, transfer, grant, 0)
+    handler: Any = Ren.on_credit
+    handler(Ren(), qp, transfer, grant, 0)
     return int(qp.credits)
 
 
@@ -132,6 +133,7 @@ class Figure7(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
+        from matplotlib.patches import Rectangle
 
         places = ("at H0", "after S0", "after S1", "after S2")
         fills = {UNDER: "1.0", FULL: COLOURS["sky"], OVER: COLOURS["vermilion"]}
@@ -140,9 +142,7 @@ class Figure7(Experiment):
             for row, place in enumerate(places):
                 for packet, mark in enumerate(curve(table, POINT, f"marks {place}")):
                     ax.add_patch(
-                        plt.Rectangle(
-                            (row + packet * 0.2, 0.35), 0.18, 0.3, facecolor=fills[round(mark)], edgecolor="0.2"
-                        )
+                        Rectangle((row + packet * 0.2, 0.35), 0.18, 0.3, facecolor=fills[round(mark)], edgecolor="0.2")
                     )
                     ax.text(row + packet * 0.2 + 0.09, 0.5, CODES[round(mark)], ha="center", va="center", fontsize=10)
                     ax.text(row + packet * 0.2 + 0.09, 0.7, f"P{packet + 1}", ha="center", fontsize=8)

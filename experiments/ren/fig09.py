@@ -160,7 +160,7 @@ def _grows(table: pd.DataFrame) -> Verdict:
 def _by_flows(table: pd.DataFrame) -> Verdict:
     few, many = (100 * _of(table, "utilisation", flows) for flows in FLOWS)
     last = few.index[-1]
-    words = "; ".join(f"{name} {few.loc[last, name]:.1f} and {many.loc[last, name]:.1f}%" for name in few)
+    words = "; ".join(f"{name} {few[name].iloc[-1]:.1f} and {many[name].iloc[-1]:.1f}%" for name in few)
     return Verdict(f"F = 20 and 30 at strength {last:g}: {words}", bool((many > few).all().all()))
 
 

@@ -133,6 +133,7 @@ class Figure10(Experiment):
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
+        from matplotlib.patches import Rectangle
 
         marker = type(TESTBED["ren"].switch[0]).__name__
         came, left, dropped = (scalar(table, POINT, name) for name in ("received", "transmitted", "dropped"))
@@ -149,7 +150,7 @@ class Figure10(Experiment):
             figure, ax = plt.subplots(figsize=(10, 3.4))
             for number, (title, words, colour) in enumerate(stages):
                 x = 1.25 * number
-                ax.add_patch(plt.Rectangle((x, 0.2), 1, 0.6, facecolor="none", edgecolor=COLOURS[colour], linewidth=2))
+                ax.add_patch(Rectangle((x, 0.2), 1, 0.6, facecolor="none", edgecolor=COLOURS[colour], linewidth=2))
                 ax.text(x + 0.5, 0.7, title, ha="center", weight="bold")
                 ax.text(x + 0.5, 0.42, words, ha="center", va="center", fontsize=9, family="monospace")
                 if number:

@@ -160,11 +160,12 @@ class Figure12(Experiment):
         short = result.flows.iloc[2:]
         fct_ps = short["fct_ps"].fillna(_END - short["start_ps"]).astype(np.float64)
         frames = []
-        for number, (index, time_ps) in enumerate(fct_ps.items()):
+        flows = zip(fct_ps, short["timeouts"], short["status"], strict=True)
+        for number, (time_ps, timeouts, status) in enumerate(flows):
             numbers = {
-                "FCT": (time_ps, "ps"),
-                "timeouts": (int(short["timeouts"].loc[index]), ""),
-                "unfinished": (int(short["status"].loc[index] != "finished"), ""),
+                "FCT": (float(time_ps), "ps"),
+                "timeouts": (int(timeouts), ""),
+                "unfinished": (int(status != "finished"), ""),
             }
             frames.append(tidy(point.name, numbers).assign(flow=number))
         return pd.concat(frames, ignore_index=True)

@@ -83,15 +83,6 @@ FLIPS: dict[str, list[Change]] = {
         put("utilisation, packets", 0.2, protocol="REN", strength=1.0),
         put("utilisation, packets", 0.3, protocol="traditional", strength=0.2),
     ],
-    "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
-    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
-    "ren-f11-a": [
-        put("throughput after", 9.7e9, scheme="ren"),
-        put("throughput after", 9e9, scheme="traditional", bursts=4),
-    ],
-    "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
-    "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
-    "ren-f12-a": [put("timeouts", 1, scheme="ren")],
     "ren-f20-1": [put("mean queue", 0.0, scheme="Homa, K = 8"), put("utilisation", 0.5, scheme="Homa, K = 8")],
     "ren-f20-2": [put("mean queue", 1.0, scheme=KEPT)],
     "ren-f20-a": [put("mean queue", 5.1, scheme=NOT_KEPT), put("utilisation", 0.89, scheme=NOT_KEPT)],
@@ -99,7 +90,7 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f21-2": [both(put("RCT", 2.05e10, scheme="ren"), put("utilisation", 0.95))],
     "ren-f21-3": [put("fastest round", 1.9e10), put("unfinished", 1)],
     "ren-f21-a": [put("utilisation", 0.9, scheme=SLOW_TIMER)],
-    "ren-f22-1": [times("p99 FCT", 1.5, scheme="ren", load=0.2, period=2.0)],
+    "ren-f22-1": [times("p99 FCT", 0.95, scheme="ren", load=0.2, period=2.0)],
     "ren-f22-2": [times("p99 FCT", 1.5, scheme="ren", load=0.8, period=8.0)],
     "ren-f22-3": [times("AFCT", 1.3, scheme="ren", period=0.25)],
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
@@ -112,3 +103,16 @@ FLIPS: dict[str, list[Change]] = {
     ],
     "ren-x-4a": [both(*(times("AFCT", 0.3, scheme=one) for one in ("phost", "homa", "ndp")))],
 }
+
+LATER: dict[str, list[Change]] = {
+    "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
+    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
+    "ren-f11-a": [
+        put("throughput after", 9.7e9, scheme="ren"),
+        put("throughput after", 9e9, scheme="traditional", bursts=4),
+    ],
+    "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
+    "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
+    "ren-f12-a": [put("timeouts", 1, scheme="ren")],
+}
+"""Of figures whose tables rdmacc does not come with yet: 11 and 12. They move up with their tables."""
