@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.plotting.style import COLOURS
 from rdmacc.presets import preset
 from rdmacc.units import us
-from rdmacc.workload import LoadDefinition
 
 __all__ = [
     "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
@@ -34,7 +34,7 @@ __all__ = [
     "SIMULATED_RTT_PS", "TESTBED",
 ]  # fmt: skip
 
-TESTBED, SIMULATED = preset("ren-2021-testbed"), preset("ren-2021")
+TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps
 RTT_PS, SIMULATED_RTT_PS = us(48), us(10)
 """Base RTTs as the paper states them: propagation alone."""
@@ -45,12 +45,6 @@ PACKET_PS = round(PACKET_BYTES * 8e12 / LINE_BPS)
 BUFFER_BYTES: int = vars(TESTBED["ren"].buffer)["limit_bytes"]
 BUFFER_PACKETS = BUFFER_BYTES / PACKET_BYTES
 """Of a port of the testbed."""
-
-SHORT_BYTES, LONG_BYTES = 100_000, 1_000_000
-"""Short flows have at most so many bytes, long flows more."""
-LOAD = LoadDefinition("core", payload_bytes=SIMULATED["ren"].payload_bytes, header_bytes=SIMULATED["ren"].header_bytes)
-SEEDS = MappingProxyType({"quick": 1, "paper": 3})
-"""Number of seeds, by scale."""
 
 LOOKS = MappingProxyType(
     {

@@ -94,6 +94,14 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f22-2": [times("p99 FCT", 1.5, scheme="ren", load=0.8, period=8.0)],
     "ren-f22-3": [times("AFCT", 1.3, scheme="ren", period=0.25)],
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
+    # Leaf-spine networks: figures 14 to 19 and what belongs to them
+    "ren-f17-1a": [times("AFCT, short", 0.5, scheme="ren")],
+    "ren-x-1a": [put("unfinished", 1, scheme="ren"), put("unfinished", 0, scheme="ren-literal-unsafe")],
+    "ren-x-1b": [times("AFCT", 1.08, scheme="ren-literal")],
+    "ren-x-1c": [
+        both(*(times(one, 1.5, scheme="traditional") for one in ("AFCT", "AFCT, short", "p99 FCT, short"))),
+    ],
+    "ren-x-4a": [both(*(times("AFCT", 0.3, scheme=one) for one in ("phost", "homa", "ndp")))],
 }
 
 LATER: dict[str, list[Change]] = {

@@ -1,0 +1,36 @@
+"""REN, figure 15: data mining, four panels over the load.
+
+Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four workloads are judged in
+`rdmacc.experiments.ren.gains`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import register_experiment
+from rdmacc.experiments.ren.leaf_spine import BASELINES, cases
+from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim, short_flows_claim
+
+__all__ = ["PUBLISHED", "Figure15"]
+
+PUBLISHED = {"p99 FCT, short": dict(zip(BASELINES, (0.73, 0.68, 0.52, 0.33, 0.56, 0.28), strict=True))}
+"""Reductions at a load of 0.7, by quantity and scheme (6.1)."""
+
+
+@register_experiment
+class Figure15(WorkloadFigure):
+    """FCT of short flows, throughput of long ones and AFCT of all over the load, data mining."""
+
+    name = "ren.fig15"
+    title = "Data Mining application"
+    description = "FCT of short flows, throughput of long ones and AFCT of all over the load, data mining"
+    workload = "data_mining"
+    published = PUBLISHED
+    claims = (
+        short_flows_claim(15, "data_mining"),
+        claim(
+            "ren-f15b-1", "Fig 15b", "reduction of short flows' p99 FCT", "data mining, load 0.7",
+            "73, 68, 52, 33, 56, 28%", "each >= 10%; direction: each positive",
+            all_reduced("p99 FCT, short", "data_mining", 0.7, dict.fromkeys(BASELINES, 0.1)),
+            cases(["data_mining"], [0.7]),
+        ),
+    )  # fmt: skip

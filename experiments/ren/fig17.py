@@ -1,0 +1,23 @@
+"""REN, figure 17: Hadoop cluster, four panels over the load.
+
+Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. The paper gives no number of this figure alone; claims on
+all four workloads are judged in `rdmacc.experiments.ren.gains`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments.base import register_experiment
+from rdmacc.experiments.ren.loads import WorkloadFigure, short_flows_claim
+
+__all__ = ["Figure17"]
+
+
+@register_experiment
+class Figure17(WorkloadFigure):
+    """FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster."""
+
+    name = "ren.fig17"
+    title = "Hadoop Cluster application"
+    description = "FCT of short flows, throughput of long ones and AFCT of all over the load, Hadoop cluster"
+    workload = "hadoop"
+    claims = (short_flows_claim(17, "hadoop"),)

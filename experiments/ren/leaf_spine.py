@@ -1,0 +1,217 @@
+"""REN's leaf-spine simulations (section 6): what figures 14 to 19, their summary and the sensitivity study share.
+
+8 ToR and 8 core switches, 40 Gb/s, 10 us of round-trip propagation, 128 KB of buffer at each port; 48 hosts at a ToR
+(384, oversubscription 6), in figure 19 8 (64, none). Schemes are those of ``rdmacc.preset("ren-2021")``; cut-offs and
+the load are `rdmacc.experiments.ren.definitions`'. Also assumed, for all these figures alike:
+
+- The paper names its workloads and gives their mean sizes, "64 KB to 7.4 MB". The distributions are the public ones
+  (`rdmacc.workload.SIZES`), uncapped; Hadoop's is the one that HPCC used, as the paper does not say which.
+- A point is 5,000 messages between random pairs of hosts. Their own bytes, not the expected ones, make up the load: in
+  data mining one message in a hundred has 73% of all bytes. All schemes have the same messages at the same seed.
+- Every message counts, and the run ends when all are done. One that is not done after 10 s counts with the time so far.
+- FCT runs from the start to the last byte at the receiver; the throughput of long flows is the mean of size / FCT.
+- Slowdown is FCT over that of the message alone in the network. Its 99th percentile is of each tenth of the messages
+  by size, as figure 14's axis has them.
+- Homa, and Homa with Aeolus, have one level for unscheduled packets and seven for others: by Homa's rule (its section
+  3.4) all four workloads do, as at most an eighth of their bytes is unscheduled.
+
+The quick scale keeps the oversubscription: 3 ToRs with 2 cores and 12 hosts each (36 hosts), in figure 19 with 4 cores
+and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures come about; it is too small to judge.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.state import HOST_NIC
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.topology import Graph
+from rdmacc.workload import SizeDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "BASELINES", "LOADS", "SCHEMES", "TENTHS", "WORKLOADS", "Case", "LeafSpineFigure", "cases",
+]  # fmt: skip
+
+BASELINES = ("dctcp", "phost", "homa", "ndp", "expresspass", "aeolus")
+SCHEMES = ("ren", *BASELINES)
+WORKLOADS = MappingProxyType(
+    {
+        "data_mining": "Data Mining",
+        "web_search": "Web Search",
+        "hadoop": "Hadoop Cluster",
+        "cache_follower": "Cache Follower",
+    }
+)
+"""Names of the workloads, in the order of figures 15 to 18."""
+LOADS = MappingProxyType({"quick": (0.5, 0.7), "paper": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)})
+TENTHS = range(1, 11)
+"""Tenths of the messages by size."""
+
+_SWITCHES = MappingProxyType({("paper", 48): (48, 8, 8), ("paper", 8): (8, 8, 8), ("quick", 48): (12, 3, 2),
+                              ("quick", 8): (4, 3, 4)})  # fmt: skip
+"""Hosts at a ToR, ToRs and cores, by scale and by the paper's hosts at a ToR."""
+_MESSAGES = MappingProxyType({"quick": 100, "paper": 5000})
+_QUICK_CAP = "2MB"
+_UNTIL = "10s"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run: what distinguishes it from the others."""
+
+    scheme: str
+    workload: str
+    load: float
+    hosts_per_leaf: int = 48
+    """8 in figure 19."""
+    load_of: str = "core"
+    """Whose links the load is a fraction of: "core", or "host"."""
+    is_shared: bool = False
+    """The buffer of 128 KB is a switch's, not a port's."""
+    changes: tuple[tuple[str, Any], ...] = ()
+    """Parameters of the scheme."""
+
+    @property
+    def differences(self) -> str:
+        """Everything but scheme, workload, load and network, in words."""
+        parts = ["load of hosts' links"] if self.load_of != "core" else []
+        parts += ["128 KB a switch"] if self.is_shared else []
+        return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
+
+    def point(self, scale: str, seed: int) -> Point:
+        """Return the scenario as a point."""
+        what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
+        network = partial(leaf_spine, *_SWITCHES[scale, self.hosts_per_leaf], is_shared=self.is_shared)
+        traffic = partial(messages, network, self.workload, scale, self.load, self.load_of, seed)
+        scenario = Scenario(
+            topology=network, workload=traffic, scheme=scheme_of(self.scheme, self.changes),
+            seed=seed, until=_UNTIL,
+        )  # fmt: skip
+        labels = {
+            "scheme": self.scheme, "workload": self.workload, "load": self.load, "hosts": 8 * self.hosts_per_leaf,
+            "changes": self.differences, "seed": seed,
+        }  # fmt: skip
+        return Point(
+            name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario, labels=labels,
+            cost=sizes_of(self.workload, scale).mean,
+        )  # fmt: skip
+
+
+def leaf_spine(hosts_per_leaf: int, leaves: int, spines: int, is_shared: bool = False) -> Graph:
+    """Return REN's leaf-spine network, with 128 KB of buffer at each port, or for each switch."""
+    graph = topology.ren_leaf_spine(hosts_per_leaf, leaves, spines)
+    if is_shared:
+        for name in topology.switches(graph):
+            graph.nodes[name]["buffer_bytes"] = 128_000  # section 6, read as a whole switch's
+    return graph
+
+
+def sizes_of(name: str, scale: str) -> SizeDistribution:
+    """Return the distribution of a workload's sizes; capped at quick scale."""
+    sizes = workload.size_distribution(name)
+    return sizes.capped(_QUICK_CAP) if scale == "quick" else sizes
+
+
+def messages(network: Callable[[], Graph], name: str, scale: str, load: float, load_of: str, seed: int) -> pd.DataFrame:
+    """Return messages of a workload between random pairs, at a load of the core's or of the hosts' links."""
+    of = workload.LoadDefinition(load_of, payload_bytes=LOAD.payload_bytes, header_bytes=LOAD.header_bytes)
+    return workload.poisson(
+        network(), sizes_of(name, scale), load, of=of, count=_MESSAGES[scale], is_exact=True, seed=seed
+    )
+
+
+@cache
+def scheme_of(name: str, changes: tuple[tuple[str, Any], ...] = ()) -> Scheme:
+    """Return a scheme of REN's preset with some parameters changed."""
+    return SIMULATED[name].replace(**dict(changes))
+
+
+def oversubscription(result: Result) -> float:
+    """Return the rate of all hosts over that of the links up to the core."""
+    fabric = result.plan.fabric
+    rates = fabric.port_rate_bps
+    return float(rates[fabric.port_class == HOST_NIC].sum() / rates[LOAD.ports(fabric)].sum())
+
+
+class LeafSpineFigure(Experiment):
+    """A figure of these runs. What one figure has stored, the others reuse."""
+
+    name = "ren.leaf-spine"
+
+    seeds: Mapping[str, int] = SEEDS
+    """Number of seeds, by scale."""
+
+    @abstractmethod
+    def cases(self, scale: str) -> Sequence[Case]:
+        """Return the runs that are needed."""
+
+    @abstractmethod
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the figure from one row for each run."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        """Return the points: every case with every seed."""
+        seeds = range(seed, seed + self.seeds[scale])
+        return [case.point(scale, each) for case in self.cases(scale) for each in seeds]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        """Return completion times, throughput, slowdowns by size, and what went wrong."""
+        flows, counters = result.flows, result.counters
+        size = flows["size_bytes"].to_numpy()
+        passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
+        fct_ps = flows["fct_ps"].astype(np.float64).fillna(passed).to_numpy()
+        is_short, is_long = size <= SHORT_BYTES, size > LONG_BYTES
+        slowdown = fct_ps / flows["ideal_fct_ps"].to_numpy()
+        by_size = np.array_split(np.argsort(size, kind="stable"), len(TENTHS))
+        hops = counters["data_packet_hops"] + counters["control_packet_hops"]
+        numbers = {
+            "AFCT": (fct_ps.mean(), "ps"),
+            "AFCT, short": (fct_ps[is_short].mean(), "ps"),
+            "p99 FCT, short": (np.percentile(fct_ps[is_short], 99), "ps"),
+            "throughput, long": ((size * 8e12 / fct_ps)[is_long].mean(), "bps"),
+            **{f"p99 slowdown, {k}": (np.percentile(slowdown[part], 99), "") for k, part in zip(TENTHS, by_size)},
+            **{f"largest, {k}": (size[part].max(), "bytes") for k, part in zip(TENTHS, by_size)},
+            "bytes in the largest tenth": (size[by_size[-1]].sum() / size.sum(), ""),
+            "oversubscription": (oversubscription(result), ""),
+            "flows": (len(flows), ""),
+            "flows, short": (is_short.sum(), ""),
+            "flows, long": (is_long.sum(), ""),
+            "unfinished": ((~flows["status"].isin(["finished", "delivered"])).sum(), ""),
+            "retransmissions": (flows["retransmissions"].sum(), ""),
+            "timeouts": (flows["timeouts"].sum(), ""),
+            "dropped": (counters["dropped_packets"], ""),
+            "trimmed": (counters["trimmed_packets"], ""),
+            "packet hops": (hops, ""),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        """Draw the figure."""
+        return self.draw(wide(table))
+
+
+LeafSpineFigure.points_of = LeafSpineFigure
+
+
+def cases(
+    workloads: Iterable[str], loads: Iterable[float], schemes: Sequence[str] = SCHEMES, **options: Any
+) -> list[Case]:
+    """Return a case for every scheme, workload and load."""
+    return [Case(scheme, name, load, **options) for name in workloads for load in loads for scheme in schemes]

@@ -1,0 +1,249 @@
+"""REN: what its headline, "AFCT reduced by up to 68%", depends on.
+
+One thing at a time, cache follower at a load of 0.7 on 384 hosts, against the schemes that the headline names. Setup
+and assumptions: `rdmacc.experiments.ren.leaf_spine`. What is varied is what the paper leaves open:
+
+- the rule of marking: three readings, and the literal one without the safeguard that a sender's last packet is never
+  cancelled (`rdmacc.switch.ren_marker`); "no marks" is what REN starts from, as a baseline;
+- timers, of 1 ms: Homa's RESEND, NDP's, and pHost's announcement; REN's own of three base RTTs;
+- what load is a fraction of: at 0.7 of the hosts' links the core is offered 3.7 times what it carries (without
+  NDP, whose trimmed packets make that run many times as long as the others);
+- spraying against ECMP (without NDP, which chooses its paths itself);
+- whose buffer has 128 KB: a port's, or a switch's with 56 ports, 2.3 KB for each (`ren.buffers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.ren.gains import HEADLINE
+from rdmacc.experiments.ren.leaf_spine import Case, LeafSpineFigure
+from rdmacc.experiments.ren.loads import claim
+from rdmacc.experiments.ren.setup import LOOKS
+from rdmacc.plotting.style import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["BUFFERS", "VARIATIONS", "Buffers", "Sensitivity"]
+
+_OTHERS = ("phost", "homa", "ndp")
+_QUANTITIES = ("AFCT", "AFCT, short", "p99 FCT, short")
+
+
+def _compared(
+    ren: str = "ren",
+    others: tuple[str, ...] = _OTHERS,
+    changes: dict[str, dict[str, Any]] | None = None,
+    **options: Any,
+) -> dict[str, Case]:
+    """Return REN, as "ren", and the others under a variation; `changes` by scheme, or for "all" of them."""
+    changes = changes or {}
+    return {
+        label: Case(
+            scheme, "cache_follower", 0.7,
+            changes=tuple((changes.get("all", {}) | changes.get(label, {})).items()), **options,
+        )
+        for label, scheme in (("ren", ren), *((one, one) for one in others))
+    }  # fmt: skip
+
+
+def _timers(time: str) -> dict[str, dict[str, Any]]:
+    return {
+        "phost": {"ask_timeout_ps": time},
+        "homa": {"resend_interval_ps": time, "ping_interval_ps": time},
+        "ndp": {"timeout_ps": time},
+    }
+
+
+_ASSUMED = _compared()
+_LITERAL = "marks: literal"
+VARIATIONS: dict[str, dict[str, Case]] = {
+    "as assumed": _ASSUMED,
+    "marks: by packet": _compared("ren-packet"),
+    "marks: literal, one packet kept": _compared("ren-literal"),
+    _LITERAL: _compared("ren-literal-unsafe"),
+    "timers of the others: 0.1 ms": _compared(changes=_timers("100us")),
+    "timers of the others: 10 ms": _compared(changes=_timers("10ms")),
+    "timer of REN: 1 ms": _compared(changes={"ren": {"least_timeout_ps": "1ms"}}),
+    "load: of hosts' links": _compared(others=("phost", "homa"), load_of="host"),
+    "paths: ECMP": _compared(others=("phost", "homa"), changes={"all": {"routing": "ecmp"}}),
+}
+"""By name: the run of each scheme."""
+BUFFERS: dict[str, dict[str, Case]] = {
+    "as assumed": _ASSUMED,
+    "buffer: 128 KB a switch": _compared(is_shared=True),
+    "the same, timers of the others: 0.1 ms": _compared(changes=_timers("100us"), is_shared=True),
+    "the same, timers of the others: 10 ms": _compared(changes=_timers("10ms"), is_shared=True),
+}
+"""The same with the buffer read as a whole switch's."""
+_EVERY = VARIATIONS | BUFFERS
+_UNMARKED = replace(_ASSUMED["ren"], scheme="traditional")
+_AT_QUICK = ("as assumed", "marks: by packet", "marks: literal, one packet kept", _LITERAL, "paths: ECMP")
+
+
+def runs(names: Iterable[str]) -> list[Case]:
+    """Return the runs of some variations, each once."""
+    return list(dict.fromkeys([*(case for name in names for case in _EVERY[name].values()), _UNMARKED]))
+
+
+def _values(rows: pd.DataFrame, case: Case, quantity: str) -> pd.Series[float]:
+    """Return a quantity of a run, by seed."""
+    chosen = rows[(rows["scheme"] == case.scheme) & (rows["changes"] == case.differences)]
+    return chosen.set_index("seed")[quantity]
+
+
+def gains(rows: pd.DataFrame, name: str, quantity: str) -> dict[str, pd.Series[float]]:
+    """Return REN's reduction over the others under a variation, by seed."""
+    one = _EVERY[name]
+    others = {other: run for other, run in one.items() if other != "ren"} | (
+        {"traditional": _UNMARKED} if name == "as assumed" else {}
+    )
+    ren = _values(rows, one["ren"], quantity)
+    return {other: 1 - ren / _values(rows, case, quantity) for other, case in others.items()}
+
+
+def _ran(rows: pd.DataFrame) -> list[str]:
+    known = set(zip(rows["scheme"], rows["changes"], strict=True))
+    return [name for name, one in _EVERY.items() if all((run.scheme, run.differences) in known for run in one.values())]
+
+
+def _dead(rows: pd.DataFrame) -> Verdict:
+    lost = {
+        name: float(_values(rows, VARIATIONS[name]["ren"], "unfinished").mean()) for name in ("as assumed", _LITERAL)
+    }
+    measured = ", ".join(f"{value:,.0f} {name}" for name, value in lost.items())
+    return Verdict(f"flows that are never done, of 5,000: {measured}", lost["as assumed"] == 0 < lost[_LITERAL])
+
+
+def _kept(rows: pd.DataFrame) -> Verdict:
+    literal, assumed = (
+        float(_values(rows, VARIATIONS[name]["ren"], "AFCT").mean())
+        for name in ("marks: literal, one packet kept", "as assumed")
+    )
+    more = literal / assumed - 1
+    return Verdict(f"AFCT {more:+.0%}", more > 0.05, more > 0)
+
+
+def _marks_help(rows: pd.DataFrame) -> Verdict:
+    found = {quantity: float(gains(rows, "as assumed", quantity)["traditional"].mean()) for quantity in _QUANTITIES}
+    measured = ", ".join(f"{quantity} {value:.0%}" for quantity, value in found.items())
+    return Verdict(measured, min(found.values()) > 0.05, min(found.values()) > 0)
+
+
+def _headline(names: Iterable[str]) -> Callable[[pd.DataFrame], Verdict]:
+    """Return a judge of the largest reduction of the AFCT under some variations."""
+
+    def judge(rows: pd.DataFrame) -> Verdict:
+        found = {
+            (name, other): float(values.mean())
+            for name in names
+            for other, values in gains(rows, name, "AFCT").items()
+            if other in _OTHERS
+        }
+        assumed = max(value for (name, _), value in found.items() if name == "as assumed")
+        name, other = max(found, key=lambda key: found[key])
+        best = found[name, other]
+        measured = f"{assumed:.0%} as assumed; at most {best:.0%}, {name}, over {LOOKS[other][0]}"
+        return Verdict(measured, best >= HEADLINE - 0.1, best >= HEADLINE / 2)
+
+    return judge
+
+
+_ALL = runs(VARIATIONS)
+
+
+@register_experiment
+class Sensitivity(LeafSpineFigure):
+    """REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently."""
+
+    name = "ren.sensitivity"
+    title = "What the headline depends on"
+    description = "REN's gain over pHost, Homa and NDP with marks, timers, load and paths read differently"
+    claims: tuple[Claim, ...] = (
+        claim(
+            "ren-x-1a", "3.2.3", "flows that are never done", "marks read literally, no safeguard",
+            "none: REN works as described", "none as assumed, some if read literally", _dead, _ALL,
+        ),
+        claim(
+            "ren-x-1b", "3.2.3", "AFCT with literal marks, one packet kept", "against marks less those outstanding",
+            "not stated", "> 5% higher; direction: higher", _kept, _ALL,
+        ),
+        claim(
+            "ren-x-1c", "2, 3", "reduction by marks alone", "REN against one packet for each grant",
+            "lower queues and full links", "each > 5%; direction: positive", _marks_help, _ALL,
+        ),
+        claim(
+            "ren-x-4a", "abstract", "largest reduction of the AFCT", "over pHost, Homa and NDP, any variation", "68%",
+            ">= 58%; direction: >= 34%", _headline(VARIATIONS), _ALL,
+        ),
+    )  # fmt: skip
+
+    def cases(self, scale: str) -> list[Case]:
+        """Return every variation; at quick scale the readings and ECMP."""
+        return runs(_AT_QUICK) if scale == "quick" else _ALL
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the reductions under each variation; error bars are the spread over seeds."""
+        names = _ran(rows)
+        with style():
+            figure, axes = plt.subplots(
+                1, len(_QUANTITIES), figsize=(12.0, 1.4 + 0.42 * len(names)), sharey=True, layout="constrained"
+            )
+            for ax, quantity in zip(axes, _QUANTITIES, strict=True):
+                for place, name in enumerate(names):
+                    self._row(ax, rows, name, quantity, place)
+                ax.axvline(0, color="0.3", linewidth=0.8)
+                ax.axvline(100 * HEADLINE, color="0.3", linewidth=0.8, linestyle="--")
+                ax.set(xlim=(-105, 100), title=quantity, xlabel="reduction by REN (%)")
+            axes[0].set_yticks(np.arange(len(names)), names)
+            axes[0].invert_yaxis()
+            for one in (*_OTHERS, "traditional"):
+                label, colour, marker = LOOKS[one]
+                axes[0].plot([], [], marker, color=colour, linestyle="none", label=f"over {label}")
+            axes[0].plot([], [], "--", color="0.3", label="headline: 68%")
+            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+            figure.suptitle("REN: what the headline depends on; cache follower, load 0.7")
+        return figure
+
+    def _row(self, ax: Axes, rows: pd.DataFrame, name: str, quantity: str, place: int) -> None:
+        undone = float(_values(rows, _EVERY[name]["ren"], "unfinished").mean())
+        if undone:
+            flows = float(rows["flows"].iloc[0])
+            ax.text(-100, place, f"{undone / flows:.0%} of REN's flows are never done", va="center", fontsize="small")
+            return
+        for step, (other, values) in enumerate(gains(rows, name, quantity).items()):
+            _, colour, marker = LOOKS[other]
+            mean, height = 100 * values.mean(), place + 0.16 * (step - 1)
+            error = [[mean - 100 * values.min()], [100 * values.max() - mean]]
+            if mean < -100:
+                ax.text(-103, height, f"◀ {mean:.0f}%", va="center", fontsize="x-small", color=colour)
+            else:
+                ax.errorbar(mean, height, xerr=error, fmt=marker, color=colour, markersize=5, capsize=2)
+
+
+@register_experiment
+class Buffers(Sensitivity):
+    """The same with 128 KB of buffer for a whole switch, and three timers."""
+
+    name = "ren.buffers"
+    title = "What the headline depends on: buffers"
+    description = "REN's gain over pHost, Homa and NDP with 128 KB of buffer for a whole switch, and three timers"
+    claims = (
+        claim(
+            "ren-x-4b", "6", "largest reduction of the AFCT", "over pHost, Homa and NDP, 128 KB a switch", "68%",
+            ">= 58%; direction: >= 34%", _headline(BUFFERS), runs(BUFFERS),
+        ),
+    )  # fmt: skip
+
+    def cases(self, scale: str) -> list[Case]:
+        """Return the runs with such buffers; at quick scale those of one timer."""
+        return runs(tuple(BUFFERS)[:2]) if scale == "quick" else runs(BUFFERS)

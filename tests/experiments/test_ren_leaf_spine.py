@@ -1,0 +1,272 @@
+"""REN on its leaf-spine networks: points, measurements and judges; the runs themselves are for the command line."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from rdmacc.experiments import Outcome, experiment
+from rdmacc.experiments.ren import fig14, sensitivity
+from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, TENTHS, WORKLOADS, Case, cases
+from rdmacc.experiments.ren.loads import PANELS
+from rdmacc.experiments.ren.sensitivity import VARIATIONS
+from rdmacc.protocols.homa import Homa
+from rdmacc.sweep.tidy import assemble, tidy, wide
+from rdmacc.workload import SIZES, LoadDefinition, offered_load
+
+FIGURES = ["ren.fig14", "ren.fig15", "ren.fig16", "ren.fig17", "ren.fig18", "ren.gains"]
+NAMES = [*FIGURES, "ren.fig19", "ren.sensitivity", "ren.buffers"]
+OF_CORE = LoadDefinition("core", payload_bytes=1460, header_bytes=40)
+
+
+def test_figures_share_their_points():
+    """The same names mean the same runs, so that what one figure has stored is there for all."""
+    every = {point.name: point for point in experiment("ren.gains").points("paper")}
+    assert len(every) == len(SCHEMES) * len(WORKLOADS) * len(LOADS["paper"]) * 3
+    for name in FIGURES:
+        assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
+        for point in experiment(name).points("paper"):
+            assert point.labels == every[point.name].labels
+            assert point.scenario.scheme == every[point.name].scenario.scheme
+    assert not {point.name for point in experiment("ren.fig19").points("paper")} & every.keys()
+
+
+@pytest.mark.parametrize("workload", ["hadoop", "web_search"])
+@pytest.mark.parametrize("hosts_per_leaf", [48, 8])
+def test_the_network_and_the_traffic_are_the_papers(workload, hosts_per_leaf):
+    scenario = Case("ren", workload, 0.7, hosts_per_leaf).point("paper", 0).scenario
+    network, messages = scenario.network(), scenario.messages()
+    hosts = [node for node, kind in network.nodes(data="kind") if kind == "host"] or [
+        node for node in network if str(node).startswith("h")
+    ]
+    assert len(hosts) == 8 * hosts_per_leaf
+    assert len(messages) == 5000
+    span = messages["start_ps"].max() - messages["start_ps"].min()
+    assert offered_load(messages, network, of=OF_CORE, duration=f"{span}ps") == pytest.approx(0.7, rel=0.01)
+    assert messages["size_bytes"].mean() == pytest.approx(SIZES[workload].mean, rel=0.15)
+
+
+def test_a_switch_may_have_the_whole_buffer():
+    each, whole = (
+        Case("ren", "hadoop", 0.7, is_shared=one).point("paper", 0).scenario.network() for one in (False, True)
+    )
+    assert each.nodes["leaf0"]["buffer_bytes"] == 56 * 128_000
+    assert {whole.nodes[f"{kind}{k}"]["buffer_bytes"] for kind in ("leaf", "spine") for k in range(8)} == {128_000}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_homa_has_the_levels_that_the_workload_calls_for(workload):
+    by_rule = Homa.for_sizes(SIZES[workload], 38 * 1500)
+    for scheme in ("homa", "aeolus"):
+        recovery = Case(scheme, workload, 0.5).point("paper", 0).scenario.scheme.recovery
+        assert (recovery.levels, recovery.overcommit, recovery.cutoffs) == (8, by_rule.overcommit, by_rule.cutoffs)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_point_measures_what_happened(scheme):
+    """Every message is done; the numbers are those of the flows."""
+    point = Case(scheme, "hadoop", 0.7).point("quick", 0)
+    result = point.scenario.run()
+    row = wide(assemble({point.name: experiment("ren.fig17").measure(point, result)}, {point.name: point.labels})).iloc[
+        0
+    ]
+    flows = result.flows
+    fct = flows["fct_ps"].astype(float)
+    short, long = flows["size_bytes"] <= 100_000, flows["size_bytes"] > 1_000_000
+    assert (row["unfinished"], row["flows"], row["oversubscription"]) == (0, 100, 6)
+    assert (row["flows, short"], row["flows, long"]) == (short.sum(), long.sum())
+    assert row["AFCT"] == pytest.approx(fct.mean())
+    assert row["AFCT, short"] == pytest.approx(fct[short].mean())
+    assert fct[short].median() < row["p99 FCT, short"] <= fct[short].max()
+    assert row["throughput, long"] == pytest.approx((flows["size_bytes"] * 8e12 / fct)[long].mean())
+    assert row["largest, 10"] == flows["size_bytes"].max()
+    assert [row[f"largest, {k}"] for k in TENTHS] == sorted(row[f"largest, {k}"] for k in TENTHS)
+    tenth = flows.sort_values("size_bytes", kind="stable").iloc[-10:]
+    assert row["p99 slowdown, 10"] == pytest.approx(np.percentile(tenth["slowdown"], 99))
+    assert row["bytes in the largest tenth"] == tenth["size_bytes"].sum() / flows["size_bytes"].sum()
+
+
+@cache
+def made_up(name):
+    """Return a table of an experiment at paper scale in which every scheme is alike, and twice REN's times."""
+    tables, labels = {}, {}
+    for case in experiment(name).cases("paper"):
+        point = case.point("paper", 0)
+        slow = 1.0 if case.scheme.startswith("ren") else 2.0
+        numbers = {
+            "AFCT": (slow * 1e9 * (1 + case.load), "ps"),
+            "AFCT, short": (slow * 1e7, "ps"),
+            "p99 FCT, short": (slow * 5e7, "ps"),
+            "throughput, long": (30e9 / slow * (0.9 if case.scheme == "expresspass" else 1.0), "bps"),
+            **{f"p99 slowdown, {k}": (slow * 3 * (1.01 ** (k * (slow - 1))), "") for k in TENTHS},
+            **{f"largest, {k}": (100.0 * 10 ** (k * 0.7), "bytes") for k in TENTHS},
+            "bytes in the largest tenth": (0.95, ""),
+            "oversubscription": (6.0, ""),
+            "flows": (5000.0, ""),
+            "flows, short": (4100.0, ""),
+            "flows, long": (450.0, ""),
+            "unfinished": (250.0 if case.scheme == "ren-literal-unsafe" else 0.0, ""),
+        }
+        tables[point.name], labels[point.name] = tidy(point.name, numbers), point.labels
+    return assemble(tables, labels)
+
+
+def changed(table, quantity, factor, **where):
+    """Return the table with a quantity multiplied where labels have some values."""
+    chosen = table["quantity"] == quantity
+    for column, value in where.items():
+        chosen &= table[column] == value
+    assert chosen.any()
+    return table.assign(value=table["value"].mask(chosen, factor * table["value"]))
+
+
+def outcome(name, id, table):
+    claim = next(one for one in experiment(name).claims if one.id == id)
+    return claim.verdict(table).outcome
+
+
+@pytest.mark.parametrize(("name", "id", "change"), [
+    ("ren.fig15", "ren-f15b-1", ("p99 FCT, short", 0.54, {"scheme": "aeolus", "load": 0.7})),
+    ("ren.fig17", "ren-f17-1a", ("AFCT, short", 0.49, {"scheme": "homa", "load": 0.2})),
+    ("ren.fig16", "ren-f16d-1", ("AFCT", 0.54, {"scheme": "phost", "load": 0.7})),
+    ("ren.fig18", "ren-f18d-1", ("AFCT", 0.51, {"scheme": "dctcp", "load": 0.7})),
+    ("ren.fig19", "ren-f19-1", ("AFCT", 0.51, {"scheme": "expresspass"})),
+    ("ren.gains", "ren-f15-1", ("AFCT, short", 0.49, {"scheme": "homa", "workload": "hadoop"})),
+    ("ren.gains", "ren-f15c-1", ("throughput, long", 1.92, {"scheme": "phost", "load": 0.6})),
+    ("ren.gains", "ren-f15c-3", ("throughput, long", 2.01, {"scheme": "expresspass", "load": 0.7})),
+    ("ren.gains", "ren-f15d-2", ("AFCT", 0.6, {"scheme": "ndp", "load": 0.7})),
+    ("ren.gains", "ren-x-2", ("oversubscription", 0.5, {})),
+    ("ren.gains", "ren-x-3", ("flows, long", 0.5, {"workload": "data_mining"})),
+    ("ren.gains", "ren-x-3a", ("bytes in the largest tenth", 0.9, {"workload": "web_search"})),
+    ("ren.sensitivity", "ren-x-1a", ("unfinished", 0.0, {})),
+    ("ren.sensitivity", "ren-x-1c", ("AFCT, short", 0.51, {"scheme": "traditional"})),
+])  # fmt: skip
+def test_judges_say_yes_and_say_no(name, id, change):
+    """A table on which REN halves everything is accepted; one that contradicts the claim is refused."""
+    table = made_up(name)
+    assert outcome(name, id, table) == Outcome.HOLDS
+    quantity, factor, where = change
+    broken = changed(table, quantity, factor, **where)
+    assert outcome(name, id, broken) not in (Outcome.HOLDS, Outcome.NOT_JUDGED)
+
+
+def test_gains_of_the_published_sizes_hold_and_others_do_not():
+    """Figure 14: the tenth that has the size is found, and its gains are compared one by one."""
+    table = made_up("ren.fig14")
+    rows = wide(table)
+    for workload, (packets, published) in fig14.PUBLISHED.items():
+        tenth = fig14.tenth_of(rows, workload, packets) + 1
+        ends = fig14.largest(rows, workload)
+        assert ends[tenth - 2] < packets * 1460
+        assert tenth == 10 or packets * 1460 <= ends[tenth - 1]
+        as_published = table
+        for one, value in published.items():
+            ren = fig14.slowdowns(rows, "ren", workload)[tenth - 1]
+            its = fig14.slowdowns(rows, one, workload)[tenth - 1]
+            as_published = changed(as_published, f"p99 slowdown, {tenth}", ren / (1 - value) / its, scheme=one,
+                                   workload=workload)  # fmt: skip
+        id = {"data_mining": "ren-f14-1", "cache_follower": "ren-f14-2"}[workload]
+        assert outcome("ren.fig14", id, as_published) == Outcome.HOLDS
+        far = changed(as_published, f"p99 slowdown, {tenth}", 2.0, scheme="ndp", workload=workload)
+        assert outcome("ren.fig14", id, far) == Outcome.DIRECTION
+        worse = changed(as_published, f"p99 slowdown, {tenth}", 0.5, scheme="ndp", workload=workload)
+        assert outcome("ren.fig14", id, worse) == Outcome.FAILS
+
+
+def test_the_lowest_of_most_tenths_is_wanted():
+    table = made_up("ren.fig14")
+    assert outcome("ren.fig14", "ren-f14-3", table) == Outcome.HOLDS
+    for k in TENTHS[6:]:
+        table = changed(table, f"p99 slowdown, {k}", 0.1, scheme="homa")
+    assert outcome("ren.fig14", "ren-f14-3", table) == Outcome.DIRECTION
+    for k in TENTHS[4:6]:
+        table = changed(table, f"p99 slowdown, {k}", 0.1, scheme="homa")
+    assert outcome("ren.fig14", "ren-f14-3", table) == Outcome.FAILS
+
+
+def test_the_gain_must_grow_with_size():
+    table = made_up("ren.fig14")
+    assert outcome("ren.fig14", "ren-f14-4", table) == Outcome.HOLDS
+    for other in BASELINES:
+        for k in TENTHS:
+            table = changed(table, f"p99 slowdown, {k}", 1.02 ** (10 - k) * 1.01**-k, scheme=other)
+    assert outcome("ren.fig14", "ren-f14-4", table) == Outcome.FAILS
+
+
+def test_the_gain_by_workload_has_a_direction():
+    table = made_up("ren.gains")
+    for name in ("hadoop", "cache_follower"):
+        for one in ("phost", "homa"):
+            table = changed(table, "throughput, long", 1.5, workload=name, scheme=one)
+    assert outcome("ren.gains", "ren-f15c-2", table) == Outcome.HOLDS
+    for name in ("data_mining", "web_search"):
+        for one in ("phost", "homa"):
+            table = changed(table, "throughput, long", 1.9, workload=name, scheme=one)
+    assert outcome("ren.gains", "ren-f15c-2", table) == Outcome.FAILS
+
+
+@pytest.mark.parametrize(
+    ("id", "name"), [("ren-x-1", "ren.gains"), ("ren-x-4a", "ren.sensitivity"), ("ren-x-4b", "ren.buffers")]
+)
+def test_the_headline_needs_its_size(id, name):
+    """Half of the time is a reduction by 50%: the direction; 68% holds; nothing gained fails."""
+    table = made_up(name)
+    assert outcome(name, id, table) == Outcome.DIRECTION
+    assert outcome(name, id, changed(table, "AFCT", 0.5 / 0.32, scheme="phost")) == Outcome.HOLDS
+    for one in ("phost", "homa", "ndp"):
+        table = changed(table, "AFCT", 0.5, scheme=one)
+    assert outcome(name, id, table) == Outcome.FAILS
+
+
+def test_a_literal_reading_that_costs_nothing_is_refused():
+    table = made_up("ren.sensitivity")
+    assert outcome("ren.sensitivity", "ren-x-1b", table) == Outcome.FAILS
+    slower = changed(table, "AFCT", 1.2, scheme="ren-literal")
+    assert outcome("ren.sensitivity", "ren-x-1b", slower) == Outcome.HOLDS
+
+
+def test_each_variation_varies_one_thing():
+    assumed = VARIATIONS["as assumed"]
+    for name, one in VARIATIONS.items():
+        assert one.keys() <= assumed.keys()
+        assert name == "as assumed" or any(one[key] != assumed[key] for key in one)
+        for run in one.values():
+            assert run.point("paper", 0).scenario.scheme.name == run.scheme
+    runs = sensitivity.runs(VARIATIONS)
+    assert len(runs) == len(set(runs)) == len({run.point("paper", 0).name for run in runs})
+
+
+def test_what_has_not_run_is_not_judged():
+    some = made_up("ren.gains")
+    some = some[some["scheme"] != "ndp"]
+    assert {one.verdict(some).outcome for one in experiment("ren.gains").claims} == {Outcome.NOT_JUDGED}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_can_be_drawn(name):
+    figure = experiment(name).plot(made_up(name))
+    assert figure.axes
+    plt.close(figure)
+
+
+def test_a_band_is_the_spread_over_seeds():
+    tables, labels = {}, {}
+    for case in cases(["hadoop"], LOADS["paper"]):
+        for seed in range(3):
+            point = case.point("paper", seed)
+            numbers = dict.fromkeys(PANELS, (1e9 * (seed + 1), ""))
+            tables[point.name], labels[point.name] = tidy(point.name, numbers | {"flows": (5000.0, "")}), point.labels
+    figure = experiment("ren.fig17").plot(assemble(tables, labels))
+    ax = figure.axes[0]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), 2e3)
+    ends = ax.collections[0].get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose([ends.min(), ends.max()], [1e3, 3e3])
+    plt.close(figure)
