@@ -246,8 +246,8 @@ def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Serie
 
 
 def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.DataFrame:
-    """Return the least, the mean and the greatest of a quantity over seeds, by load."""
-    chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == name)]
+    """Return the least, the mean and the greatest of a quantity over seeds, by load; of what the figures run."""
+    chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == name) & (rows["changes"] == "")]
     return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
 
 
