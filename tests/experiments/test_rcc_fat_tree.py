@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -147,10 +148,15 @@ def changed(table, quantity, factor, scheme, workload=None, load=None, differenc
     return table.assign(value=table["value"].where(~is_chosen, table["value"] * factor))
 
 
+@cache
+def names_of(name):
+    """Return the names of a figure's points."""
+    return {point.name for point in experiment(name).points("paper")}
+
+
 def of_figure(name, table):
     """Return what a figure has of a table."""
-    names = {point.name for point in experiment(name).points("paper")}
-    return table[table["point"].isin(names)]
+    return table[table["point"].isin(names_of(name))]
 
 
 PLACES = {claim.id: name for name in NAMES for claim in experiment(name).claims}
