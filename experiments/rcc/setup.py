@@ -25,7 +25,7 @@ from rdmacc import probes, topology
 from rdmacc.presets import preset
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.units import Quantity, us
+from rdmacc.units import Quantity, size_bytes, us
 
 __all__ = [
     "BASE_RTT_PS",
@@ -68,6 +68,8 @@ GOODPUT_BPS = LINE_BPS * PAYLOAD_BYTES / WIRE_BYTES
 
 RECEIVER = "h0"
 """Of the incast."""
+_HEADROOM_BYTES = size_bytes("117kB")
+"""What PFC keeps for a port of 100 Gb/s with a link of 3 us."""
 
 LOOKS = {
     "rcc": ("RCC", "blue"),
@@ -86,9 +88,13 @@ LOOKS = {
 NAMES = {scheme: name for scheme, (name, _) in LOOKS.items()}
 
 
-def incast_star(senders: int, buffer: Quantity = BUFFER) -> nx.Graph[str]:
-    """Return the incast's network: its senders, then the host of the background flow, around `RECEIVER`."""
-    return topology.star(senders + 2, rate=RATE, delay="3us", buffer=buffer)
+def incast_star(senders: int) -> nx.Graph[str]:
+    """Return the incast's network: its senders, then the host of the background flow, around `RECEIVER`.
+
+    A switch of a thousand ports would need all of 32 MB, and more, for PFC's headroom: it has 32 MB on top of that.
+    """
+    ports = senders + 2
+    return topology.star(ports, rate=RATE, delay="3us", buffer=size_bytes(BUFFER) + ports * _HEADROOM_BYTES)
 
 
 def received(flow: int, every: Quantity) -> Probe:

@@ -1,0 +1,180 @@
+"""RCC, figure 3: the PID controller, drawn from the implementation, and walked step by step.
+
+The diagram has the preset's gains. Beside it: one flow's handlers alone take a delay that rises from its target to 2 us
+above it, stays there, and falls below. Their u and windows are compared with equations (2) to (5), with the memory that
+equation (4) has as printed, and without it ("pd"), which is what rdmacc runs: Table I has no room for u.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.blocks import draw_blocks
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.receiver import RccReceiver
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import curve, scalar, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FORMS", "Figure3", "by_equations", "by_handlers"]
+
+FORMS = {"pd": ("without u(t - 1)", "blue"), "accumulating": ("equation (4) as printed", "vermilion")}
+
+SAMPLES_US = np.round(np.concatenate([
+    np.linspace(15.2, 13.2, 4), np.linspace(13.2, 15.2, 6), np.full(6, 15.2), np.linspace(15.2, 12.6, 8),
+    np.full(12, 12.6),
+]), 6)  # fmt: skip
+"""One sample for each update; the first ones bring the flow under PID."""
+
+
+def _params(form: str) -> Any:
+    return PRESET["rcc"].replace(pid_form=form, period="packet", late_samples=1, anti_windup=False).control[0]
+
+
+def by_handlers(form: str) -> tuple[list[float], list[float]]:
+    """Return u and the window at each update, by the handlers."""
+    one = RccReceiver(params=_params(form), used=0.5)
+    control, windows = [], []
+    for sample in SAMPLES_US:
+        windows.append(float(one.take(round(sample * 1e6))))
+        control.append(float(one.receiver.control))
+    return control, windows
+
+
+def by_equations(form: str) -> tuple[list[float], list[float]]:
+    """Return the same by equations (2) to (5): K_i = 0, and the first error has no predecessor."""
+    rcc = _params(form)
+    target_s = BASE_RTT_PS * 1e-12 * (1 + rcc.delta / 2)
+    u, window, last = 0.0, float(BDP_BYTES), float(SAMPLES_US[0] * 1e-6 - target_s)
+    control, windows = [], []
+    for sample in SAMPLES_US:
+        error = sample * 1e-6 - target_s
+        step = rcc.kp * error + rcc.kd * (error - last)
+        u, last = (u + step if form == "accumulating" else step), error
+        window = min(window * (1 - np.tanh(u)), float(BDP_BYTES))
+        control.append(u)
+        windows.append(window)
+    return control, windows
+
+
+def _equations(table: pd.DataFrame) -> Verdict:
+    off_u = max(scalar(table, form, "largest difference of u") for form in FORMS)
+    off_w = max(scalar(table, form, "largest difference of the window") for form in FORMS)
+    measured = f"{len(SAMPLES_US)} updates in both forms: u within {off_u:.1e}, windows within {off_w:.1f} bytes"
+    return Verdict(measured, off_u <= 1e-9 and off_w <= len(SAMPLES_US))
+
+
+def _memory(table: pd.DataFrame) -> Verdict:
+    ends = {form: curve(table, form, "u").iloc[-1] for form in FORMS}
+    held = {form: curve(table, form, "u").iloc[15] for form in FORMS}
+    steady = PRESET["rcc"].control[0].kp * (SAMPLES_US[-1] * 1e-6 - TARGET_RTT_PS * 1e-12)
+    measured = (
+        f"after 12 samples of {SAMPLES_US[-1]:.1f} us u = {ends['pd']:.3f} without memory,"
+        f" {ends['accumulating']:.3f} with it"
+    )
+    return Verdict(measured, bool(np.isclose(ends["pd"], steady)) and held["accumulating"] > held["pd"] > 0)
+
+
+@register_experiment
+class Figure3(Experiment):
+    """Error, gains and window: the controller's blocks, and what they do to a delay that rises and falls."""
+
+    name = "rcc.fig3"
+    title = "Structure of PID-based congestion control"
+    description = "RCC, figure 3: the PID's structure with the preset's gains, and its handlers beside its equations"
+    claims = (
+        Claim(
+            id="rcc-f3-1a",
+            place="III-E, equations (2) to (5)",
+            quantity="u and window",
+            condition="handlers against equations, both readings of (4)",
+            published="(equations)",
+            band="u exact; a window rounds to a byte at each update",
+            verdict=_equations,
+            **known("rcc-f3-1a"),
+        ),
+        Claim(
+            id="rcc-f3-1b",
+            place="equation (4), table I",
+            quantity="u after a steady error",
+            condition="with and without u(t - 1)",
+            published="(follows: K_p e without it, growing with it)",
+            band="exact without; larger with it while the error stays positive",
+            verdict=_memory,
+            **known("rcc-f3-1b"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        check_scale(scale)  # the same at both: no simulation
+        return [Point(name=form, labels={"form": form}) for form in FORMS]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        control, windows = by_handlers(point.name)
+        expected_u, expected_w = by_equations(point.name)
+        rcc = PRESET["rcc"].control[0]
+        numbers = {
+            "largest difference of u": (np.abs(np.subtract(control, expected_u)).max(), ""),
+            "largest difference of the window": (np.abs(np.subtract(windows, expected_w)).max(), "bytes"),
+            "K_p": (rcc.kp, "1/s"),
+            "K_d": (rcc.kd, "1/s"),
+            "target": (TARGET_RTT_PS, "ps"),
+        }
+        updates = pd.Index(np.arange(len(SAMPLES_US)) * BASE_RTT_PS, name="time_ps")
+        curves = {
+            "sample": (pd.Series(SAMPLES_US * 1e6, updates), "ps"),
+            "u": (pd.Series(control, updates), ""),
+            "window": (pd.Series(windows, updates), "bytes"),
+        }
+        return tidy(point.name, numbers, curves)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("nothing is simulated")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        kp, kd, target = (scalar(table, "pd", name) for name in ("K_p", "K_d", "target"))
+        grey = "0.6"
+        blocks = {
+            "rtt": (0.0, 1.0, "RTT(t)", grey),
+            "error": (2.4, 1.0, f"e = RTT − {target / 1e6:.1f} µs\n(3)", COLOURS["sky"]),
+            "p": (4.9, 1.8, f"P: {kp:g}/s × e", COLOURS["orange"]),
+            "d": (4.9, 0.2, f"D: {kd:g}/s × Δe", COLOURS["orange"]),
+            "u": (7.4, 1.0, "u: sum\n(4)", COLOURS["green"]),
+            "w": (9.8, 1.0, "W ← W (1 − tanh u)\n(5)", COLOURS["blue"]),
+        }
+        arrows = [("rtt", "error", ""), ("error", "p", ""), ("error", "d", ""), ("p", "u", ""), ("d", "u", ""),
+                  ("u", "w", "")]  # fmt: skip
+        with style():
+            figure = plt.figure(figsize=(11, 6))
+            above, below = figure.subfigures(2, 1, height_ratios=(1, 1.4))
+            ax = above.subplots()
+            draw_blocks(ax, blocks, arrows, (0.85, 0.35))
+            look = {"color": "0.3", "linewidth": 1.2}
+            ax.plot([9.8, 9.8, 0.0], [0.6, -0.5, -0.5], **look)
+            ax.annotate("", (0.0, 0.62), (0.0, -0.5), arrowprops={"arrowstyle": "-|>", "shrinkA": 0} | look)
+            ax.text(4.9, -0.46, "network: windows change the queue, and with it the RTT", ha="center", fontsize=8)
+            ax.set(xlim=(-1.0, 11.2), ylim=(-0.7, 2.4))
+            ax.set_title(f"RCC, figure 3: {self.title}")
+            left, middle, right = below.subplots(1, 3)
+            sample = curve(table, "pd", "sample")
+            updates = np.arange(len(sample))
+            left.plot(updates, sample / 1e6, color=COLOURS["black"])
+            left.axhline(target / 1e6, color="0.5", linewidth=1, linestyle=":")
+            left.set(title="delay", xlabel="update", ylabel="RTT (µs)")
+            for form, (label, colour) in FORMS.items():
+                middle.plot(updates, curve(table, form, "u"), color=COLOURS[colour], label=label)
+                right.plot(updates, curve(table, form, "window") / 1e3, color=COLOURS[colour], label=label)
+            middle.set(title="control", xlabel="update", ylabel="u")
+            right.legend(fontsize=7, loc="upper right")
+            right.set(title="window", xlabel="update", ylabel="W (kB)")
+        return figure

@@ -1,0 +1,225 @@
+"""RCC, figure 4: the phase margin over both gains, by equation (12).
+
+A point is a grid over the box that section IV recommends, even in the gains' logarithms, without feedback delay as in
+the paper, or with one RTT of it; and a wider grid, where the margin can be negative. `rcc.map` has packets beside it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
+from rdmacc.models.rcc_stability import RccLoop
+from rdmacc.models.rcc_surface import RccMarginSurface, share_above
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import TABLE_COLUMNS, scalar, tidy, typed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["BOX", "Figure4", "surface_of"]
+
+BOX = {"kp_low": 1.0, "kp_high": 1e4, "kd_low": 1e3, "kd_high": 1e5}
+"""K_p and K_d that "ensure an acceptable phase margin above 30 degrees" (IV)."""
+_WIDE = {"kp_low": 1.0, "kp_high": 1e6, "kd_low": 1e2, "kd_high": 1e6}
+_GRIDS = {"box": (BOX, 0.0), "box, with delay": (BOX, 1.0), "wide": (_WIDE, 0.0)}
+"""Gains, and feedback delay in RTTs, of each point."""
+ACCEPTABLE = 30.0
+
+
+def surface_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
+    """Return the grid of a point: `kp, kd, phase_margin_deg`."""
+    rows = table[(table["point"] == point) & (table["quantity"] == "phase margin")]
+    return rows[["kp", "kd"]].assign(phase_margin_deg=rows["value"]).reset_index(drop=True)
+
+
+def _default(table: pd.DataFrame) -> Verdict:
+    margin, delayed = (scalar(table, point, "margin of the default") for point in ("box", "box, with delay"))
+    return Verdict(f"{margin:.2f} degrees; {delayed:.1f} with one RTT of feedback delay", abs(margin - 39.8) <= 0.1)
+
+
+def _everywhere(table: pd.DataFrame) -> Verdict:
+    surface = surface_of(table, "box")
+    share, least = share_above(surface, ACCEPTABLE), surface.loc[surface["phase_margin_deg"].idxmin()]
+    measured = (
+        f"on {share:.1%} of the box; {least['phase_margin_deg']:.1f} degrees at K_p = {least['kp']:g},"
+        f" K_d = {least['kd']:g}"
+    )
+    return Verdict(measured, share == 1.0)
+
+
+def _orders_below(table: pd.DataFrame) -> Verdict:
+    surface = surface_of(table, "box")
+    share, far = (share_above(surface, ACCEPTABLE, least_ratio=ratio) for ratio in (10.0, 100.0))
+    return Verdict(f"above 30 degrees on {share:.1%} of K_p <= K_d / 10, {far:.1%} of K_p <= K_d / 100", share >= 0.98)
+
+
+def _larger_gains(table: pd.DataFrame) -> Verdict:
+    grid = surface_of(table, "box").pivot(index="kp", columns="kd", values="phase_margin_deg")
+    falls_in_kp = bool((np.diff(grid.to_numpy(), axis=0) < 0).all())
+    low = grid.loc[grid.index <= 100.0 * 1.000001, grid.columns >= 1e4 * 0.999999].to_numpy()
+    falls_in_kd = bool((np.diff(low, axis=1) < 0).all())
+    at_1e4 = float(grid.iloc[0, np.argmin(abs(grid.columns - 1e4))])
+    measured = (
+        f"margin falls with K_p at every K_d: {falls_in_kp}; with K_d from 1e4 on for K_p <= 100: {falls_in_kd}"
+        f" ({at_1e4:.0f} to {grid.iloc[0, -1]:.0f} degrees at K_p = 1)"
+    )
+    return Verdict(measured, falls_in_kp and falls_in_kd)
+
+
+def _sign(table: pd.DataFrame) -> Verdict:
+    surface = surface_of(table, "wide")
+    ratio = surface["kp"] / (2 * surface["kd"])
+    clear = abs(ratio - 1) > 1e-9
+    right = ((surface["phase_margin_deg"] < 0) == (ratio > 1))[clear]
+    return Verdict(f"{right.sum()} of {len(right)} gains, {int((ratio > 1).sum())} of them unstable", bool(right.all()))
+
+
+def _reference(table: pd.DataFrame) -> Verdict:
+    reference = scalar(table, "box", "R_ref")
+    return Verdict(f"{reference / 1e6:g} us", reference == 13.2e6)
+
+
+def _margin_at_corner(table: pd.DataFrame) -> Verdict:
+    peak = surface_of(table, "box")["phase_margin_deg"].max()
+    exact, delayed = (share_above(surface_of(table, point), ACCEPTABLE) for point in ("box", "box, with delay"))
+    measured = f"peak {peak:.1f} degrees; above 30 on {exact:.1%} without, on {delayed:.1%} with one RTT of delay"
+    return Verdict(measured, delayed < exact)
+
+
+@register_experiment
+class Figure4(Experiment):
+    """What gains leave what phase margin."""
+
+    name = "rcc.fig4"
+    title = "Phase margin as a function of parameters K_p and K_d"
+    description = "RCC, figure 4: the phase margin of equation (12) over both gains, and the box that the paper advises"
+    claims = (
+        Claim(
+            id="rcc-f4-1",
+            place="IV",
+            quantity="phase margin",
+            condition="K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds",
+            published="above 30 degrees (39.80 by equation (12))",
+            band="39.8 +- 0.1",
+            verdict=_default,
+            **known("rcc-f4-1"),
+        ),
+        Claim(
+            id="rcc-f4-2",
+            place="IV",
+            quantity="phase margin",
+            condition="K_p in [1, 1e4], K_d in [1e3, 1e5]",
+            published="above 30 degrees",
+            band="on all of the box",
+            verdict=_everywhere,
+            **known("rcc-f4-2"),
+        ),
+        Claim(
+            id="rcc-f4-3",
+            place="IV",
+            quantity="phase margin",
+            condition="K_p one or two orders below K_d",
+            published="more stable",
+            band="above 30 degrees on 98% or more of K_p <= K_d / 10 in the box",
+            verdict=_orders_below,
+            **known("rcc-f4-3"),
+        ),
+        Claim(
+            id="rcc-f4-4",
+            place="IV",
+            quantity="stability and gains",
+            condition="larger K_p, K_d",
+            published="faster response, heavy loss of stability",
+            band="margin falls with K_p everywhere, and with K_d from 1e4 on at K_p <= 100",
+            verdict=_larger_gains,
+            **known("rcc-f4-4"),
+        ),
+        Claim(
+            id="rcc-f4-5",
+            place="IV",
+            quantity="R_ref",
+            condition="delta = 0.2, base RTT of 12 us",
+            published="13.2 us",
+            band="exact",
+            verdict=_reference,
+            **known("rcc-f4-5"),
+        ),
+        Claim(
+            id="rcc-f4-6",
+            place="(derived from equation (12))",
+            quantity="sign of the phase margin",
+            condition="K_p in [1, 1e6], K_d in [1e2, 1e6]",
+            published="negative if and only if K_p > 2 K_d",
+            band="exact",
+            verdict=_sign,
+            **known("rcc-f4-6"),
+        ),
+        Claim(
+            id="rcc-f4-6a",
+            place="(equation (12) has no delay)",
+            quantity="phase margin",
+            condition="one RTT of feedback delay",
+            published="(not in the paper)",
+            band="above 30 degrees on less of the box than without it",
+            verdict=_margin_at_corner,
+            **known("rcc-f4-6a"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        steps = 41 if check_scale(scale) == "quick" else 101
+        return [Point(name=name, labels={"steps": steps}) for name in _GRIDS]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        gains, delay = _GRIDS[point.name]
+        surface = RccMarginSurface(
+            base_rtt_ps=BASE_RTT_PS, delta=DELTA, feedback_rtts=delay, points=point.labels["steps"], **gains
+        )
+        rcc = PRESET["rcc"].control[0]
+        loop = RccLoop(kp=rcc.kp, kd=rcc.kd, base_rtt_ps=BASE_RTT_PS, delta=DELTA, feedback_rtts=delay)
+        numbers = {
+            "margin of the default": (loop.margins().phase_deg, "degrees"),
+            "R_ref": (round(loop.reference_s * 1e12), "ps"),
+        }
+        grid = surface.evaluate()
+        rows = grid[["kp", "kd"]].assign(value=grid["phase_margin_deg"], point=point.name, quantity="phase margin",
+                                         time_ps=pd.NA, unit="degrees")  # fmt: skip
+        return pd.concat([tidy(point.name, numbers), typed(rows[[*TABLE_COLUMNS, "kp", "kd"]])], ignore_index=True)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("nothing is simulated")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        rcc = PRESET["rcc"].control[0]
+        titles = {"box": "as in the paper: no feedback delay", "box, with delay": "with one RTT of feedback delay"}
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+            for ax, (point, title) in zip(axes, titles.items(), strict=True):
+                grid = surface_of(table, point).pivot(index="kp", columns="kd", values="phase_margin_deg")
+                x, y, margin = grid.columns.to_numpy(), grid.index.to_numpy(), grid.to_numpy()
+                filled = ax.contourf(x, y, np.clip(margin, -30, 90), levels=np.arange(-30, 91, 10), cmap="cividis")
+                lines = ax.contour(x, y, margin, levels=[0.0, ACCEPTABLE], colors=["white", "black"], linewidths=2,
+                                   linestyles=["--", "-"])  # fmt: skip
+                ax.clabel(lines, fmt="%g°")
+                ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, clip_on=False)
+                value = scalar(table, point, "margin of the default")
+                ax.annotate(
+                    f"default: {value:.1f}°", (rcc.kd, rcc.kp), (-12, -14), textcoords="offset points", ha="right",
+                    fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+                )  # fmt: skip
+                share = share_above(surface_of(table, point), ACCEPTABLE)
+                ax.set(xscale="log", yscale="log", xlabel="$K_d$ (1/s)", title=f"{title}: > 30° on {share:.1%}")
+            axes[0].set_ylabel("$K_p$ (1/s)")
+            figure.colorbar(filled, ax=axes, label="phase margin (°)")
+            title = self.title.replace("K_p", "$K_p$").replace("K_d", "$K_d$")
+            figure.suptitle(f"RCC, figure 4: {title}", x=0.01, ha="left", fontsize=12)
+        return figure

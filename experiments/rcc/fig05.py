@@ -1,0 +1,300 @@
+"""RCC, figure 5: four flows join a last hop one after another, and leave it.
+
+Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.rcc_dumbbell`); a flow starts every 100 ms; they have
+4.4, 2.2, 1.1 and 0.27 GB (V-B-1). At quick scale sizes and intervals are a hundredth. Goodput and Jain's index are over
+1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share, 1/N of the line, or of its
+target of 95% for HPCC; RTTs count from the start of a flow or from the arrival of a flow's last packet.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+import rdmacc
+from rdmacc import probes, topology
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.setup import LINE_BPS, LOOKS, NAMES, PRESET, goodput, jain, received
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import ms, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["SIZES", "Figure5", "events_of", "processor_sharing"]
+
+SIZES = (4_400_000_000, 2_200_000_000, 1_100_000_000, 270_000_000)
+INTERVAL_PS = ms(100)
+SCHEMES = ("rcc", "hpcc")
+PUBLISHED_BPS = 95e9
+"""The last hop's goodput in all: 100 x 0.95."""
+QUICK = 100
+FLOWS = range(1, len(SIZES) + 1)
+_SHOWN = 600
+"""Samples of a curve that are stored."""
+
+
+def four_flows(factor: int) -> pd.DataFrame:
+    """Return the four messages, `factor` times as small and as close together."""
+    return rdmacc.messages([(f"h{i}", "h4", size // factor, i * INTERVAL_PS // factor) for i, size in enumerate(SIZES)])
+
+
+def processor_sharing(
+    capacity_bps: float, sizes: tuple[int, ...] = SIZES, interval_ps: int = INTERVAL_PS
+) -> list[float]:
+    """Return when each flow is complete, in ps, if those under way share a link equally."""
+    left = [size * 8.0 for size in sizes]
+    done = [float("nan")] * len(sizes)
+    now, started = 0.0, 0
+    while any(value > 0 for value in left):
+        while started < len(sizes) and now >= started * interval_ps * 1e-12:
+            started += 1
+        under_way = [i for i in range(started) if left[i] > 0]
+        next_start = started * interval_ps * 1e-12 if started < len(sizes) else float("inf")
+        if not under_way:
+            now = next_start
+            continue
+        share = capacity_bps / len(under_way)
+        first = min(under_way, key=lambda i: left[i])
+        step = min(left[first] / share, next_start - now)
+        for i in under_way:
+            left[i] -= step * share
+        now += step
+        if now < next_start:
+            left[first] = 0.0
+            done[first] = now * 1e12
+    return done
+
+
+def events_of(result: Result) -> list[tuple[str, int, list[int]]]:
+    """Return each start and each end of a flow: (name, time, the flows under way after it)."""
+    flows = result.flows
+    starts = flows["start_ps"].tolist()
+    ends = [start + fct for start, fct in zip(starts, flows["fct_ps"].tolist(), strict=True)]
+    moments = [(f"flow {i} starts", starts[i - 1]) for i in FLOWS] + [(f"flow {i} ends", ends[i - 1]) for i in FLOWS]
+    return [
+        (name, time, [i for i in FLOWS if starts[i - 1] <= time < ends[i - 1]])
+        for name, time in sorted(moments, key=lambda item: item[1])
+    ]
+
+
+def _converged(result: Result, flows: list[int], begin: int, end: int, share_bps: float) -> float:
+    """Return how long it took until all paces were within 5% of a share together; NaN if they never were."""
+    paces = [result.samples(f"rate {flow - 1}") for flow in flows]
+    inside = [pace[(pace.index >= begin) & (pace.index < end)] for pace in paces]
+    near = np.all([abs(pace.to_numpy() / share_bps - 1) <= 0.05 for pace in inside], axis=0)
+    return float(inside[0].index[near.argmax()] - begin) if near.any() else float("nan")
+
+
+def _steady(goodputs: list[pd.Series], flows: list[int], begin: int, end: int) -> pd.DataFrame:
+    """Return the goodput of the flows in the middle of a phase, without its first and last tenth."""
+    edge = (end - begin) // 10
+    kept = {flow: goodputs[flow - 1] for flow in flows}
+    frame = pd.DataFrame(kept)
+    return frame[(frame.index > begin + edge) & (frame.index <= end - edge)]
+
+
+def _judged(table: pd.DataFrame, scheme: str, words: str) -> pd.Series:
+    """Return the numbers of a scheme whose name begins with some words."""
+    rows = table[(table["point"] == scheme) & table["time_ps"].isna() & table["quantity"].str.startswith(words)]
+    return rows.set_index("quantity")["value"]
+
+
+def _shares(table: pd.DataFrame) -> Verdict:
+    worst, words = 0.0, []
+    for n in FLOWS:
+        means = _judged(table, "rcc", f"goodput with {n},") * n
+        worst = max(worst, float(abs(means / PUBLISHED_BPS - 1).max()))
+        words.append(f"{means.mean() / n / 1e9:.2f}")
+    return Verdict(f"{', '.join(words)} Gb/s with 1 to 4 flows; {worst:.1%} off at most", worst <= 0.03, worst <= 0.1)
+
+
+def _fair(table: pd.DataFrame) -> Verdict:
+    found = _judged(table, "rcc", "Jain with")
+    return Verdict(f"{found.min():.4f} to {found.max():.4f} with 2 to 4 flows", found.min() >= 0.99)
+
+
+def _convergence(table: pd.DataFrame, scheme: str) -> pd.Series:
+    """Return RTTs to converge after each event."""
+    return _judged(table, scheme, "convergence after") / scalar(table, scheme, "base RTT")
+
+
+def _one_rtt(table: pd.DataFrame) -> Verdict:
+    own, other = _convergence(table, "rcc"), _convergence(table, "hpcc")
+    never = int(other.isna().sum())
+    reached = f"{other.median():.0f} in the median" if other.notna().any() else "none"
+    measured = (
+        f"RCC {own.min():.1f} to {own.max():.1f} RTT; HPCC {reached}, not at all after {never} of {len(other)} events"
+    )
+    later = other.fillna(np.inf) > own
+    return Verdict(measured, bool((own <= 3).all() and later.all()), bool((own <= 3).all()))
+
+
+def _unfair(table: pd.DataFrame) -> Verdict:
+    own, other = (_judged(table, scheme, "Jain with") for scheme in SCHEMES)
+    swing = {scheme: _judged(table, scheme, "swing with") for scheme in SCHEMES}
+    measured = (
+        f"Jain: HPCC {other.min():.4f} at least, RCC {own.min():.4f}; goodput varies by up to"
+        f" {swing['hpcc'].max():.1%} of its mean, RCC's by {swing['rcc'].max():.1%}"
+    )
+    return Verdict(measured, bool((other < own).all() and swing["hpcc"].max() > swing["rcc"].max()),
+                   bool(other.mean() < own.mean()))  # fmt: skip
+
+
+def _completion(table: pd.DataFrame) -> Verdict:
+    factor = scalar(table, "rcc", "times as fast")
+    expected = np.array(processor_sharing(PUBLISHED_BPS)) / factor
+    found = np.array([scalar(table, "rcc", f"flow {flow} complete") for flow in FLOWS])
+    off = abs(found / expected - 1).max()
+    words = ", ".join(f"{value * factor / 1e9:.1f}" for value in found[::-1])
+    return Verdict(f"flows 4 to 1 at {words} ms{' x ' + format(1 / factor, 'g') if factor > 1 else ''}; {off:.1%} off",
+                   bool(off <= 0.03))  # fmt: skip
+
+
+@register_experiment
+class Figure5(Experiment):
+    """Goodput of four flows that start and end one after another."""
+
+    name = "rcc.fig5"
+    title = "Fast convergence and fairness"
+    description = "RCC, figure 5: four flows of up to 4.4 GB join one last hop and leave it, under RCC and HPCC"
+    claims = (
+        Claim(
+            id="rcc-f5-1",
+            place="V-B-1",
+            quantity="goodput of each flow",
+            condition="RCC, N = 1 to 4",
+            published="100 x 0.95 / N Gb/s",
+            band="every flow within 3%; direction: within 10%",
+            verdict=_shares,
+            **known("rcc-f5-1"),
+        ),
+        Claim(
+            id="rcc-f5-2",
+            place="V-B-1",
+            quantity="Jain's index",
+            condition="RCC, N = 2 to 4",
+            published="0.998 to 0.999",
+            band=">= 0.99 in every phase, over each interval",
+            verdict=_fair,
+            **known("rcc-f5-2"),
+        ),
+        Claim(
+            id="rcc-f5-3",
+            place="V-B-1",
+            quantity="RTTs to converge",
+            condition="after each start and end of a flow",
+            published="RCC one, HPCC several",
+            band="RCC <= 3, HPCC more after each; direction: RCC <= 3",
+            verdict=_one_rtt,
+            **known("rcc-f5-3"),
+        ),
+        Claim(
+            id="rcc-f5-4",
+            place="V-B-1",
+            quantity="fairness and oscillation",
+            condition="HPCC against RCC",
+            published="unfair and oscillating",
+            band="Jain below RCC's with 2 to 4 flows, goodput varies more; direction: Jain lower on average",
+            verdict=_unfair,
+            **known("rcc-f5-4"),
+        ),
+        Claim(
+            id="rcc-f5-5",
+            place="(follows from V-B-1)",
+            quantity="completion of flows 4, 3, 2, 1",
+            condition="processor sharing at 95 Gb/s",
+            published="390.9, 500.6, 585.9, 671.2 ms",
+            band="within 3%",
+            verdict=_completion,
+            **known("rcc-f5-5"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        factor = QUICK if check_scale(scale) == "quick" else 1
+        every = us(20) if scale == "quick" else ms(1)
+        points = []
+        for name in SCHEMES:
+            scenario = Scenario(
+                topology=topology.rcc_dumbbell,
+                workload=partial(four_flows, factor),
+                scheme=PRESET[name],
+                seed=seed,
+                probes=[
+                    *(received(flow, every) for flow in range(4)),
+                    *(probes.rate(flow, "1us") for flow in range(4)),
+                    probes.queue("s0", "s1", "1us"),
+                ],
+            )
+            points.append(Point(name=name, scenario=scenario, labels={"scheme": name, "factor": factor}))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        goodputs = [goodput(result, flow) for flow in range(4)]
+        whole = PRESET["hpcc"].control[0].eta if point.name == "hpcc" else 1.0
+        numbers: dict[str, tuple[float, str]] = {
+            "base RTT": (int(result.plan.qp_base_rtt_ps[0]), "ps"),
+            "times as fast": (point.labels["factor"], ""),
+            "peak queue": (int(result.counters["peak_queue_bytes"]), "bytes"),
+        }
+        for flow, (start, fct) in enumerate(zip(result.flows["start_ps"], result.flows["fct_ps"], strict=True), 1):
+            numbers[f"flow {flow} complete"] = (float(start + fct), "ps")
+        events = events_of(result)
+        for (name, begin, flows), (_, end, _) in pairwise(events):
+            share = whole * LINE_BPS / len(flows)
+            numbers[f"convergence after {name}"] = (_converged(result, flows, begin, end, share), "ps")
+            steady = _steady(goodputs, flows, begin, end)
+            if not len(steady):
+                continue
+            for flow in flows:
+                numbers[f"goodput with {len(flows)}, flow {flow}, {name}"] = (steady[flow].mean(), "bps")
+            swing = float((steady.std(ddof=0) / steady.mean()).max())
+            numbers[f"swing with {len(flows)}, {name}"] = (swing, "")
+            if len(flows) > 1:
+                indices = [jain(row) for row in steady.to_numpy()]
+                numbers[f"Jain with {len(flows)}, {name}"] = (min(indices), "")
+        queue = result.samples("queue s0->s1")
+        step = max(1, len(queue) // _SHOWN)
+        binned = queue.groupby(np.arange(len(queue)) // step).max()
+        curves = {f"goodput of flow {flow}": (goodputs[flow - 1], "bps") for flow in FLOWS}
+        curves["queue"] = (pd.Series(binned.to_numpy(), queue.index[::step]), "bytes")
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(1, 3, figsize=(13, 3.6))
+            factor = scalar(table, "rcc", "times as fast")
+            done = [time / factor / 1e9 for time in processor_sharing(PUBLISHED_BPS)]
+            for ax, scheme, letter in zip(axes[:2], SCHEMES, "ab", strict=True):
+                for flow, colour in zip(FLOWS, ("blue", "vermilion", "green", "orange"), strict=True):
+                    rate = curve(table, scheme, f"goodput of flow {flow}")
+                    rate = rate[rate > 0]
+                    ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
+                for n in FLOWS:
+                    ax.axhline(PUBLISHED_BPS / n / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
+                ax.plot(done, np.full(4, 1.5), "|", color="0.3", markersize=12)
+                ax.set(title=f"({letter}) {NAMES[scheme]}", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
+                ax.set_xlim(left=0)
+            axes[0].legend(fontsize=8)
+            for scheme in SCHEMES:
+                queue = curve(table, scheme, "queue")
+                axes[2].plot(queue.index / 1e9, queue / 1e3, color=COLOURS[LOOKS[scheme][1]], linewidth=1,
+                             label=NAMES[scheme])  # fmt: skip
+            axes[2].set(title="(c) peak queue of each interval", xlabel="time (ms)", ylabel="queue (kB)")
+            axes[2].legend(fontsize=8)
+            figure.suptitle(
+                f"RCC, figure 5: {self.title} (dotted: 95/N Gb/s; bars: ends by processor sharing)", x=0.01, ha="left",
+                fontsize=12,
+            )  # fmt: skip
+        return figure

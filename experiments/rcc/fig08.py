@@ -1,0 +1,187 @@
+"""RCC, figure 8: two flows on the testbed, with congestion at the last hop and in the network. Simulation only.
+
+`rdmacc.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to one
+receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
+flows begin together; in a second pair of runs the second flow begins a quarter later, which the PID's shares remember.
+Goodput over 100 us, queues of the path every microsecond; the steady state is the second half of the time that both are
+there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.setup import DELTA, PRESET, WIRE_BYTES, goodput, received
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import ms, ps, us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PUBLISHED_BPS", "SETTINGS", "Figure8"]
+
+SETTINGS = {
+    "last hop": [("h0", "h2"), ("h1", "h2")],
+    "in network": [("h0", "h2"), ("h1", "h3")],
+}
+"""Flows."""
+PORTS = (("leaf0", "spine0"), ("spine0", "leaf1"), ("leaf1", "h2"))
+"""Where queues can be: with links of one rate both settings meet at the first one."""
+PUBLISHED_BPS = 12e9
+TESTBED_BPS = 25e9
+_TOGETHER, _LATER = "together", "one later"
+
+
+def _lasts_ps(scale: str) -> int:
+    return ms(4) if scale == "quick" else ms(100)
+
+
+def _point(setting: str, start: str) -> str:
+    return f"{setting}, {start}"
+
+
+def _rates(table: pd.DataFrame, setting: str, start: str = _TOGETHER) -> list[float]:
+    return [scalar(table, _point(setting, start), f"goodput of flow {flow}") for flow in (1, 2)]
+
+
+def _words(rates: list[float]) -> str:
+    return " and ".join(f"{rate / 1e9:.2f}" for rate in rates) + " Gb/s"
+
+
+def _last_hop(table: pd.DataFrame) -> Verdict:
+    rates = _rates(table, "last hop")
+    queue = scalar(table, _point("last hop", _TOGETHER), "queue") / WIRE_BYTES
+    is_right = all(11.5e9 <= rate <= 12.5e9 for rate in rates)
+    return Verdict(f"{_words(rates)}, queue of {queue:.1f} packets", is_right and queue <= 5, is_right)
+
+
+def _in_network(table: pd.DataFrame) -> Verdict:
+    point = _point("in network", _TOGETHER)
+    rates, swing = _rates(table, "in network"), max(scalar(table, point, f"swing of flow {flow}") for flow in (1, 2))
+    queue, target = scalar(table, point, "queue"), scalar(table, point, "target queue")
+    measured = f"{_words(rates)}, varying by {swing:.1%}; queue of {queue / target:.2f} of its target"
+    is_right = all(11e9 <= rate <= 12.5e9 for rate in rates)
+    return Verdict(measured, is_right and swing <= 0.1 and queue <= 2 * target, is_right)
+
+
+def _when_one_is_later(table: pd.DataFrame) -> Verdict:
+    last, network = (_rates(table, setting, _LATER) for setting in SETTINGS)
+    off = [max(abs(rate / PUBLISHED_BPS - 1) for rate in rates) for rates in (last, network)]
+    return Verdict(f"last hop {_words(last)}, in network {_words(network)}", max(off) <= 0.05, min(off) <= 0.05)
+
+
+@register_experiment
+class Figure8(Experiment):
+    """Throughput and queue of two flows at 25 Gb/s."""
+
+    name = "rcc.fig8"
+    title = "Testbed experiments (simulation only)"
+    description = "RCC, figure 8: two flows at 25 Gb/s, congested at the last hop or in the network; simulation only"
+    claims = (
+        Claim(
+            id="rcc-f8-1",
+            place="V-C, figure 8a",
+            quantity="rate of each sender, queue",
+            condition="last hop, 25 Gb/s",
+            published="12 Gb/s, near-zero queue",
+            band="11.5-12.5 Gb/s, 5 packets at most on average; direction: the rates",
+            verdict=_last_hop,
+            **known("rcc-f8-1"),
+        ),
+        Claim(
+            id="rcc-f8-2",
+            place="V-C, figure 8b",
+            quantity="rate of each sender, oscillation, queue",
+            condition="in the network, 25 Gb/s",
+            published="12 Gb/s, low amplitude, very low queue",
+            band="11-12.5 Gb/s, standard deviation 10% at most, queue <= 2x target; direction: the rates",
+            verdict=_in_network,
+            **known("rcc-f8-2"),
+        ),
+        Claim(
+            id="rcc-f8-2a",
+            place="V-C",
+            quantity="rate of each sender",
+            condition="the second flow begins later",
+            published="12 Gb/s",
+            band="within 5% in both settings; direction: in one",
+            verdict=_when_one_is_later,
+            **known("rcc-f8-2a"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        lasts_ps = _lasts_ps(check_scale(scale))
+        points = []
+        for setting, flows in SETTINGS.items():
+            for start in (_TOGETHER, _LATER):
+                scenario = Scenario(
+                    topology=topology.rcc_testbed,
+                    workload=workload.long_flows(flows, start=[0, lasts_ps // 4 if start == _LATER else 0]),
+                    scheme=PRESET.at("25Gbps")["rcc"],
+                    until=ps(lasts_ps),
+                    seed=seed,
+                    probes=[
+                        *(received(flow, us(100)) for flow in range(2)),
+                        *(probes.queue(*port, "1us") for port in PORTS),
+                    ],
+                )
+                labels = {"setting": setting, "start": start}
+                points.append(Point(name=_point(setting, start), scenario=scenario, labels=labels))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        half_ps = result.now_ps // 2 if point.labels["start"] == _TOGETHER else result.now_ps * 5 // 8
+        rates = [goodput(result, flow) for flow in range(2)]
+        queue = sum((result.samples(f"queue {a}->{b}") for a, b in PORTS[1:]), result.samples("queue leaf0->spine0"))
+        base_ps = int(result.plan.qp_base_rtt_ps[0])
+        numbers = {
+            "base RTT": (base_ps, "ps"),
+            "target queue": (TESTBED_BPS * base_ps * DELTA / 2 / 8e12, "bytes"),
+            "queue": (queue[queue.index > half_ps].mean(), "bytes"),
+            "peak queue": (queue.max(), "bytes"),
+        }
+        for flow, rate in enumerate(rates, 1):
+            late = rate[rate.index > half_ps]
+            numbers[f"goodput of flow {flow}"] = (late.mean(), "bps")
+            numbers[f"swing of flow {flow}"] = (late.std(ddof=0) / late.mean(), "")
+        curves = {f"goodput of flow {flow}": (rate, "bps") for flow, rate in enumerate(rates, 1)}
+        step = max(1, len(queue) // 800)
+        shown = queue.groupby((queue.index // us(1)) // step).mean()
+        curves["queue"] = (pd.Series(shown.to_numpy(), pd.Index(shown.index * step * us(1), name="time_ps")), "bytes")
+        return tidy(point.name, numbers, curves)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(2, 4, figsize=(13, 5), sharex=True, height_ratios=(1.3, 1))
+            points = [_point(setting, start) for setting in SETTINGS for start in (_TOGETHER, _LATER)]
+            for column, point in enumerate(points):
+                above, below = axes[:, column]
+                for flow, colour in ((1, "blue"), (2, "vermilion")):
+                    rate = curve(table, point, f"goodput of flow {flow}")
+                    above.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1, label=f"flow {flow}")
+                above.axhline(PUBLISHED_BPS / 1e9, color="0.5", linewidth=1, linestyle=":")
+                letter = "a" if point.startswith("last") else "b"
+                above.set(title=f"({letter}) {point}", ylim=(0, 26))
+                queue = curve(table, point, "queue")
+                below.plot(queue.index / 1e9, queue / 1e3, color=COLOURS["green"], linewidth=0.8)
+                below.axhline(scalar(table, point, "target queue") / 1e3, color="0.5", linewidth=1, linestyle=":")
+                below.set(xlabel="time (ms)", ylim=(0, 60))
+            axes[0, 0].set_ylabel("goodput (Gb/s)")
+            axes[1, 0].set_ylabel("queue (kB)")
+            axes[0, 0].legend(fontsize=8, loc="upper right")
+            figure.suptitle(
+                f"RCC, figure 8: {self.title} (dotted: 12 Gb/s as published; the target queue)", x=0.01, ha="left",
+                fontsize=12,
+            )  # fmt: skip
+        return figure

@@ -1,0 +1,219 @@
+"""RCC, figures 6, 7 and 12: a thousand senders answer one receiver, beside a long flow.
+
+The receiver asks 1,000 senders for 200 KB each at once; a background flow to it has begun before (V-B-2). Assumed:
+
+- A star, with the base RTT of 12 us. Requests leave the receiver's NIC one after another, so senders begin within 7 us,
+  in random order. The background flow is 200 us older.
+- *Line rate*: a sender's first window is a BDP, as III-B says of every flow. A thousand of them hold 150 MB, more than
+  the switch: PFC pauses the senders. *Request*: RCC's first window is its share, which the receiver can send along with
+  the request. HPCC always begins at line rate.
+- *eta*: RCC's shares add up to all of the link (III-D), or to a part of it (`ewa_eta`).
+- Goodput is of the incast, from 10% to 90% of the time that the link needs for it. The steady phase of a run is from
+  40% to 60% of that time. Messages of 200 KB are hardly longer than the first windows, so there are runs with 2 MB too.
+
+At quick scale there are 200 senders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, workload
+from rdmacc.experiments.base import Experiment, Point, Verdict, check_scale
+from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, incast_star, received
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import scalar, tidy
+from rdmacc.units import ps, size_bytes, us
+
+__all__ = ["LINE_RATE", "LONG", "REQUEST", "Case", "IncastFigure", "mean", "needs", "points_in", "reduction", "values"]
+
+SENDERS = {"quick": 200, "paper": 1000}
+SEEDS = {"quick": 1, "paper": 3}
+BEGIN_PS = us(200)
+SPREAD = "7us"
+LINE_RATE, REQUEST = "line-rate", "request"
+SHORT, LONG = "200kB", "2MB"
+_BINS = 400
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run: a scheme of the preset, how RCC starts and what it gives away, and the size of messages."""
+
+    scheme: str
+    start: str = LINE_RATE
+    eta: float = 1.0
+    size: str = SHORT
+    late_samples: int = 0
+    """n; 0: the preset's."""
+    jitter_us: float = -1.0
+    """Of the samples, to both sides; -1: the preset's."""
+    senders: int = 0
+    """0: as many as the scale has."""
+
+    def changes(self) -> dict[str, Any]:
+        """Return what is changed in the preset's scheme."""
+        if not self.scheme.startswith("rcc"):
+            return {}
+        found: dict[str, Any] = {"start": self.start, "ewa_eta": self.eta}
+        if self.late_samples:
+            found["late_samples"] = self.late_samples
+        if self.jitter_us >= 0:
+            found["jitter_ps"] = us(self.jitter_us)
+        return found
+
+    @property
+    def name(self) -> str:
+        """Everything in words."""
+        parts = [self.scheme, self.start, f"eta {self.eta:g}", self.size]
+        parts += [f"n {self.late_samples}"] * bool(self.late_samples)
+        parts += [f"jitter {self.jitter_us:g} us"] * (self.jitter_us >= 0)
+        parts += [f"{self.senders} senders"] * bool(self.senders)
+        return ", ".join(parts)
+
+    @property
+    def label(self) -> str:
+        """For a legend."""
+        words = {REQUEST: "share in the request"}.get(self.start, "")
+        parts = [words] * bool(words) + [f"η = {self.eta:g}"] * (self.eta < 1)
+        return NAMES[self.scheme] + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _messages(senders: int, size: str, seed: int) -> pd.DataFrame:
+    """Return the incast, and the background flow as the last message."""
+    hosts = [f"h{number}" for number in range(1, senders + 1)]
+    return workload.combine(
+        workload.incast(hosts, RECEIVER, size, start=BEGIN_PS, jitter=SPREAD, seed=seed),
+        workload.long_flows([(f"h{senders + 1}", RECEIVER)], size="100GB"),
+    )
+
+
+class IncastFigure(Experiment):
+    """Base of the incast's figures, which share their points. Subclasses give `cases`."""
+
+    name = "rcc.incast"
+
+    def cases(self, scale: str) -> list[Case]:
+        """Return what the figure is drawn from."""
+        raise NotImplementedError
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        points = []
+        for case in self.cases(scale):
+            senders = case.senders or SENDERS[check_scale(scale)]
+            sent_ps = senders * size_bytes(case.size) * 8e12 / GOODPUT_BPS
+            for run in range(seed, seed + SEEDS[scale]):
+                scenario = Scenario(
+                    topology=partial(incast_star, senders),
+                    workload=partial(_messages, senders, case.size, run),
+                    scheme=PRESET[case.scheme].replace(**case.changes()),
+                    until=ps(round(BEGIN_PS + 1.25 * sent_ps)),
+                    seed=run,
+                    probes=[
+                        probes.queue("s0", RECEIVER, "1us"),
+                        *(
+                            probes.field("host", RECEIVER, f"rx_{name}", every="10us")
+                            for name in ("wire_bytes", "packets")
+                        ),
+                        received(senders, "10us"),
+                    ],
+                )
+                labels = asdict(case) | {"senders": senders, "bound_ps": sent_ps, "seed": run}
+                points.append(Point(name=f"{case.name}, seed {run}", scenario=scenario, labels=labels, cost=sent_ps))
+        return points
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        senders = point.labels["senders"]
+        fct_ps = np.sort(result.flows["fct_ps"].to_numpy(np.float64, na_value=np.nan)[:senders])
+        bound_ps = point.labels["bound_ps"]
+        last_ps = float(np.nanmax(fct_ps, initial=0.0))
+        queue = result.samples(f"queue s0->{RECEIVER}")
+        wire, packets = (result.samples(f"rx_{name} {RECEIVER}") for name in ("wire_bytes", "packets"))
+        background = result.samples(f"received_packets {senders}")
+        payload = (packets - background).to_numpy(np.float64) * result.plan.scheme.payload_bytes
+        times = background.index.to_numpy(np.float64)
+
+        def gained(from_ps: float, to_ps: float) -> float:
+            begin, end = np.interp([from_ps, to_ps], times, payload)
+            return float((end - begin) * 8e12 / (to_ps - from_ps))
+
+        def queued(begin: float, end: float) -> pd.Series:
+            inside = (queue.index > BEGIN_PS + begin * bound_ps) & (queue.index <= BEGIN_PS + end * bound_ps)
+            return queue[inside]
+
+        numbers = {
+            "base RTT": (int(result.plan.qp_base_rtt_ps[0]), "ps"),
+            "packet on the wire": (wire.iloc[-1] / packets.iloc[-1], "bytes"),
+            "unfinished": (int(np.isnan(fct_ps).sum()), ""),
+            "median FCT": (_rank(fct_ps, 0.5), "ps"),
+            "p99 FCT": (_rank(fct_ps, 0.99), "ps"),
+            "last FCT": (last_ps, "ps"),
+            "goodput": (gained(BEGIN_PS + 0.1 * bound_ps, BEGIN_PS + 0.9 * bound_ps), "bps"),
+            "steady queue": (queued(0.4, 0.6).mean(), "bytes"),
+            "peak queue": (float(queue.max()), "bytes"),
+            "PFC pauses": (int(result.counters["pfc_pauses"]), ""),
+        }
+        edges = BEGIN_PS + np.linspace(0.0, 1.02 * max(last_ps, bound_ps), _BINS + 1)
+        rates = np.diff(np.interp(edges, times, payload)) * 8e12 / np.diff(edges)
+        means = queue.groupby(np.digitize(queue.index, edges)).mean().reindex(range(1, _BINS + 1)).ffill()
+        ends = pd.Index((edges[1:] - BEGIN_PS).astype(np.int64), name="time_ps")
+        levels = pd.Index(range(0, 1001, 5), name="time_ps")  # of the distribution, in thousandths
+        by_level = pd.Series([_rank(fct_ps, level / 1000) for level in levels], levels)
+        curves = {
+            "goodput over time": (pd.Series(rates, ends), "bps"),
+            "queue": (pd.Series(means.to_numpy(), ends), "bytes"),
+            "FCT by level": (by_level, "ps"),
+        }
+        return tidy(point.name, numbers, curves)
+
+
+IncastFigure.points_of = IncastFigure
+
+
+def _rank(ordered: np.ndarray[Any, np.dtype[np.float64]], share: float) -> float:
+    """Return a quantile of sorted times, in which what is unfinished is NaN and comes last."""
+    return float(np.interp(share * (len(ordered) - 1), np.arange(len(ordered)), ordered))
+
+
+# Reading the table
+
+
+def points_in(table: pd.DataFrame, case: Case) -> list[str]:
+    """Return the points of a case, seed by seed; none if it was not run."""
+    names = table["point"].drop_duplicates()
+    return [str(name) for name in names if str(name).rpartition(", seed ")[0] == case.name]
+
+
+def values(table: pd.DataFrame, case: Case, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a number of a case, seed by seed."""
+    return np.array([scalar(table, point, quantity) for point in points_in(table, case)])
+
+
+def mean(table: pd.DataFrame, case: Case, quantity: str) -> float:
+    """Return a number of a case, averaged over the seeds."""
+    return float(values(table, case, quantity).mean())
+
+
+def reduction(table: pd.DataFrame, case: Case, other: Case, quantity: str) -> float:
+    """Return by which part a case's number is below another's, averaged over the seeds."""
+    return 1 - mean(table, case, quantity) / mean(table, other, quantity)
+
+
+def needs(*cases: Case) -> Callable[[Callable[[pd.DataFrame], Verdict]], Callable[[pd.DataFrame], Verdict]]:
+    """Return a decorator: without one of the cases there is nothing to judge."""
+
+    def decorate(judge: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
+        def verdict(table: pd.DataFrame) -> Verdict:
+            missing = [case.name for case in cases if not points_in(table, case)]
+            return Verdict.not_judged(f"not run: {missing[0]}") if missing else judge(table)
+
+        return verdict
+
+    return decorate

@@ -1,0 +1,127 @@
+"""RCC's PID in packets, by itself: flows to receivers of their own through one link, as section IV has them.
+
+Assumed: a dumbbell of 100 Gb/s, whose base RTT is 12 us unless another is asked for; flows start together at line rate
+with windows of a BDP, without explicit windows (`rcc-pid`), and last. Equation (4) as printed is "accumulating"; "pd"
+is without its memory. Windows are updated once in each current RTT, as in equations (6) and (9), or in each base RTT.
+
+The queue's swing is the standard deviation about a straight line over the second half of a run, in units of its target:
+a slow approach to the target is no oscillation. From 0.4 on it counts as oscillation. (Where the queue runs from empty
+to twice its target as a sine wave, it is 0.71.)
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BUFFER, DELTA, LINE_BPS, PRESET, RATE, WIRE_BYTES, received
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.units import ps, us
+
+__all__ = ["FORMS", "OSCILLATES", "loop_scenario", "measure_queue", "recursion", "swing", "target_bytes"]
+
+FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
+OSCILLATES = 0.4
+
+
+def loop_scenario(
+    lasts_ps: int,
+    *,
+    flows: int = 2,
+    starts: tuple[int, ...] = (),
+    base_rtt_ps: int = BASE_RTT_PS,
+    every: str = "1us",
+    **changes: Any,
+) -> Scenario:
+    """Return flows under RCC-PID with parameters changed; `starts` in ps, if they do not start together."""
+    pairs = [(f"h{i}", f"h{flows + i}") for i in range(flows)]
+    return Scenario(
+        topology=partial(topology.dumbbell, flows, flows, rate=RATE, delay=ps(base_rtt_ps // 6), buffer=BUFFER),
+        workload=workload.long_flows(pairs, size="100GB", start=list(starts) or "0us"),
+        scheme=PRESET["rcc-pid"].replace(**changes),
+        until=ps(lasts_ps),
+        probes=[probes.queue("s0", "s1", every), *(received(flow, us(20)) for flow in range(flows))],
+    )
+
+
+def swing(queue: pd.Series, from_ps: float, target_bytes: float) -> float:
+    """Return the swing of a queue from a time on."""
+    late = queue[queue.index > from_ps]
+    return _swing(late.index.to_numpy(np.float64), late.to_numpy(np.float64), target_bytes)
+
+
+def _swing(time: npt.NDArray[np.float64], value: npt.NDArray[np.float64], target: float) -> float:
+    time = (time - time[0]) / max(time[-1] - time[0], 1e-300)
+    line = np.polyval(np.polyfit(time, value, 1), time)
+    return float((value - line).std() / target)
+
+
+def target_bytes(result: Result) -> float:
+    """Return the queue that the target delay means."""
+    return LINE_BPS * int(result.plan.qp_base_rtt_ps[0]) * DELTA / 2 / 8e12
+
+
+def measure_queue(result: Result) -> dict[str, tuple[float, str]]:
+    """Return the queue's swing and mean over its target, and the use of the link, over the second half of a run."""
+    half_ps, target = result.now_ps / 2, target_bytes(result)
+    queue = result.samples("queue s0->s1")
+    flows = [result.samples(f"received_packets {i}") for i in range(len(result.flows))]
+    got = sum(float(one.iloc[-1] - one.iloc[len(one) // 2]) for one in flows)
+    lasted = flows[0].index[-1] - flows[0].index[len(flows[0]) // 2]
+    return {
+        "swing": (swing(queue, half_ps, target), "target"),
+        "mean queue": (float(queue[queue.index > half_ps].mean()) / target, "target"),
+        "use": (got * WIRE_BYTES * 8e12 / lasted / LINE_BPS, ""),
+    }
+
+
+def recursion(
+    kp: float,
+    kd: float,
+    *,
+    is_accumulating: bool,
+    increases_late: bool,
+    noise_s: float = 0.0,
+    rounds: int = 2000,
+    rtt_s: float = BASE_RTT_PS * 1e-12,
+    start: float = 1.12,
+) -> float:
+    """Return the queue's swing by equations (2) to (5) alone, one update in each round trip.
+
+    Parameters
+    ----------
+    kp, kd : float
+        Gains, 1/s.
+    is_accumulating : bool
+        Equation (4) as printed, or without u(t - 1).
+    increases_late : bool
+        A larger window shows in the delay one round later than a smaller one.
+    noise_s : float
+        A sample is off by up to this much to either side, uniformly.
+    rounds : int
+        Round trips; the last quarter counts.
+    rtt_s : float
+        Base RTT.
+    start : float
+        Windows at the beginning, in BDPs.
+    """
+    rng = np.random.default_rng(0)
+    target = rtt_s * (1 + DELTA / 2)
+    window = before = start
+    u, last, delays = 0.0, None, []
+    for _ in range(rounds):
+        seen = min(window, before) if increases_late else window
+        delay = max(rtt_s, rtt_s * seen + noise_s * rng.uniform(-1, 1))
+        error = delay - target
+        step = kp * error + kd * (error - (error if last is None else last))
+        u, last = (u + step if is_accumulating else step), error
+        before, window = window, min(max(window * (1 - np.tanh(u)), 0.015), 2.1)
+        delays.append(delay)
+    late = np.array(delays[-rounds // 4 :]) - rtt_s
+    return _swing(np.arange(len(late), dtype=np.float64), late, rtt_s * DELTA / 2)

@@ -1,0 +1,250 @@
+"""RCC's control theory beside packets: over both gains, the margin as contours, the queue's oscillation as colour.
+
+The paper has no such figure: it computes margins (figure 4) and simulates one pair of gains. Setup and assumptions:
+`rdmacc.experiments.rcc.loops`, two flows for 20 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to
+(9) is integrated as printed and with one RTT of feedback delay, from 5% above its equilibrium, for 4 ms (quick: 2 ms).
+A prediction is right where a loop is called stable and the queue does not oscillate, or the other way round.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, swing
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
+from rdmacc.models.rcc import RccFluid
+from rdmacc.models.rcc_stability import RccLoop, phase_margin
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import scalars, tidy
+from rdmacc.units import ms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["RccMap", "grid_of"]
+
+_GAINS = {
+    "quick": (np.geomspace(1e2, 1e5, 3), np.geomspace(1e3, 1e6, 3)),
+    "paper": (np.geomspace(1e1, 1e5, 9), np.geomspace(1e3, 1e6, 10)),
+}
+"""K_p and K_d, 1/s."""
+_LASTS_PS = {"quick": (ms(4), ms(2)), "paper": (ms(20), ms(4))}
+"""Of packets, and of the fluid model."""
+DELAYS = {0.0: "fluid", 1.0: "fluid, delayed"}
+PANELS = {
+    "fluid": ("(a) fluid model as printed: no delay", 0.0),
+    "fluid, delayed": ("(b) fluid model, one RTT of delay", 1.0),
+    "accumulating": ("(c) packets, equation (4) as printed", 1.0),
+    "pd": ("(d) packets, without u(t − 1)", None),
+}
+"""Title, and the feedback delay of the margin that is drawn over it; None: the discrete loop."""
+
+
+def grid_of(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Return a quantity with a row for each K_p and a column for each K_d."""
+    rows = scalars(table)
+    return rows[rows["quantity"] == quantity].pivot(index="kp", columns="kd", values="value").sort_index()
+
+
+def _right(table: pd.DataFrame, quantity: str, prediction: str) -> float:
+    """Return on which part of the grid a prediction is right about an oscillation."""
+    oscillates = grid_of(table, quantity).to_numpy() >= OSCILLATES
+    called = grid_of(table, prediction).to_numpy()
+    is_stable = called < 1 if prediction.startswith("radius") else called > 0
+    return float((is_stable != oscillates).mean())
+
+
+def _fluid(table: pd.DataFrame) -> Verdict:
+    own = [_right(table, name, f"margin, delay {delay:g}") for delay, name in DELAYS.items()]
+    other = [_right(table, name, f"margin, delay {1 - delay:g}") for delay, name in DELAYS.items()]
+    measured = (
+        f"sign of its own margin right on {own[0]:.0%} and, with delay, {own[1]:.0%} of the gains; of the other's"
+        f" {other[0]:.0%}, {other[1]:.0%}"
+    )
+    return Verdict(measured, min(own) >= 0.9 and own[0] > other[0] and own[1] > other[1], min(own) >= 0.75)
+
+
+def _packets(table: pd.DataFrame) -> Verdict:
+    plain, delayed = (_right(table, "accumulating", f"margin, delay {delay:g}") for delay in DELAYS)
+    discrete, late = (_right(table, "accumulating", f"radius, accumulating, delay {rounds}") for rounds in (0, 1))
+    measured = (
+        f"equation (12) right on {plain:.0%} of the gains, with one RTT of delay {delayed:.0%}; the discrete loop"
+        f" {discrete:.0%}, one round later {late:.0%}"
+    )
+    return Verdict(measured, delayed > plain, delayed >= plain)
+
+
+def _without_memory(table: pd.DataFrame) -> Verdict:
+    discrete, plain = _right(table, "pd", "radius, pd, delay 0"), _right(table, "pd", "margin, delay 0")
+    measured = f"the discrete loop is right on {discrete:.0%} of the gains, equation (12) on {plain:.0%}"
+    return Verdict(measured, discrete >= 0.9 and discrete > plain, discrete > plain)
+
+
+def _negative(table: pd.DataFrame) -> Verdict:
+    margin = grid_of(table, "margin, delay 0").to_numpy()
+    oscillates = grid_of(table, "accumulating").to_numpy() >= OSCILLATES
+    negative, positive = oscillates[margin < 0], oscillates[margin > 30]
+    measured = (
+        f"the queue oscillates at {negative.sum()} of {len(negative)} gains with a negative margin, and at"
+        f" {positive.sum()} of {len(positive)} above 30 degrees"
+    )
+    return Verdict(
+        measured, bool(negative.mean() >= 0.9 and positive.mean() <= 0.1), bool(negative.mean() > positive.mean())
+    )
+
+
+@register_experiment
+class RccMap(Experiment):
+    """Margins and oscillations over both gains: fluid model and packets, with and without feedback delay."""
+
+    name = "rcc.map"
+    title = "Phase margin and oscillation over both gains"
+    description = "RCC beyond figure 4: where the margin is negative, does the queue oscillate? Fluid model and packets"
+    claims = (
+        Claim(
+            id="rcc-m-1a",
+            place="IV",
+            quantity="oscillation of the queue in packets",
+            condition="equation (4) as printed; sign of the margin by equation (12)",
+            published="stable only if the margin is above 0; above 30 degrees is acceptable",
+            band="at 90% or more of the gains below 0, at 10% or less of those above 30; direction: more often below 0",
+            verdict=_negative,
+            **known("rcc-m-1a"),
+        ),
+        Claim(
+            id="rcc-m-1b",
+            place="(equation (12) has no delay)",
+            quantity="what predicts oscillation in packets",
+            condition="equation (4) as printed",
+            published="(not in the paper)",
+            band="equation (12) with one RTT of delay is right more often than without; direction: as often",
+            verdict=_packets,
+            **known("rcc-m-1b"),
+        ),
+        Claim(
+            id="rcc-m-2a",
+            place="(follows from equations (6) to (12))",
+            quantity="oscillation of the fluid model",
+            condition="sign of the margin",
+            published="(Bode's criterion)",
+            band="right on 90% or more with its own delay, less with the other; direction: 75%",
+            verdict=_fluid,
+            **known("rcc-m-2a"),
+        ),
+        Claim(
+            id="rcc-m-2b",
+            place="(follows from equations (4) and (5))",
+            quantity="oscillation of the queue in packets",
+            condition="without u(t - 1): roots of the discrete loop",
+            published="(not in the paper)",
+            band="right on 90% or more, more often than equation (12); direction: more often",
+            verdict=_without_memory,
+            **known("rcc-m-2b"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        gains, lasts = _GAINS[check_scale(scale)], _LASTS_PS[scale]
+        return [
+            Point(
+                name=f"K_p {kp:.4g}, K_d {kd:.4g}",
+                labels={"kp": float(kp), "kd": float(kd), "packets_ps": lasts[0], "fluid_ps": lasts[1]},
+            )
+            for kp in gains[0]
+            for kd in gains[1]
+        ]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        kp, kd = point.labels["kp"], point.labels["kd"]
+        reference_s = BASE_RTT_PS * 1e-12 * (1 + DELTA / 2)
+        loop = RccLoop(kp=kp, kd=kd, base_rtt_ps=BASE_RTT_PS, delta=DELTA)
+        numbers: dict[str, tuple[float, str]] = {}
+        for delay, name in DELAYS.items():
+            margin = float(phase_margin(kp, kd, reference_s, delay * reference_s))
+            numbers[f"margin, delay {delay:g}"] = (margin, "degrees")
+            numbers[name] = (fluid_swing(kp, kd, delay, point.labels["fluid_ps"]), "target")
+        for form in FORMS:
+            for rounds in (0, 1):
+                radius = loop.discrete_radius(is_accumulating=form == "accumulating", delay=rounds)
+                numbers[f"radius, {form}, delay {rounds}"] = (radius, "")
+            scenario = loop_scenario(point.labels["packets_ps"], kp=kp, kd=kd, pid_form=form, period="rtt")
+            found = measure_queue(run(scenario))
+            numbers[form] = found["swing"]
+            numbers |= {f"{form}: {name}": value for name, value in found.items() if name != "swing"}
+        return tidy(point.name, numbers)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("a point takes several simulations")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), sharex=True, sharey=True, layout="constrained")
+            for ax, (quantity, (title, delay)) in zip(axes.flat, PANELS.items(), strict=True):
+                mesh = _draw(ax, grid_of(table, quantity), delay)
+                ax.set_title(title)
+            for ax in axes[1]:
+                ax.set_xlabel("$K_d$ (1/s)")
+            for ax in axes[:, 0]:
+                ax.set_ylabel("$K_p$ (1/s)")
+            figure.colorbar(
+                mesh, ax=axes, label=f"swing of the queue (targets, log scale); × oscillates, above {OSCILLATES:g}",
+                shrink=0.8,
+            )  # fmt: skip
+            figure.suptitle(
+                f"RCC: {self.title}\n(white: 0°, black: 30° of phase margin, with the panel's delay, in (c) one RTT;"
+                " white in (d): limit of the discrete loop; dotted: equation (12), 0°)", x=0.01, ha="left", fontsize=11,
+            )  # fmt: skip
+        return figure
+
+
+def fluid_swing(kp: float, kd: float, delay: float, lasts_ps: int) -> float:
+    """Return the swing of the fluid model's queue over the second half of a run."""
+    fluid = RccFluid(
+        kp=kp, kd=kd, feedback_rtts=delay, base_rtt_ps=BASE_RTT_PS, delta=DELTA, duration_ps=lasts_ps, step_ps=400_000,
+        start=1.05, start_first=1.05,
+    )  # fmt: skip
+    frame = fluid.solve()
+    return swing(pd.Series(frame["queue_bytes"].to_numpy(), frame["time_ps"]), lasts_ps / 2, TARGET_QUEUE_BYTES)
+
+
+def _edges(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    step = np.sqrt(values[1] / values[0])
+    return np.append(values / step, values[-1] * step)
+
+
+def _draw(ax: Axes, grid: pd.DataFrame, delay: float | None) -> Any:
+    """Draw one panel: the swing as colour, margins as contours, the preset's gains as a star."""
+    from matplotlib.colors import LogNorm
+
+    kd, kp = grid.columns.to_numpy(np.float64), grid.index.to_numpy(np.float64)
+    swings = grid.to_numpy()
+    mesh = ax.pcolormesh(_edges(kd), _edges(kp), np.clip(swings, 0.02, 5), cmap="cividis", norm=LogNorm(0.02, 5))
+    rows, columns = np.nonzero(swings >= OSCILLATES)
+    ax.plot(kd[columns], kp[rows], "x", color="0.15", markersize=5, markeredgewidth=1)
+    fine_kd, fine_kp = np.geomspace(*_edges(kd)[[0, -1]], 200), np.geomspace(*_edges(kp)[[0, -1]], 200)
+    reference_s = BASE_RTT_PS * 1e-12 * (1 + DELTA / 2)
+    x, y = np.meshgrid(fine_kd, fine_kp)
+    plain = phase_margin(y, x, reference_s)
+    if delay is None:
+        a, b = y * reference_s, x * reference_s  # roots of z^2 - (1 - a - b) z - b: a limit where z = -1
+        ax.contour(x, y, 2 - a - 2 * b, levels=[0.0], colors="white", linewidths=2)
+    else:
+        margin = phase_margin(y, x, reference_s, delay * reference_s)
+        ax.contour(x, y, margin, levels=[0.0, 30.0], colors=["white", "black"], linewidths=2)
+    if delay != 0.0:
+        ax.contour(x, y, plain, levels=[0.0], colors="white", linewidths=1.5, linestyles=":")
+    rcc = PRESET["rcc"].control[0]
+    ax.plot(rcc.kd, rcc.kp, "*", color=COLOURS["vermilion"], markersize=14, markeredgecolor="white")
+    ax.set(xscale="log", yscale="log", xlim=_edges(kd)[[0, -1]], ylim=_edges(kp)[[0, -1]])
+    ax.grid(visible=False)
+    return mesh

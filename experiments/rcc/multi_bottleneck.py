@@ -1,0 +1,197 @@
+"""RCC, figures 1 and 14: three flows, a bottleneck in the network and one at the last hop.
+
+`rdmacc.rcc_multi_bottleneck` is the network. Flow 1 is alone at first; flow 2 shares the link between the switches with
+it, flow 3 its last hop. Assumed: flows last to the end of the run; goodput over 1 ms (quick: 0.1 ms). Max-min shares
+are the whole link, then halves, in both later phases.
+
+A verdict of RCC on congestion (algorithm 1, lines 10 to 13) is right if congestion of that kind was constructed on the
+flow's path: in the network for flows 1 and 2 from the start of flow 2, at the last hop for flows 1 and 3 from the start
+of flow 3. Verdicts count by the time that they stand.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.rcc.setup import GOODPUT_BPS, PRESET, goodput, jain, received
+from rdmacc.experiments.traces import first_within, time_in
+from rdmacc.plotting.style import COLOURS
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.state import IN_NETWORK, LAST_HOP
+from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.units import ms, us
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "FLOWS", "IN_THE_NETWORK", "LAST_HOP_PORT", "SHARES", "TYPES", "draw_goodput", "draw_types", "measure_flows",
+    "phases_of", "point_for", "point_name", "seeds",
+]  # fmt: skip
+
+FLOWS = (1, 2, 3)
+IN_THE_NETWORK, LAST_HOP_PORT = ("s0", "s1"), ("s1", "h3")
+TYPES = {LAST_HOP: "last hop", IN_NETWORK: "in network"}
+SHARES = ((1.0,), (0.5, 0.5), (0.5, 0.5, 0.5))
+"""Max-min shares of the link in each phase, flow by flow."""
+
+_COLOURS = ("blue", "vermilion", "green")
+_BINS = 400
+_PLACES = {1: (IN_NETWORK, LAST_HOP), 2: (IN_NETWORK,), 3: (LAST_HOP,)}
+"""What is constructed on each flow's path."""
+
+
+def point_for(name: str, scale: str, seed: int, starts_ms: tuple[int, ...], end_ms: int, quick: int) -> Point:
+    """Return the three flows under a scheme; at quick scale `quick` times as fast."""
+    factor = 1 if scale == "paper" else quick
+    starts = [ms(start) // factor for start in starts_ms]
+    flows = topology.rcc_multi_bottleneck().graph["flows"]
+    watched = [received(flow, ms(1) if scale == "paper" else us(100)) for flow in range(3)]
+    watched += [probes.rate(flow, "1us") for flow in range(3)]
+    watched += [probes.queue(*port, "1us") for port in (IN_THE_NETWORK, LAST_HOP_PORT)]
+    if name.startswith("rcc"):
+        watched += [probes.field("flow", flow, "Rcc.congestion") for flow in range(3)]
+    scenario = Scenario(
+        topology=topology.rcc_multi_bottleneck,
+        workload=workload.long_flows(flows, size="100GB", start=starts),
+        scheme=PRESET[name],
+        until=ms(end_ms) // factor,
+        seed=seed,
+        probes=watched,
+    )
+    labels = {"scheme": name, "seed": seed}
+    return Point(name=f"{name}, seed {seed}", scenario=scenario, labels=labels)
+
+
+def phases_of(result: Result) -> list[tuple[int, int]]:
+    """Return begin and end of each phase: from each start to the next, and to the end of the run."""
+    edges = [*result.flows["start_ps"].tolist(), result.now_ps]
+    return list(pairwise(edges))
+
+
+def measure_flows(point: Point, result: Result) -> pd.DataFrame:
+    """Return goodput, shares, times to settle, queues and RCC's verdicts, phase by phase."""
+    rtt_ps = int(result.plan.qp_base_rtt_ps[0])
+    goodputs = [goodput(result, flow) for flow in range(3)]
+    queues = {"in network": result.samples("queue s0->s1"), "last hop": result.samples("queue s1->h3")}
+    numbers: dict[str, tuple[float, str]] = {"base RTT": (rtt_ps, "ps")}
+    for phase, (begin, end) in enumerate(phases_of(result), 1):
+        middle = (begin + end) // 2
+        means = [_between(goodputs[flow], middle, end).mean() for flow in range(phase)]
+        for flow, value in enumerate(means, 1):
+            numbers[f"goodput of flow {flow}, phase {phase}"] = (value, "bps")
+        numbers[f"Jain, phase {phase}"] = (jain(means), "")
+        numbers[f"off max-min, phase {phase}"] = (_time_off(goodputs, phase, begin, end), "ps")
+        numbers[f"settling, phase {phase}"] = (_settling(result, phase, begin, end), "ps")
+        for name, queue in queues.items():
+            late, all_of_it = _between(queue, middle, end), _between(queue, begin, end)
+            numbers[f"queue {name}, phase {phase}"] = (late.mean(), "bytes")
+            numbers[f"swing {name}, phase {phase}"] = (late.std(ddof=0), "bytes")
+            numbers[f"peak {name}, phase {phase}"] = (all_of_it.max(), "bytes")
+    curves = {f"goodput of flow {flow}": (goodputs[flow - 1], "bps") for flow in FLOWS}
+    for name, queue in queues.items():
+        curves[f"queue {name}"] = (_means(queue, result.now_ps), "bytes")
+    if f"{point.labels['scheme']}".startswith("rcc"):
+        found, types = _verdicts(result)
+        numbers |= found
+        curves |= {f"type of flow {flow}": (types[flow], "") for flow in FLOWS}
+    return tidy(point.name, numbers, curves)
+
+
+def _between(samples: pd.Series, from_ps: int, to_ps: int) -> pd.Series:
+    return samples[(samples.index > from_ps) & (samples.index <= to_ps)]
+
+
+def _time_off(goodputs: list[pd.Series], phase: int, begin: int, end: int) -> float:
+    """Return for how long some flow of a phase was 20% or more from its max-min share."""
+    inside = [_between(goodputs[flow], begin, end) for flow in range(phase)]
+    off = [abs(one / (GOODPUT_BPS * share) - 1) >= 0.2 for one, share in zip(inside, SHARES[phase - 1], strict=True)]
+    return float(np.any(off, axis=0).sum() * np.diff(goodputs[0].index[:2])[0])
+
+
+def _settling(result: Result, phase: int, begin: int, end: int) -> float:
+    """Return how long it took until every pace had come within 5% of its mean in the second half of the phase."""
+    times = []
+    for flow in range(phase):
+        pace = result.samples(f"rate {flow}")
+        later = float(_between(pace, (begin + end) // 2, end).mean())
+        times.append(first_within(_between(pace, begin, end), begin, later, 0.05) - begin)
+    return float(np.max(times))
+
+
+def _verdicts(result: Result) -> tuple[dict[str, tuple[float, str]], dict[int, pd.Series]]:
+    """Return for how long right and wrong verdicts stood, and the verdict that stood longest in each bin of time."""
+    starts = result.flows["start_ps"].tolist()
+    since = {IN_NETWORK: starts[1], LAST_HOP: starts[2]}
+    numbers: dict[str, tuple[float, str]] = {}
+    types = {}
+    edges = np.linspace(0, result.now_ps, _BINS + 1).astype(np.int64)
+    for flow in FLOWS:
+        trace = result.samples(f"Rcc.congestion {flow - 1}")
+        right = wrong = 0.0
+        for kind in TYPES:
+            stood = time_in(trace, kind, 0, result.now_ps)
+            late = time_in(trace, kind, since[kind], result.now_ps) if kind in _PLACES[flow] else 0.0
+            right, wrong = right + late, wrong + stood - late
+        numbers[f"right, flow {flow}"], numbers[f"wrong, flow {flow}"] = (right, "ps"), (wrong, "ps")
+        stood_in = np.array([_by_bin(trace, kind, edges) for kind in TYPES])
+        kinds = np.where(stood_in.any(axis=0), np.array([*TYPES])[stood_in.argmax(axis=0)], 0)
+        types[flow] = pd.Series(kinds, index=pd.Index(edges[1:], name="time_ps"))
+    return numbers, types
+
+
+def _by_bin(trace: pd.Series, kind: int, edges: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray:
+    """Return how long a verdict stood in each bin."""
+    times = np.append(trace.index.to_numpy(), edges[-1])
+    stood = np.concatenate([[0.0], np.cumsum(np.diff(times) * (trace.to_numpy() == kind))])
+    return np.diff(np.interp(edges, times, stood))
+
+
+def _means(samples: pd.Series, end_ps: int) -> pd.Series:
+    """Return means over bins of time, by each bin's end."""
+    width = end_ps // _BINS
+    bins = np.minimum((samples.index.to_numpy() - 1) // width, _BINS - 1)
+    means = samples.groupby(bins).mean()
+    return pd.Series(means.to_numpy(), index=pd.Index((means.index.to_numpy() + 1) * width, name="time_ps"))
+
+
+# Drawing
+
+
+def draw_goodput(ax: Axes, table: pd.DataFrame, point: str) -> None:
+    """Draw the three flows' goodput over time, and their max-min shares."""
+    for flow, colour in zip(FLOWS, _COLOURS, strict=True):
+        rate = curve(table, point, f"goodput of flow {flow}")
+        ax.plot(rate.index / 1e9, rate / 1e9, color=COLOURS[colour], linewidth=1.2, label=f"flow {flow}")
+    for share in (1.0, 0.5):
+        ax.axhline(GOODPUT_BPS * share / 1e9, color="0.5", linewidth=1, linestyle=":", zorder=0)
+    ax.set(xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 125))
+    ax.set_xlim(left=0)
+
+
+def draw_types(ax: Axes, table: pd.DataFrame, point: str) -> None:
+    """Draw RCC's verdicts as crosses above the goodput, a row for each kind of congestion."""
+    for (kind, name), height in zip(TYPES.items(), (107, 117), strict=True):
+        for flow, colour in zip(FLOWS, _COLOURS, strict=True):
+            types = curve(table, point, f"type of flow {flow}")
+            at = types.index[types == kind] / 1e9
+            ax.plot(at, np.full(len(at), height + flow - 2), "x", color=COLOURS[colour], markersize=4)
+        ax.annotate(name, (0.01, height), xycoords=("axes fraction", "data"), fontsize=8, va="center")
+
+
+def point_name(table: pd.DataFrame, scheme: str) -> str:
+    """Return the name of a scheme's first point."""
+    return str(table.loc[table["scheme"] == scheme, "point"].iloc[0])
+
+
+def seeds(table: pd.DataFrame, scheme: str, quantity: str) -> list[float]:
+    """Return a number of a scheme, seed by seed."""
+    points = table.loc[table["scheme"] == scheme, "point"].unique()
+    return [scalar(table, str(point), quantity) for point in points]

@@ -1,0 +1,72 @@
+"""RCC's receiver alone: its handlers on plain records, packet by packet, without an engine.
+
+It does in one page what an engine does around a handler. Figures 2 and 3 use it for their exact checks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, LINE_BPS, PAYLOAD_BYTES, PRESET
+from rdmacc.protocols.rcc import Rcc
+from rdmacc.records import Int32
+from rdmacc.state import Host, Message, Packet, QueuePair
+from rdmacc.units import us
+
+__all__ = ["RccReceiver"]
+
+_HANDLERS: Any = Rcc  # its handlers carry no annotations: the compiled engine types them
+
+
+class _RccPacket(Packet):
+    cwnd_bytes = Int32()
+
+
+@dataclass
+class RccReceiver:
+    """A host that receives one flow under RCC, among others that only count.
+
+    Attributes
+    ----------
+    params : Rcc
+        Parameters.
+    flows : int
+        Messages under way to the host, this one included.
+    used : float
+        B_R of the last round, as a fraction of the link.
+    now : int
+        Time in ps; `take` moves it on.
+    """
+
+    params: Any = field(default_factory=lambda: PRESET["rcc"].control[0])
+    flows: int = 1
+    used: float = 1.0
+    now: int = us(100)
+
+    def __post_init__(self) -> None:
+        self.host, self.endpoint = Host(), _HANDLERS.Endpoint()
+        self.qp, self.message = QueuePair(), Message()
+        self.sender, self.receiver = _HANDLERS.Sender(), _HANDLERS.Receiver()
+        self.qp.line_bps = self.qp.peer_line_bps = self.host.line_bps = LINE_BPS
+        self.qp.base_rtt_ps, self.qp.base_delay_ps = BASE_RTT_PS, BASE_RTT_PS // 2
+        self.message.packets, self.message.payload_bytes = 10**6, PAYLOAD_BYTES
+        self.endpoint.flow_num, self.endpoint.round_ps = self.flows - 1, BASE_RTT_PS
+        _HANDLERS.on_open(self.params, self.qp, self.sender, self.receiver)
+        self.take()
+
+    def take(self, rtt_ps: int = BASE_RTT_PS, after_ps: int = us(1)) -> int:
+        """Let a packet arrive whose sample of the RTT is `rtt_ps`; return the window in its ACK."""
+        self.now += after_ps
+        self.endpoint.flow_num = max(self.endpoint.flow_num, self.flows - (self.message.received_packets == 0))
+        self.endpoint.round_began_ps = self.now  # no round ends: B_R is `used`
+        self.endpoint.last_bps, self.endpoint.last_began_ps = self.used * LINE_BPS, self.now
+        packet, reply = _RccPacket(), _RccPacket()
+        packet.accepted = 1
+        packet.sent_ps = self.now - (rtt_ps - BASE_RTT_PS) - BASE_RTT_PS // 2
+        self.message.received_packets += 1
+        self.host.clock_ps = self.now
+        _HANDLERS.on_data(
+            self.params, self.host, self.endpoint, self.qp, self.receiver, self.message, packet, reply, self.now
+        )
+        return int(reply.cwnd_bytes)
