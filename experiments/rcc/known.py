@@ -30,3 +30,11 @@ for _id in (
     "rcc-f13-3a", "rcc-r-1a", "rcc-r-2a", "rcc-r-3a",
 ):  # fmt: skip
     KNOWN[_id] = ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _TOO_SMALL)
+
+_FALSE = (
+    "Three packets are late in a row as soon as a new flow's burst meets a link that was not full in the round before:"
+    " 0.25 us of lateness beside a B_R over 12 us. Such a flow stays under the PID, capped by its share, and takes"
+    " bandwidth back at 1% in a round trip. With n = 100 packets none is judged wrongly."
+)
+KNOWN["rcc-v-1a"] = (Outcome.FAILS, _FALSE)
+KNOWN["rcc-v-2a"] = (Outcome.FAILS, _FALSE)

@@ -28,6 +28,8 @@ READINGS: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
     "RCC": ("rcc", ()),
     "RCC, 12 µs for all": ("rcc", (("base_rtt_ps", "12us"),)),
     "RCC, equation (4) as printed": ("rcc", (("pid_form", "accumulating"),)),
+    "RCC, n = 100": ("rcc", (("late_samples", 100),)),
+    "RCC-EWA": ("rcc-ewa", ()),
     "RCC, η in W": ("rcc", (("ewa_eta", 0.95),)),
     "HPCC": ("hpcc", ()),
     "Homa": ("homa", ()),
