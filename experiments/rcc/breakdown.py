@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.ticker import LogFormatter
 
 from rdmacc.experiments.rcc.fat_tree import SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
 from rdmacc.experiments.rcc.fct import draw_fct
@@ -40,19 +41,20 @@ class Breakdown(FatTreeFigure):
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN
         with style():
-            figure, axes = plt.subplots(1, 4, figsize=(14.4, 3.6))
+            figure, axes = plt.subplots(1, 4, figsize=(14.4, 4.0), layout="constrained")
             for ax, (quantity, title) in zip(axes, _PANELS.items(), strict=True):
-                draw_fct(ax, rows, quantity, SCHEMES, self.workload)
+                draw_fct(ax, rows, quantity, SCHEMES, self.workload, is_log=True)
                 dcqcn = means(rows, quantity, "dcqcn", self.workload) / 1e6
                 least, most = published[quantity]
                 ax.fill_between(
                     dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), facecolor="none", hatch="///",
                     edgecolor=COLOURS["blue"], alpha=0.35, linewidth=0, label="published RCC, by our DCQCN",
                 )  # fmt: skip
-                ax.autoscale(axis="y")
-                ax.set(title=title, yscale="log")
+                ax.set_title(title)
+                for axis_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+                    axis_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
             axes[0].set_ylabel("FCT (µs)")
-            axes[1].legend(fontsize=8)
+            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
             name = WORKLOADS[self.workload].name
             figure.suptitle(f"RCC, figure {self.number}: {name}, flows below 100 KB and above 1 MB")
         return figure

@@ -29,14 +29,19 @@ def ran(rows: pd.DataFrame, schemes: Iterable[str], name: str) -> list[str]:
     return [scheme for scheme in schemes if scheme in found]
 
 
-def draw_fct(ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str) -> None:
+def draw_fct(
+    ax: Axes, rows: pd.DataFrame, quantity: str, schemes: Sequence[str], name: str, *, is_log: bool = False
+) -> None:
     """Draw a completion time over the load, a line for each scheme; bands are the spread over seeds."""
     for scheme in ran(rows, schemes, name):
         spread = spreads(rows, quantity, scheme, name) / 1e6
         colour = COLOURS[LOOKS[scheme][1]]
         ax.plot(spread.index * 100, spread["mean"], marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
         ax.fill_between(spread.index * 100, spread["min"], spread["max"], color=colour, alpha=0.2, linewidth=0)
-    ax.set(xlabel="load (% of the hosts' links)", ylim=(0, None))
+    top = 1.08 * ax.dataLim.ymax
+    ax.set(
+        xlabel="load (% of the hosts' links)", yscale="log" if is_log else "linear", ylim=(None if is_log else 0, top)
+    )
 
 
 def draw_reductions(
