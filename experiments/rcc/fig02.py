@@ -15,7 +15,7 @@ from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, chec
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
-from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, THRESHOLD_RTT_PS
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols import rcc
 from rdmacc.results.result import Result
@@ -137,7 +137,7 @@ class Figure2(Experiment):
             numbers |= {f"{case}: {name}": (value, "") for name, value in walk(case).items()}
         one = RccReceiver(flows=FLOWS)
         ack = type("Ack", (), {"cwnd_bytes": one.take()})()
-        rcc.Rcc.on_ack(PRESET["rcc"].control[0], one.qp, one.sender, ack)
+        one.acknowledge(ack)
         numbers["window in the ACK"] = (ack.cwnd_bytes, "bytes")
         pace = ack.cwnd_bytes * 8e12 / BASE_RTT_PS
         numbers["pace over window / base RTT"] = (one.sender.rate_bps / pace, "")

@@ -156,8 +156,8 @@ class Figure3(Experiment):
                   ("u", "w", "")]  # fmt: skip
         with style():
             figure = plt.figure(figsize=(11, 6))
-            above, below = figure.subfigures(2, 1, height_ratios=(1, 1.4))
-            ax = above.subplots()
+            parts: Any = figure.subfigures(2, 1, height_ratios=(1, 1.4))
+            ax = parts[0].subplots()
             draw_blocks(ax, blocks, arrows, (0.85, 0.35))
             look = {"color": "0.3", "linewidth": 1.2}
             ax.plot([9.8, 9.8, 0.0], [0.6, -0.5, -0.5], **look)
@@ -165,7 +165,7 @@ class Figure3(Experiment):
             ax.text(4.9, -0.46, "network: windows change the queue, and with it the RTT", ha="center", fontsize=8)
             ax.set(xlim=(-1.0, 11.2), ylim=(-0.7, 2.4))
             ax.set_title(f"RCC, figure 3: {self.title}")
-            left, middle, right = below.subplots(1, 3)
+            left, middle, right = parts[1].subplots(1, 3)
             sample = curve(table, "pd", "sample")
             updates = np.arange(len(sample))
             left.plot(updates, sample / 1e6, color=COLOURS["black"])

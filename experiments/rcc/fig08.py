@@ -2,7 +2,7 @@
 
 `rdmacc.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to one
 receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
-flows begin together; in a second pair of runs the second flow begins a quarter later, which the PID's shares remember.
+flows begin together; in a second pair of runs the second flow begins a quarter later.
 Goodput over 100 us, queues of the path every microsecond; the steady state is the second half of the time that both are
 there.
 """
@@ -176,7 +176,7 @@ class Figure8(Experiment):
                 queue = curve(table, point, "queue")
                 below.plot(queue.index / 1e9, queue / 1e3, color=COLOURS["green"], linewidth=0.8)
                 below.axhline(scalar(table, point, "target queue") / 1e3, color="0.5", linewidth=1, linestyle=":")
-                below.set(xlabel="time (ms)", ylim=(0, 60))
+                below.set(xlabel="time (ms)", ylim=(0, 30))
             axes[0, 0].set_ylabel("goodput (Gb/s)")
             axes[1, 0].set_ylabel("queue (kB)")
             axes[0, 0].legend(fontsize=8, loc="upper right")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
@@ -76,7 +75,8 @@ def _as_windows_say(table: pd.DataFrame) -> Verdict:
     windows = bdp * WIRE_BYTES / PAYLOAD_BYTES  # windows count payload
     expected = [2 * windows - bdp, 1.5 * windows - bdp]
     found = [_number(table, "rcc-ewa", f"queue in network, phase {phase}") for phase in (2, 3)]
-    ratio = np.divide(*_rates(table, "rcc-ewa", 3)[1::-1])
+    rates = _rates(table, "rcc-ewa", 3)
+    ratio = rates[1] / rates[0]
     off = max(abs(one / other - 1) for one, other in zip(found, expected, strict=True))
     measured = (
         f"{found[0] / 1e3:.1f} and {found[1] / 1e3:.1f} kB, by windows {expected[0] / 1e3:.1f} and"

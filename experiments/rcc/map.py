@@ -1,8 +1,8 @@
 """RCC's control theory beside packets: over both gains, the margin as contours, the queue's oscillation as colour.
 
 The paper has no such figure: it computes margins (figure 4) and simulates one pair of gains. Setup and assumptions:
-`rdmacc.experiments.rcc.loops`, two flows for 20 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to
-(9) is integrated as printed and with one RTT of feedback delay, from 5% above its equilibrium, for 4 ms (quick: 2 ms).
+`rdmacc.experiments.rcc.loops`, two flows for 10 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to
+(9) is integrated as printed and with one RTT of feedback delay, from 5% above its equilibrium, for 2 ms (quick: 1 ms).
 A prediction is right where a loop is called stable and the queue does not oscillate, or the other way round.
 """
 
@@ -33,10 +33,10 @@ __all__ = ["RccMap", "grid_of"]
 
 _GAINS = {
     "quick": (np.geomspace(1e2, 1e5, 3), np.geomspace(1e3, 1e6, 3)),
-    "paper": (np.geomspace(1e1, 1e5, 9), np.geomspace(1e3, 1e6, 10)),
+    "paper": (np.geomspace(1e2, 1e5, 7), np.geomspace(1e3, 1e6, 7)),
 }
 """K_p and K_d, 1/s."""
-_LASTS_PS = {"quick": (ms(4), ms(2)), "paper": (ms(20), ms(4))}
+_LASTS_PS = {"quick": (ms(4), ms(1)), "paper": (ms(10), ms(2))}
 """Of packets, and of the fluid model."""
 DELAYS = {0.0: "fluid", 1.0: "fluid, delayed"}
 PANELS = {
@@ -231,7 +231,7 @@ def _draw(ax: Axes, grid: pd.DataFrame, delay: float | None) -> Any:
     mesh = ax.pcolormesh(_edges(kd), _edges(kp), np.clip(swings, 0.02, 5), cmap="cividis", norm=LogNorm(0.02, 5))
     rows, columns = np.nonzero(swings >= OSCILLATES)
     ax.plot(kd[columns], kp[rows], "x", color="0.15", markersize=5, markeredgewidth=1)
-    fine_kd, fine_kp = np.geomspace(*_edges(kd)[[0, -1]], 200), np.geomspace(*_edges(kp)[[0, -1]], 200)
+    fine_kd, fine_kp = (np.geomspace(edges[0], edges[-1], 200) for edges in (_edges(kd), _edges(kp)))
     reference_s = BASE_RTT_PS * 1e-12 * (1 + DELTA / 2)
     x, y = np.meshgrid(fine_kd, fine_kp)
     plain = phase_margin(y, x, reference_s)

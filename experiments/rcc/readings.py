@@ -1,131 +1,176 @@
-"""RCC at 320 hosts: other readings of the baselines' parameters, and of RCC, side by side. Setup: `fat_tree`.
+"""RCC's PID, read in different ways: equation (4) with and without its memory, and what "RTT" means.
 
-V-A gives the baselines "the parameters suggested in the corresponding papers". These have several: DCQCN's timers are
-not those of the simulator that RCC started from, TIMELY's steps hold for 10 Gb/s, ExpressPass suggests two first
-rates. The figures run one reading of each; here are the others, for the web search workload at one load.
+Setup and assumptions: `rdmacc.experiments.rcc.loops`; 2 to 16 flows through one link. Equation (4) is run as printed
+and without u(t - 1), with an update in each current RTT, as in the fluid model, or in each base RTT, as table I's timer
+has it. *One way*: the paper measures one-way delays (III-B), yet its 12 us and 13.2 us are round trips of its network.
+With one-way values, 6 us and 6.6 us, a queue is late and on target at half the length: the same as half of delta.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Verdict, register_experiment
-from rdmacc.experiments.rcc.fat_tree import Case, FatTreeFigure, claim
-from rdmacc.experiments.rcc.setup import LOOKS
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue
+from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
 from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import scalar, tidy
+from rdmacc.units import ms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["READINGS", "Readings"]
+__all__ = ["Readings"]
 
-_PAPER_TIMERS = (("alpha_period_ps", "50us"), ("decrease_period_ps", "50us"), ("increase_period_ps", "55us"))
-READINGS: dict[str, tuple[str, tuple[tuple[str, Any], ...]]] = {
-    "RCC": ("rcc", ()),
-    "RCC, 12 µs for all": ("rcc", (("base_rtt_ps", "12us"),)),
-    "RCC, equation (4) as printed": ("rcc", (("pid_form", "accumulating"),)),
-    "RCC, n = 100": ("rcc", (("late_samples", 100),)),
-    "RCC-EWA": ("rcc-ewa", ()),
-    "RCC, η in W": ("rcc", (("ewa_eta", 0.95),)),
-    "HPCC": ("hpcc", ()),
-    "Homa": ("homa", ()),
-    "Homa, ECMP": ("homa", (("routing", "ecmp"),)),
-    "ExpressPass": ("expresspass", ()),
-    "ExpressPass, first rate 1/2": ("expresspass", (("initial_fraction", 0.5),)),
-    "DCQCN": ("dcqcn", ()),
-    "DCQCN, its paper's timers": ("dcqcn", _PAPER_TIMERS),
-    "DCQCN, its paper's CNPs": ("dcqcn-cnp", ()),
-    "TIMELY": ("timely", ()),
-    "TIMELY, of the HPCC simulator": ("timely-hpcc", ()),
-}
-"""Scheme and changes of each reading; those without changes are what the figures run."""
-_LOADS = {"quick": 0.7, "paper": 0.5}
-_NAME = "web_search"
-_MOST_WORSE = 0.05
+_FLOWS = {"quick": (2, 4), "paper": (2, 4, 8, 16)}
+_LASTS_PS = {"quick": ms(3), "paper": ms(10)}
+PERIODS = {"rtt": "in each RTT", "base-rtt": "in each base RTT"}
+_LOOKS = {
+    ("accumulating", "rtt"): ("vermilion", "o-"), ("accumulating", "base-rtt"): ("orange", "o--"),
+    ("pd", "rtt"): ("sky", "s-"), ("pd", "base-rtt"): ("blue", "s--"),
+}  # fmt: skip
 
 
-def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
-    """Return a quantity by seed, for each reading."""
-    return {
-        name: rows.loc[
-            (rows["scheme"] == scheme) & (rows["changes"] == Case(scheme, _NAME, 0.5, changes).differences), quantity
-        ]
-        for name, (scheme, changes) in READINGS.items()
+def _point(flows: int, form: str, period: str, delta: float = DELTA) -> str:
+    return f"{flows} flows, {form}, {period}" + (", one way" if delta != DELTA else "")
+
+
+def _numbers(table: pd.DataFrame, form: str, period: str, quantity: str) -> pd.Series:
+    """Return a number by the number of flows."""
+    counts = sorted(table["flows"].unique())
+    return pd.Series({int(n): scalar(table, _point(int(n), form, period), quantity) for n in counts})
+
+
+def _works(table: pd.DataFrame, form: str, period: str) -> pd.Series:
+    """Return, by the number of flows, whether windows come out equal, the link is used and the queue does not grow."""
+    index, use, queue = (_numbers(table, form, period, name) for name in ("Jain", "use", "mean queue"))
+    return (index >= 0.95) & (use >= 0.9) & (queue <= 2.0)
+
+
+def _fixed_point(table: pd.DataFrame) -> Verdict:
+    words = []
+    for form, period in product(FORMS, PERIODS):
+        index, use = (_numbers(table, form, period, name) for name in ("Jain", "use"))
+        words.append(f"{form}, {period}: Jain {index.min():.2f}, use {use.min():.0%} at least")
+    printed = [_works(table, "accumulating", period) for period in PERIODS]
+    shown = [_works(table, "pd", period) for period in PERIODS]
+    calm = _numbers(table, "accumulating", "rtt", "swing").max() < OSCILLATES
+    holds = any(bool(one.all()) for one in printed) and calm
+    return Verdict("; ".join(words), holds, any(bool(one.all()) for one in shown))
+
+
+def _more_flows(table: pd.DataFrame) -> Verdict:
+    least = _numbers(table, "accumulating", "rtt", "least share")
+    own = _numbers(table, "pd", "base-rtt", "least share")
+    words = ", ".join(f"{n}: {least[n]:.2f} and {own[n]:.2f}" for n in least.index)
+    return Verdict(
+        f"least share over the fair one, as printed and without memory, by flows: {words}",
+        bool((least[least.index >= 4] < 0.5).all() and (own >= 0.8).all()),
+        bool((least < own).all()),
+    )
+
+
+def _one_way(table: pd.DataFrame) -> Verdict:
+    found = {
+        delta: scalar(table, _point(2, "accumulating", "rtt", delta), "mean queue in bytes")
+        for delta in (DELTA, DELTA / 2)
     }
-
-
-def _means(rows: pd.DataFrame, quantity: str = "all mean") -> dict[str, float]:
-    return {name: float(values.mean()) for name, values in _found(rows, quantity).items()}
-
-
-def _spraying(rows: pd.DataFrame) -> Verdict:
-    found = _means(rows)
-    gain = 1 - found["Homa, ECMP"] / found["Homa"]
-    return Verdict(f"with ECMP Homa's average FCT is {gain:.0%} lower", gain >= 0.05, gain > 0)
-
-
-def _every_dcqcn(rows: pd.DataFrame) -> Verdict:
-    found = _means(rows)
-    gaps = {name: 1 - found["RCC"] / found[name] for name in found if name.startswith(("DCQCN", "TIMELY"))}
-    words = ", ".join(f"{name}: {gap:.0%}" for name, gap in gaps.items())
-    return Verdict(words, min(gaps.values()) > 0)
-
-
-def _same_rcc(rows: pd.DataFrame) -> Verdict:
-    found = _means(rows)
-    gaps = {name: found[name] / found["RCC"] - 1 for name in found if name.startswith("RCC,")}
-    words = ", ".join(f"{name}: {gap:+.0%}" for name, gap in gaps.items())
-    return Verdict(words, max(map(abs, gaps.values())) <= _MOST_WORSE)
+    use = [scalar(table, _point(2, "pd", "base-rtt", delta), "use") for delta in (DELTA, DELTA / 2)]
+    ratio = found[DELTA / 2] / found[DELTA]
+    measured = (
+        f"mean queue {found[DELTA] / 1e3:.1f} kB as round trips, {found[DELTA / 2] / 1e3:.1f} kB as one-way delays"
+        f" (ratio {ratio:.2f}); use without memory {use[0]:.1%} and {use[1]:.1%}"
+    )
+    return Verdict(measured, 0.4 <= ratio <= 0.65, ratio < 1)
 
 
 @register_experiment
-class Readings(FatTreeFigure):
-    """Average FCT of every reading, web search."""
+class Readings(Experiment):
+    """Shares, use and queue of flows under the PID alone, by how equation (4) and RTT are read."""
 
     name = "rcc.readings"
-    title = "Other readings of the parameters"
-    description = "average FCT at 320 hosts, web search: what the figures run, and other readings of it"
+    title = "The PID by how equation (4) is read"
+    description = (
+        "RCC: equation (4) as printed and without its memory, for 2 to 16 flows; round trips or one-way delays"
+    )
     claims = (
-        claim(
-            "rcc-r-1a", "V-D-2", "Homa's average FCT with ECMP in place of spraying", "web search",
-            "core packet spraying may encounter various issues", "lower by >= 5%; direction: lower", _spraying,
+        Claim(
+            id="rcc-x-3",
+            place="III-E, equations (10), (11)",
+            quantity="W* of the discrete update",
+            condition="2 to 16 flows through one link, equation (4) as printed",
+            published="a unique fixed point, with equal windows",
+            band="Jain >= 0.95, use >= 90%, queue <= 2x target and calm; direction: without u(t - 1)",
+            verdict=_fixed_point,
+            **known("rcc-x-3"),
         ),
-        claim(
-            "rcc-r-2a", "V-D-1", "RCC's reduction of the average FCT over DCQCN and TIMELY", "each reading of them",
-            "lower", "> 0 over each reading", _every_dcqcn,
+        Claim(
+            id="rcc-x-3a",
+            place="equation (4)",
+            quantity="least share",
+            condition="4 flows or more, as printed and without memory",
+            published="(not in the paper)",
+            band="as printed below half of the fair share, without memory 80% of it or more; direction: less",
+            verdict=_more_flows,
+            **known("rcc-x-3a"),
         ),
-        claim(
-            "rcc-r-3a", "III-E, III-D", "RCC's average FCT under other readings of it", "web search",
-            "not said", "within 5%", _same_rcc,
+        Claim(
+            id="rcc-x-3b",
+            place="III-B, V-A",
+            quantity="mean queue",
+            condition="RTTs as round trips, or as the one-way delays that receivers measure",
+            published="(12 us and 13.2 us are called one-way)",
+            band="one-way delays: 0.4 to 0.65 of the queue; direction: less",
+            verdict=_one_way,
+            **known("rcc-x-3b"),
         ),
-    )  # fmt: skip
+    )
 
-    def cases(self, scale: str) -> list[Case]:
-        return [Case(scheme, _NAME, _LOADS[scale], changes) for scheme, changes in READINGS.values()]
-
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        quantities = {"all mean": "average of all", "short mean": "average of short", "long mean": "average of long"}
-        colours = [
-            COLOURS[LOOKS[scheme.removesuffix("-cnp").removesuffix("-hpcc")][1]] for scheme, _ in READINGS.values()
-        ]
-        with style():
-            figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), sharey=True)
-            for ax, (quantity, title) in zip(axes, quantities.items(), strict=True):
-                each = pd.DataFrame({
-                    name: values.agg(["min", "mean", "max"]) / 1e6 for name, values in _found(rows, quantity).items()
-                }).T  # fmt: skip
-                error = [each["mean"] - each["min"], each["max"] - each["mean"]]
-                ax.barh(np.arange(len(each)), each["mean"], xerr=error, color=colours, height=0.7)
-                ax.axvline(each.loc["RCC", "mean"], color="0.4", linestyle=":", linewidth=1.2)
-                ax.set(title=f"{title} flows", xlabel="FCT (µs)")
-            axes[0].set_yticks(np.arange(len(READINGS)), list(READINGS))
-            axes[0].invert_yaxis()
-            load = rows["load"].iloc[0]
-            figure.suptitle(
-                f"RCC: readings of the parameters, web search at {load:.0%} (dotted: RCC as in the figures)"
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        lasts_ps = _LASTS_PS[check_scale(scale)]
+        cases = [(n, form, period, DELTA) for n in _FLOWS[scale] for form in FORMS for period in PERIODS]
+        cases += [(2, "accumulating", "rtt", DELTA / 2), (2, "pd", "base-rtt", DELTA / 2)]
+        return [
+            Point(
+                name=_point(*case),
+                scenario=loop_scenario(lasts_ps, flows=case[0], pid_form=case[1], period=case[2], delta=case[3]),
+                labels={"flows": case[0], "form": case[1], "period": case[2], "delta": case[3]},
             )
+            for case in cases
+        ]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        half = result.now_ps // 2
+        flows = [result.samples(f"received_packets {i}") for i in range(point.labels["flows"])]
+        got = pd.Series([float(one.iloc[-1] - one[one.index <= half].iloc[-1]) for one in flows]) * PAYLOAD_BYTES
+        queue = result.samples("queue s0->s1")
+        numbers = measure_queue(result) | {
+            "Jain": (jain(got), ""),
+            "least share": (got.min() / got.mean(), ""),
+            "mean queue in bytes": (queue[queue.index > half].mean(), "bytes"),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        panels = {"Jain": "Jain's index", "use": "use of the link", "mean queue": "mean queue (targets)"}
+        with style():
+            figure, axes = plt.subplots(1, 3, figsize=(13, 3.8))
+            for ax, (quantity, label) in zip(axes, panels.items(), strict=True):
+                for (form, period), (colour, look) in _LOOKS.items():
+                    found = _numbers(table, form, period, quantity)
+                    ax.plot(found.index, found, look, color=COLOURS[colour], markersize=5,
+                            label=f"{FORMS[form]}, {PERIODS[period]}")  # fmt: skip
+                ax.set(xlabel="flows through the link", title=label, xscale="log")
+                ax.set_xticks(found.index, [str(n) for n in found.index])
+                ax.minorticks_off()
+                ax.set_ylim(bottom=0)
+            axes[0].legend(fontsize=7, loc="lower left")
+            figure.suptitle(f"RCC: {self.title}, gains of the paper", x=0.01, ha="left", fontsize=12)
         return figure

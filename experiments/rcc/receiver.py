@@ -70,3 +70,7 @@ class RccReceiver:
             self.params, self.host, self.endpoint, self.qp, self.receiver, self.message, packet, reply, self.now
         )
         return int(reply.cwnd_bytes)
+
+    def acknowledge(self, ack: Any) -> None:
+        """Let the sender take an ACK with the window `ack.cwnd_bytes`."""
+        _HANDLERS.on_ack(self.params, self.qp, self.sender, ack)

@@ -12,14 +12,14 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import Outcome, experiment
+from rdmacc.experiments.rcc.baselines import READINGS
 from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, VARIANTS, WORKLOADS, Case, scheme_for, sizes_of, traffic
 from rdmacc.experiments.rcc.fig09 import PUBLISHED
-from rdmacc.experiments.rcc.readings import READINGS
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.units import ms
 from rdmacc.workload import SIZES
 
-NAMES = ["rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.readings"]
+NAMES = ["rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.baselines"]
 
 
 def test_figures_share_their_points():
@@ -181,9 +181,9 @@ BROKEN = {
     "rcc-f13-1": [("all mean", 0.7, "rcc-pid"), ("all mean", 0.8, "rcc-ewa")],
     "rcc-f13-2a": [("all mean", 0.7, "rcc-pid", "web_search", 0.3), ("all mean", 0.8, "rcc-ewa", "web_search", 0.7)],
     "rcc-f13-3a": [("all p99", 0.4, "rcc-pid"), ("all p99", 0.6, "rcc-ewa")],
-    "rcc-r-1a": [("all mean", 1.2, "homa", "web_search", 0.5, "routing ecmp")],
-    "rcc-r-2a": [("all mean", 0.5, "dcqcn-cnp"), ("all mean", 0.4, "timely-hpcc")],
-    "rcc-r-3a": [("all mean", 1.1, "rcc", "web_search", 0.5, "ewa_eta 0.95")],
+    "rcc-b-1a": [("all mean", 1.2, "homa", "web_search", 0.5, "routing ecmp")],
+    "rcc-b-2a": [("all mean", 0.5, "dcqcn-cnp"), ("all mean", 0.4, "timely-hpcc")],
+    "rcc-b-3a": [("all mean", 1.1, "rcc", "web_search", 0.5, "ewa_eta 0.95")],
 }  # fmt: skip
 
 

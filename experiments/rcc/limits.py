@@ -1,0 +1,177 @@
+"""RCC: where the PID begins to oscillate in packets, and why earlier than its discrete loop.
+
+K_d is swept at K_p = 1e4; setup and assumptions: `rdmacc.experiments.rcc.loops`, two flows. The discrete loop of
+`RccLoop` lets a window show in full in the next sample. In packets, the sample that makes an update due belongs to the
+first packet that was sent under the last window. If that window was smaller, the sender had fallen silent until enough
+was acknowledged, so that packet finds the shorter queue; if it was larger, it is the first one to add to the queue, and
+finds it as it was. So increases show a round later than decreases. The same recursion with that delay, and with
+samples that are off by half a packet, is drawn beside.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
+from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
+from rdmacc.models.rcc_stability import RccLoop
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import scalars, tidy
+from rdmacc.units import ms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Limits", "limit_of"]
+
+KP = 1e4
+_KD = {"quick": (5e4, 1e5, 1.2e5, 1.5e5), "paper": tuple(1e4 * step for step in range(4, 17))}
+_LASTS_PS = {"quick": ms(4), "paper": ms(20)}
+NOISE_S = WIRE_BYTES * 8 / LINE_BPS / 2
+"""Half of a packet's time on the link."""
+CURVES = {
+    "packets": ("packets", "blue", "o-"),
+    "at once": ("recursion (2) to (5)", "orange", "s--"),
+    "increases late": ("increases a round late, samples ± ½ packet", "vermilion", "^:"),
+}
+
+
+def _swings(table: pd.DataFrame, form: str, quantity: str) -> pd.Series:
+    """Return a swing by K_d."""
+    rows = scalars(table)
+    rows = rows[(rows["form"] == form) & (rows["quantity"] == quantity)]
+    return rows.set_index("kd")["value"].sort_index()
+
+
+def limit_of(table: pd.DataFrame, form: str, quantity: str) -> float:
+    """Return the largest K_d up to which nothing oscillates, of those swept; 0 if the least does."""
+    swings = _swings(table, form, quantity)
+    calm = (swings < OSCILLATES).to_numpy()
+    count = len(calm) if calm.all() else int(calm.argmin())
+    return float(swings.index[count - 1]) if count else 0.0
+
+
+def linear_limit(form: str) -> float:
+    """Return the K_d up to which the roots of the discrete loop are inside the unit circle."""
+    low, high = 1e4, 3e5
+    for _ in range(50):
+        middle = (low + high) / 2
+        loop = RccLoop(kp=KP, kd=middle, base_rtt_ps=BASE_RTT_PS, delta=DELTA)
+        is_stable = loop.discrete_radius(is_accumulating=form == "accumulating") < 1
+        low, high = (middle, high) if is_stable else (low, middle)
+    return low
+
+
+def _earlier(table: pd.DataFrame) -> Verdict:
+    found = {name: limit_of(table, "accumulating", name) for name in CURVES}
+    linear = linear_limit("accumulating")
+    measured = (
+        f"packets up to K_d = {found['packets']:.3g}; the discrete loop's roots up to {linear:.3g}, its recursion"
+        f" {found['at once']:.3g}; with increases a round late {found['increases late']:.3g}"
+    )
+    near = abs(found["increases late"] / found["packets"] - 1) <= 0.2
+    return Verdict(measured, near and found["packets"] < 0.9 * linear, found["packets"] < linear)
+
+
+def _same(table: pd.DataFrame) -> Verdict:
+    found, linear = limit_of(table, "pd", "packets"), linear_limit("pd")
+    return Verdict(
+        f"packets up to K_d = {found:.3g}, the discrete loop's roots up to {linear:.3g}", abs(found / linear - 1) <= 0.2
+    )
+
+
+def _default(table: pd.DataFrame) -> Verdict:
+    kd = PRESET["rcc"].control[0].kd
+    found = {form: _swings(table, form, "packets")[kd] for form in FORMS}
+    measured = ", ".join(f"{FORMS[form]} {value:.2f}" for form, value in found.items())
+    return Verdict(f"swing of the queue in targets: {measured}", found["accumulating"] < OSCILLATES <= found["pd"])
+
+
+@register_experiment
+class Limits(Experiment):
+    """The queue's swing over K_d: packets, the discrete loop, and the discrete loop with packets' own delay."""
+
+    name = "rcc.limits"
+    title = "Where the PID begins to oscillate"
+    description = "RCC: the swing of the queue over K_d, in packets and by recursion, and the delay that explains both"
+    claims = (
+        Claim(
+            id="rcc-m-4a",
+            place="(equations (4) and (5), one update in a round trip)",
+            quantity="largest K_d without oscillation",
+            condition="equation (4) as printed, K_p = 1e4",
+            published="(not in the paper)",
+            band="packets below 90% of the linear limit, within 20% of the recursion that sees increases a round late",
+            verdict=_earlier,
+            **known("rcc-m-4a"),
+        ),
+        Claim(
+            id="rcc-m-4b",
+            place="(equations (4) and (5), one update in a round trip)",
+            quantity="largest K_d without oscillation",
+            condition="without u(t - 1), K_p = 1e4",
+            published="(not in the paper)",
+            band="packets within 20% of the linear limit",
+            verdict=_same,
+            **known("rcc-m-4b"),
+        ),
+        Claim(
+            id="rcc-m-4c",
+            place="V-A, figure 8b",
+            quantity="oscillation with the default gains",
+            condition="both readings of equation (4)",
+            published="low-amplitude oscillation",
+            band="none as printed, some without memory",
+            verdict=_default,
+            **known("rcc-m-4c"),
+        ),
+    )
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        lasts_ps = _LASTS_PS[check_scale(scale)]
+        return [
+            Point(
+                name=f"{form}, K_d {kd:g}",
+                scenario=loop_scenario(lasts_ps, kp=KP, kd=kd, pid_form=form, period="rtt"),
+                labels={"form": form, "kd": float(kd)},
+            )
+            for form in FORMS
+            for kd in _KD[scale]
+        ]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        kd, is_accumulating = point.labels["kd"], point.labels["form"] == "accumulating"
+        rtt_s = int(result.plan.qp_base_rtt_ps[0]) * 1e-12
+        found = measure_queue(result)
+        numbers = {"packets": found["swing"], "mean queue": found["mean queue"], "use": found["use"]}
+        for name, late, noise_s in (("at once", False, 0.0), ("increases late", True, NOISE_S)):
+            swing = recursion(
+                KP, kd, is_accumulating=is_accumulating, increases_late=late, noise_s=noise_s, rtt_s=rtt_s
+            )
+            numbers[name] = (swing, "target")
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharey=True)
+            for ax, (form, title) in zip(axes, FORMS.items(), strict=True):
+                for quantity, (label, colour, look) in CURVES.items():
+                    swings = _swings(table, form, quantity)
+                    ax.plot(swings.index / 1e3, swings, look, color=COLOURS[colour], markersize=4, label=label)
+                ax.axvline(linear_limit(form) / 1e3, color="0.3", linewidth=1, linestyle="--",
+                           label="roots on the unit circle")  # fmt: skip
+                ax.axhline(OSCILLATES, color="0.6", linewidth=1, linestyle=":")
+                ax.set(title=title, xlabel="$K_d$ (1000/s)")
+            axes[0].set_ylabel("swing of the queue (targets)")
+            axes[0].set_ylim(bottom=0)
+            axes[0].legend(fontsize=8)
+            figure.suptitle(f"RCC: {self.title}, $K_p$ = {KP:g}/s (dotted: counts as oscillation)", x=0.01, ha="left",
+                            fontsize=12)  # fmt: skip
+        return figure

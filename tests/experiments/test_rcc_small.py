@@ -1,0 +1,198 @@
+"""RCC's micro-benchmarks: exact claims, cheap figures from their runs, and the pieces that they are made of."""
+
+from __future__ import annotations
+
+import pickle
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from rdmacc.experiments import EXPERIMENTS, experiment
+from rdmacc.experiments.base import Outcome
+from rdmacc.experiments.rcc.blocks import calls_in
+from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
+from rdmacc.experiments.rcc.fig05 import processor_sharing
+from rdmacc.experiments.rcc.incast import SENDERS, Case
+from rdmacc.experiments.rcc.limits import linear_limit
+from rdmacc.experiments.rcc.loops import OSCILLATES, loop_scenario, measure_queue, recursion, swing
+from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, TARGET_QUEUE_BYTES, incast_star, jain
+from rdmacc.experiments.rcc.tuned import gains_of
+from rdmacc.models import RccLoop
+from rdmacc.protocols import rcc
+from rdmacc.topology import hosts
+from rdmacc.units import ms, us
+
+EXACT = ["rcc.fig2", "rcc.fig3", "rcc.fig4", "rcc.table1"]
+CHEAP = ["rcc.fig8", "rcc.fig14", "rcc.fig6"]
+PUBLISHED = {
+    "rcc.fig1": ["rcc-f1-1", "rcc-f1-2"],
+    "rcc.fig4": [f"rcc-f4-{n}" for n in range(1, 7)],
+    "rcc.fig5": [f"rcc-f5-{n}" for n in range(1, 6)],
+    "rcc.fig6": ["rcc-f6-1", "rcc-f6-2", "rcc-f6-3"],
+    "rcc.fig7": ["rcc-f7-1", "rcc-f7-2"],
+    "rcc.fig8": ["rcc-f8-1", "rcc-f8-2"],
+    "rcc.fig12": [f"rcc-f12-{n}" for n in range(1, 5)],
+    "rcc.fig14": ["rcc-f14-1", "rcc-f14-2", "rcc-f14-3"],
+    "rcc.table1": ["rcc-t1-1"],
+    "rcc.readings": ["rcc-x-3"],
+}
+"""Claims of the paper; the experiments add checks of their own, whose ids end in a letter."""
+BESIDE = ["rcc.fig2", "rcc.fig3", "rcc.map", "rcc.limits", "rcc.tuned"]
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Return the tables of the exact and the cheap figures, run once."""
+    return {name: experiment(name).run() for name in EXACT + CHEAP}
+
+
+def test_every_claim_of_the_paper_is_there():
+    for name in [*PUBLISHED, *BESIDE]:
+        own = [claim.id for claim in experiment(name).claims if claim.id[-1].isdigit()]
+        assert sorted(own) == sorted(PUBLISHED.get(name, [])), name
+    assert {*PUBLISHED, *BESIDE} <= set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXACT + CHEAP)
+def test_the_recorded_verdicts_come_back(tables, name):
+    checks = experiment(name).check(tables[name])
+    surprises = checks.loc[~checks["matches"], ["id", "measured", "expected"]]
+    assert surprises.empty, surprises.to_dict("records")
+    assert (checks["measured"].str.len() > 0).all()
+    figure = experiment(name).plot(tables[name])
+    assert all(ax.lines or ax.texts or ax.patches or ax.tables or ax.collections for ax in figure.axes)
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, *BESIDE])
+def test_points_can_be_sent_to_another_process(name):
+    for point in experiment(name).points():
+        assert pickle.loads(pickle.dumps(point)).name == point.name
+
+
+def put(table, quantity, value, **where):
+    chosen = table["quantity"] == quantity
+    for column, wanted in where.items():
+        chosen &= table[column] == wanted
+    assert chosen.any(), quantity
+    return table.assign(value=table["value"].mask(chosen, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "quantity", "value", "where"),
+    [
+        ("rcc.fig2", "rcc-f2-1b", "late once: mode", 1, {}),
+        ("rcc.fig4", "rcc-f4-1", "margin of the default", 39.6, {"point": "box"}),
+        ("rcc.fig4", "rcc-f4-6", "phase margin", 1.0, {"point": "wide"}),
+        ("rcc.table1", "rcc-t1-1", "base_rtt", 4, {}),
+        ("rcc.fig8", "rcc-f8-1", "goodput of flow 1", 11e9, {"setting": "last hop"}),
+        ("rcc.fig8", "rcc-f8-2", "swing of flow 2", 0.2, {"setting": "in network"}),
+        ("rcc.fig14", "rcc-f14-3", "wrong, flow 2", 1e12, {"scheme": "rcc"}),
+        ("rcc.fig14", "rcc-f14-2a", "queue in network, phase 2", 1e5, {"scheme": "rcc-ewa"}),
+        ("rcc.fig6", "rcc-f6-1", "goodput", 90e9, {"scheme": "rcc"}),
+        ("rcc.fig6", "rcc-f6-3a", "unfinished", 1, {"scheme": "rcc"}),
+    ],
+)
+def test_judges_refuse_tables_that_say_otherwise(tables, name, id, quantity, value, where):
+    claim = next(claim for claim in experiment(name).claims if claim.id == id)
+    assert claim.verdict(tables[name]).outcome == Outcome.HOLDS
+    assert claim.verdict(put(tables[name], quantity, value, **where)).outcome != Outcome.HOLDS
+
+
+# The pieces
+
+
+def test_the_framework_is_found_in_the_code(tables):
+    pairs = calls_in(rcc, {"on_data": rcc.Rcc.on_data})
+    assert ("on_data", "fair_share") in pairs
+    assert ("window", "update") in pairs
+    assert ("on_data", "update") not in pairs
+    assert ("data", "pid") in arrows_in(tables["rcc.fig2"])
+    assert ("pid", "sender") not in arrows_in(tables["rcc.fig2"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_paths_of_algorithm_1(case):
+    found = walk(case)
+    assert found["mode"] == ("PID" in case or case == "late, last hop not busy")
+    assert found["window"] <= 1
+
+
+def test_processor_sharing_is_the_closed_form():
+    """V-B-1's sizes at 95 Gb/s, and two flows by hand: 1 and 2 bytes on a link of 8 bit/s take 2 and 3 s."""
+    assert np.array(processor_sharing(95e9)) / 1e9 == pytest.approx([671.16, 585.89, 500.63, 390.95], abs=0.01)
+    assert np.array(processor_sharing(8.0, (2, 1), 0)) / 1e12 == pytest.approx([3, 2])
+    assert np.array(processor_sharing(8.0, (1, 1), 5 * 10**12)) / 1e12 == pytest.approx([1, 6])
+
+
+def test_numbers_of_the_setup():
+    assert BDP_BYTES == 150_000
+    assert TARGET_QUEUE_BYTES == 15_000
+    assert pytest.approx(95.42e9, rel=1e-4) == GOODPUT_BPS
+    assert jain([1, 1, 1]) == pytest.approx(1)
+    assert jain([1, 0, 0, 0]) == pytest.approx(0.25)
+    assert len(hosts(incast_star(20))) == 22
+
+
+def test_names_of_incasts_tell_them_apart():
+    cases = [Case("rcc"), Case("rcc", "request"), Case("rcc", eta=0.97), Case("rcc", late_samples=2),
+             Case("rcc", jitter_us=0.0), Case("rcc", senders=50), Case("rcc", size="2MB"), Case("hpcc")]  # fmt: skip
+    assert len({case.name for case in cases}) == len(cases)
+    assert Case("hpcc", eta=0.5).changes() == {}
+    assert SENDERS["paper"] == 1000
+
+
+def test_swing_is_of_the_queue_about_a_line():
+    """A slow approach is none; a sine wave of the target's height is 0.71."""
+    time = np.arange(10_000) * us(1)
+    ramp = pd.Series(np.linspace(0, 60e3, len(time)), time)
+    wave = pd.Series(15e3 * (1 + np.sin(np.arange(len(time)) / 10)), time)
+    assert swing(ramp, 0, 15e3) == pytest.approx(0, abs=1e-6)
+    assert swing(wave, ms(2), 15e3) == pytest.approx(0.707, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("kd", "is_accumulating"), [(5e4, True), (1e5, True), (1.6e5, True), (4e4, False), (6e4, False), (1e5, False)]
+)
+def test_the_recursion_oscillates_where_the_roots_say(kd, is_accumulating):
+    is_stable = RccLoop(kd=kd).discrete_radius(is_accumulating=is_accumulating) < 1
+    found = recursion(1e4, kd, is_accumulating=is_accumulating, increases_late=False)
+    assert (found < 0.1) == is_stable
+
+
+def test_increases_that_show_a_round_late_cost_stability():
+    """The limit of equation (4) as printed: 1.47e5 by the roots, about 1.1e5 with late increases and whole packets."""
+    assert linear_limit("accumulating") == pytest.approx(1.47e5, rel=0.01)
+    late = {
+        kd: recursion(1e4, kd, is_accumulating=True, increases_late=True, noise_s=42e-9)
+        for kd in (0.9e5, 1.3e5)
+    }  # fmt: skip
+    assert late[0.9e5] < OSCILLATES <= late[1.3e5]
+    assert recursion(1e4, 1.3e5, is_accumulating=True, increases_late=False) < 0.01
+
+
+def test_packets_oscillate_below_the_linear_limit():
+    """At K_d = 1.3e5 the roots are inside the unit circle, and the queue of packets swings."""
+    found = {
+        kd: measure_queue(loop_scenario(ms(3), kp=1e4, kd=kd, pid_form="accumulating", period="rtt").run())["swing"][0]
+        for kd in (8e4, 1.3e5)
+    }
+    assert found[8e4] < OSCILLATES < found[1.3e5]
+
+
+@pytest.mark.parametrize("rtt_ps", [us(4), us(12), us(40)])
+def test_tuned_gains_have_the_margin(rtt_ps):
+    assert gains_of("tuned", rtt_ps).margins().phase_deg == pytest.approx(39.8, abs=0.01)
+    assert gains_of("tuned for delay", rtt_ps).margins().phase_deg == pytest.approx(40.0, abs=0.01)
+    assert (gains_of("paper", rtt_ps).kp, gains_of("paper", rtt_ps).kd) == (1e4, 1e5)
