@@ -79,8 +79,8 @@ for _id in (
     KNOWN[_id] = (Outcome.NOT_JUDGED, _NOT_YET)
 KNOWN["rcc-f9-4"] = (
     {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
-    "Homa's average is lower: under web server by 18, 32 and 43% at the three loads. It sends the shortest message first,"
-    " and its priorities hold all the way. The quick network is too small to tell.",
+    "Homa's average is lower: under web server by 18, 32 and 43% at the three loads. It sends the shortest message"
+    " first, and its priorities hold all the way. The quick network is too small to tell.",
 )
 
 _FALSE = (
