@@ -40,6 +40,16 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         f"Half of HPCC's queue with shares of all of the link, none with 97% of it: see rcc-f7-1. {_FEWER_SENDERS}",
     ),
     "rcc-f7-2": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _FEWER_SENDERS),
+    "rcc-m-1a": (
+        Outcome.DIRECTION,
+        "Equation (12) has no delay, and packets have about one RTT of it: at K_d = 1e5 and small K_p the margin is 46"
+        " degrees without, below 0 with it (rcc-m-1b), and the queue oscillates.",
+    ),
+    "rcc-m-1b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-2a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-2b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-4a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-4b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-f8-2a": (
         {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS},
         "In the network shares take some 10 ms to become equal, longer than the quick run.",

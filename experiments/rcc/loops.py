@@ -5,7 +5,7 @@ with windows of a BDP, without explicit windows (`rcc-pid`), and last. Equation 
 is without its memory. Windows are updated once in each current RTT, as in equations (6) and (9), or in each base RTT.
 
 The queue's swing is the standard deviation about a straight line over the second half of a run, in units of its target:
-a slow approach to the target is no oscillation. From 0.4 on it counts as oscillation. (Where the queue runs from empty
+a slow approach to the target is no oscillation. From 0.2 on it counts as oscillation. (Where the queue runs from empty
 to twice its target as a sine wave, it is 0.71.)
 """
 
@@ -27,7 +27,7 @@ from rdmacc.units import ps, us
 __all__ = ["FORMS", "OSCILLATES", "loop_scenario", "measure_queue", "recursion", "swing", "target_bytes"]
 
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
-OSCILLATES = 0.4
+OSCILLATES = 0.2
 
 
 def loop_scenario(

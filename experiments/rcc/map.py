@@ -3,7 +3,8 @@
 The paper has no such figure: it computes margins (figure 4) and simulates one pair of gains. Setup and assumptions:
 `rdmacc.experiments.rcc.loops`, two flows for 10 ms (quick: 4 ms), one update in each round trip. The fluid model (6) to
 (9) is integrated as printed and with one RTT of feedback delay, from 5% above its equilibrium, for 2 ms (quick: 1 ms).
-A prediction is right where a loop is called stable and the queue does not oscillate, or the other way round.
+A prediction is right where a loop is called stable and the queue is calm, or the other way round. Packets are not calm
+either if they leave 3% of the link idle: where windows collapse at every late sample, there is no queue to oscillate.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _GAINS = {
 """K_p and K_d, 1/s."""
 _LASTS_PS = {"quick": (ms(4), ms(1)), "paper": (ms(10), ms(2))}
 """Of packets, and of the fluid model."""
+FULL = 0.97
+"""Use of the link below which packets are not calm."""
 DELAYS = {0.0: "fluid", 1.0: "fluid, delayed"}
 PANELS = {
     "fluid": ("(a) fluid model as printed: no delay", 0.0),
@@ -54,9 +57,15 @@ def grid_of(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return rows[rows["quantity"] == quantity].pivot(index="kp", columns="kd", values="value").sort_index()
 
 
+def unsteady(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    """Return where the queue of the fluid model or of packets oscillates, or packets leave the link idle."""
+    found = grid_of(table, quantity) >= OSCILLATES
+    return found | (grid_of(table, f"{quantity}: use") < FULL) if quantity in FORMS else found
+
+
 def _right(table: pd.DataFrame, quantity: str, prediction: str) -> float:
-    """Return on which part of the grid a prediction is right about an oscillation."""
-    oscillates = grid_of(table, quantity).to_numpy() >= OSCILLATES
+    """Return on which part of the grid a prediction is right."""
+    oscillates = unsteady(table, quantity).to_numpy()
     called = grid_of(table, prediction).to_numpy()
     is_stable = called < 1 if prediction.startswith("radius") else called > 0
     return float((is_stable != oscillates).mean())
@@ -90,10 +99,10 @@ def _without_memory(table: pd.DataFrame) -> Verdict:
 
 def _negative(table: pd.DataFrame) -> Verdict:
     margin = grid_of(table, "margin, delay 0").to_numpy()
-    oscillates = grid_of(table, "accumulating").to_numpy() >= OSCILLATES
+    oscillates = unsteady(table, "accumulating").to_numpy()
     negative, positive = oscillates[margin < 0], oscillates[margin > 30]
     measured = (
-        f"the queue oscillates at {negative.sum()} of {len(negative)} gains with a negative margin, and at"
+        f"unsteady at {negative.sum()} of {len(negative)} gains with a negative margin, and at"
         f" {positive.sum()} of {len(positive)} above 30 degrees"
     )
     return Verdict(
@@ -112,7 +121,7 @@ class RccMap(Experiment):
         Claim(
             id="rcc-m-1a",
             place="IV",
-            quantity="oscillation of the queue in packets",
+            quantity="steadiness of the queue in packets",
             condition="equation (4) as printed; sign of the margin by equation (12)",
             published="stable only if the margin is above 0; above 30 degrees is acceptable",
             band="at 90% or more of the gains below 0, at 10% or less of those above 30; direction: more often below 0",
@@ -190,15 +199,15 @@ class RccMap(Experiment):
         with style():
             figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), sharex=True, sharey=True, layout="constrained")
             for ax, (quantity, (title, delay)) in zip(axes.flat, PANELS.items(), strict=True):
-                mesh = _draw(ax, grid_of(table, quantity), delay)
+                mesh = _draw(ax, grid_of(table, quantity), unsteady(table, quantity), delay)
                 ax.set_title(title)
             for ax in axes[1]:
                 ax.set_xlabel("$K_d$ (1/s)")
             for ax in axes[:, 0]:
                 ax.set_ylabel("$K_p$ (1/s)")
             figure.colorbar(
-                mesh, ax=axes, label=f"swing of the queue (targets, log scale); × oscillates, above {OSCILLATES:g}",
-                shrink=0.8,
+                mesh, ax=axes, shrink=0.8,
+                label=f"swing of the queue (targets); × oscillates, above {OSCILLATES:g}, or leaves the link idle",
             )  # fmt: skip
             figure.suptitle(
                 f"RCC: {self.title}\n(white: 0°, black: 30° of phase margin, with the panel's delay, in (c) one RTT;"
@@ -222,15 +231,16 @@ def _edges(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.append(values / step, values[-1] * step)
 
 
-def _draw(ax: Axes, grid: pd.DataFrame, delay: float | None) -> Any:
+def _draw(ax: Axes, grid: pd.DataFrame, is_unsteady: pd.DataFrame, delay: float | None) -> Any:
     """Draw one panel: the swing as colour, margins as contours, the preset's gains as a star."""
     from matplotlib.colors import LogNorm
 
     kd, kp = grid.columns.to_numpy(np.float64), grid.index.to_numpy(np.float64)
     swings = grid.to_numpy()
     mesh = ax.pcolormesh(_edges(kd), _edges(kp), np.clip(swings, 0.02, 5), cmap="cividis", norm=LogNorm(0.02, 5))
-    rows, columns = np.nonzero(swings >= OSCILLATES)
-    ax.plot(kd[columns], kp[rows], "x", color="0.15", markersize=5, markeredgewidth=1)
+    for colour, is_near in (("0.15", swings >= 0.15), ("white", swings < 0.15)):
+        rows, columns = np.nonzero(is_unsteady.to_numpy() & is_near)
+        ax.plot(kd[columns], kp[rows], "x", color=colour, markersize=5, markeredgewidth=1)
     fine_kd, fine_kp = (np.geomspace(edges[0], edges[-1], 200) for edges in (_edges(kd), _edges(kp)))
     reference_s = BASE_RTT_PS * 1e-12 * (1 + DELTA / 2)
     x, y = np.meshgrid(fine_kd, fine_kp)
