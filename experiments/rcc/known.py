@@ -96,7 +96,7 @@ KNOWN["rcc-f9-4"] = (
 _FALSE = (
     "Three packets are late in a row as soon as a new flow's burst meets a link that was not full in the round before:"
     " 0.25 us of lateness beside a B_R over 12 us. Such a flow stays under the PID, capped by its share, and takes"
-    " bandwidth back at 1% in a round trip. With n = 100 packets none is judged wrongly."
+    " bandwidth back at 1% in a round trip. With n = 100 packets 0.2% at most are judged wrongly."
 )
 KNOWN["rcc-v-1a"] = (Outcome.FAILS, _FALSE)
 KNOWN["rcc-v-2a"] = (Outcome.FAILS, _FALSE)
