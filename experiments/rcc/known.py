@@ -40,6 +40,18 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         f"Half of HPCC's queue with shares of all of the link, none with 97% of it: see rcc-f7-1. {_FEWER_SENDERS}",
     ),
     "rcc-f7-2": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _FEWER_SENDERS),
+    "rcc-x-3": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "As printed each flow sums up its own errors, and the differences between the sums stay for good: with four"
+        " flows shares drift apart, with eight or more windows run from one bound to the other and the queue to a MB."
+        f" Without u(t - 1), for which table I has no room, two to sixteen flows get equal shares. {_SHORT}",
+    ),
+    "rcc-x-3a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-x-3b": (
+        Outcome.DIRECTION,
+        "The target halves, but a queue as short as that runs empty with every swing. So as printed it oscillates (0.74"
+        " of the full target, 0.13 with round trips), about a mean above the new target.",
+    ),
     "rcc-m-1a": (
         Outcome.DIRECTION,
         "Equation (12) has no delay, and packets have about one RTT of it: at K_d = 1e5 and small K_p the margin is 46"
@@ -48,6 +60,17 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
     "rcc-m-1b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-2a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-2b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
+    "rcc-m-3a": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.FAILS},
+        "Calm at 12 and 40 us, not at 4 us. With the delay that packets have, these gains have a margin of -17 degrees;"
+        " at 4 us a packet is a fifth of the target, and samples that coarse keep the queue swinging. The paper's own"
+        f" gains swing by four targets at 40 us. {_SHORT}",
+    ),
+    "rcc-m-3b": (
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
+        "All six are calm. At 4 us without u(t - 1) two flows are just as calm without the delay in mind, until a"
+        f" third one joins. {_SHORT}",
+    ),
     "rcc-m-4a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-4b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-f8-2a": (

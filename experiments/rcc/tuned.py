@@ -77,7 +77,10 @@ def _scale(table: pd.DataFrame) -> Verdict:
 def _delay(table: pd.DataFrame) -> Verdict:
     found = {form: _swings(table, "tuned for delay", form) for form in FORMS}
     tuned = {form: _swings(table, "tuned", form) for form in FORMS}
-    words = "; ".join(f"{FORMS[form]}: {_words(swings)}" for form, swings in found.items())
+    words = "; ".join(
+        f"{FORMS[form]}: {_words(swings)} ({_words(tuned[form])} without the delay in mind)"
+        for form, swings in found.items()
+    )
     is_calm = all(bool((swings < OSCILLATES).all()) for swings in found.values())
     is_calmer = all(bool((found[form] < tuned[form]).all()) for form in FORMS)
     return Verdict(words, is_calm and is_calmer, is_calm)
@@ -161,7 +164,7 @@ class Tuned(Experiment):
                         ax.plot(queue.index / rtt, queue, color=COLOURS[_COLOURS[gains]], linewidth=0.8,
                                 label=f"{label} ({margin:.0f}° with delay)")  # fmt: skip
                     ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
-                    ax.set(title=f"{rtt / 1e6:g} µs, {FORMS[form]}", ylim=(0, 6))
+                    ax.set(title=f"{rtt / 1e6:g} µs, {FORMS[form]}", ylim=(0, 8))
                     ax.legend(fontsize=6.5, loc="upper right")
             for ax in axes[1]:
                 ax.set_xlabel("time (base RTTs)")

@@ -14,6 +14,14 @@ def _rates(value: float, **where: str) -> Change:
     return both(*(put(f"goodput of {name}", value, **where) for name in names))
 
 
+_AS_PRINTED = both(
+    *(
+        put(name, value, form="accumulating")
+        for name, value in (("Jain", 1.0), ("use", 1.0), ("mean queue", 1.0), ("swing", 0.1))
+    )
+)
+"""Equation (4) as printed does what the paper says of it."""
+
 FLIPS: dict[str, list[Change]] = {
     # Figures 1 to 8, 12, 14, table I, and what is beside them.
     "rcc-f1-1": [put("off max-min, phase 2", 11e9, **_DCQCN)],
@@ -66,10 +74,15 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-f14-3": [put("queue in network, phase 2", 31e3, **_RCC), put("wrong, flow 1", 1e12, **_RCC)],
     "rcc-f14-3a": [_rates(47.7e9, **_RCC)],
     "rcc-f14-3b": [put("wrong, flow 1", 1e12, **_EWA), put("wrong, flow 3", 1e12, **_PID)],
+    "rcc-x-3": [_AS_PRINTED],
+    "rcc-x-3a": [_AS_PRINTED, put("use", 0.5, form="pd")],
+    "rcc-x-3b": [put("mean queue in bytes", 8e3, delta=0.1)],
     "rcc-m-1a": [both(put("accumulating", 0.1, kd=1e5), put("accumulating: use", 1.0, kd=1e5))],
-    "rcc-m-1b": [put("margin, delay 1", -1.0)],
+    "rcc-m-1b": [put("margin, delay 1", 1.0)],
     "rcc-m-2a": [put("fluid", 0.0), put("fluid, delayed", 0.0), put("margin, delay 0", -1.0)],
     "rcc-m-2b": [put("pd", 1.0), put("radius, pd, delay 0", 0.5)],
+    "rcc-m-3a": [put("swing", 0.1, gains="tuned", form="accumulating")],
+    "rcc-m-3b": [put("swing", 0.001, gains="tuned for delay")],
     "rcc-m-4a": [put("packets", 0.1, form="accumulating"), put("packets", 1.0, form="accumulating", kd=1e5)],
     "rcc-m-4b": [put("packets", 1.0, form="pd", kd=5e4), put("packets", 0.1, form="pd")],
     "rcc-m-4c": [put("packets", 0.5, form="accumulating"), put("packets", 0.1, form="pd")],
