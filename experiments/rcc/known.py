@@ -53,9 +53,9 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
         " of the full target, 0.13 with round trips), about a mean above the new target.",
     ),
     "rcc-m-1a": (
-        Outcome.DIRECTION,
+        {"quick": Outcome.NOT_JUDGED, "paper": Outcome.DIRECTION},
         "Equation (12) has no delay, and packets have about one RTT of it: at K_d = 1e5 and small K_p the margin is 46"
-        " degrees without, below 0 with it (rcc-m-1b), and the queue oscillates.",
+        f" degrees without, below 0 with it (rcc-m-1b), and the queue oscillates. {_SHORT}",
     ),
     "rcc-m-1b": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
     "rcc-m-2a": ({"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, _SHORT),
