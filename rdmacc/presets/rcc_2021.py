@@ -1,7 +1,8 @@
 """RCC (Zhang et al., ICNP 2021): the schemes of its ns-3 simulations, hosts at 100 Gb/s, base RTT of 12 us.
 
 It takes the parameters of the schemes' papers, and ECN thresholds that scale with the link as in the HPCC simulator
-(V-A). `rdmacc.rcc_fat_tree` builds its network.
+(V-A). `rdmacc.rcc_fat_tree` builds its network. "dcqcn-cnp", which is DCQCN as its own paper has it, and "timely-hpcc"
+are other readings of two baselines.
 """
 
 from __future__ import annotations
@@ -22,6 +23,16 @@ RCC_2021.add(
     },
 )
 RCC_2021.add(
+    "dcqcn-cnp",
+    "dcqcn",
+    {
+        "kmin_bytes": ("100kB", "V-A: scaled as HPCC does, 100 kB at 25 Gb/s"),
+        "kmax_bytes": ("400kB", "V-A: scaled as HPCC does, 400 kB at 25 Gb/s"),
+        "pmax": (0.2, "assumed: the HPCC simulator's"),
+        "Red.reference_bps": ("25Gbps", "V-A: scaled as HPCC does"),
+    },
+)
+RCC_2021.add(
     "hpcc",
     "hpcc",
     {
@@ -35,6 +46,32 @@ RCC_2021.add(
     "timely",
     "timely",
     {"additive_bps": ("10Mbps", "V-A: as in the paper"), "beta": (0.8, "V-A: as in the paper")},
+)
+RCC_2021.add("timely-hpcc", "timely-hpcc", {})  # V-A: another reading of its parameters, scaled to the link
+
+RCC_2021.add(
+    "homa",
+    "homa",
+    {
+        "rtt_bytes": ("150kB", "V-A: 12 us at 100 Gb/s; Homa, section 3.2: a BDP"),
+        "levels": (8, "V-A: as in the paper"),
+        "routing": ("spray-random", "V-D-2: it sprays packets over the core"),
+    },
+)
+RCC_2021.add(
+    "expresspass",
+    "expresspass",
+    {
+        "feedback": ("paper", "V-A: implemented by its algorithm"),
+        "initial_fraction": (1 / 16, "V-A: as in its paper, section 6, for such workloads"),
+        "initial_weight": (1 / 16, "V-A: as in its paper, section 6, for such workloads"),
+        "least_weight": (0.01, "V-A: as in its paper, section 5"),
+        "target_loss": (0.1, "V-A: as in its paper, section 5"),
+        "scaled_packets": (0, "its paper's first rate is the same for all sizes"),
+        "early_stop": (False, "its paper, section 3.1: the stop follows the last packet"),
+        "most_credit_bytes": ("92B", "its paper, section 3.3: sizes vary by 8 B"),
+        "DropTail.limit_bytes": (0, "V-A: a switch's 32 MB are shared"),
+    },
 )
 
 _RCC = {

@@ -88,4 +88,9 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-m-4c": [put("packets", 0.5, form="accumulating"), put("packets", 0.1, form="pd")],
     "rcc-t1-1": [put("last_rtt", 4), put("cwnd", 8)],
     "rcc-t1-1a": [both(put("is_iterative", 0), put("late", 0))],
+    # Figures 9 to 11 and 13, the baselines' readings, verdicts around one switch.
+    "rcc-v-1a": [put("false verdicts", 0.09, n=3)],
+    "rcc-v-2a": [put("cost of the judged", value, n=3) for value in (0.04, -0.04)],
+    "rcc-v-3a": [put("cost of the others", 0.06, n=3)],
+    "rcc-v-4a": [put("false verdicts", 0.02, n=100)],
 }  # fmt: skip

@@ -1,0 +1,60 @@
+"""RCC, figures 10 and 11: FCT of short and of long flows, average and 99th percentile. Setup: `fat_tree`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.ticker import LogFormatter
+
+from rdmacc.experiments.rcc.fat_tree import SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
+from rdmacc.experiments.rcc.fct import draw_fct
+from rdmacc.plotting.style import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LONG_OVER_DCQCN", "SHORT_OVER_DCQCN", "Breakdown"]
+
+SHORT_OVER_DCQCN = {"short mean": (0.10, 0.25), "short p99": (0.21, 0.50)}
+"""V-D-2, for data mining; "similar" for web search."""
+LONG_OVER_DCQCN = {"long mean": (0.25, 0.31), "long p99": (0.0, 0.37)}
+"""V-D-2: 25 to 31%, and up to 37%."""
+_PANELS = {
+    "short mean": "(a) short flows: average",
+    "short p99": "(b) short flows: 99th percentile",
+    "long mean": "(c) long flows: average",
+    "long p99": "(d) long flows: 99th percentile",
+}
+
+
+class Breakdown(FatTreeFigure):
+    """Four panels over the load: short and long flows of one workload."""
+
+    number: ClassVar[int]
+    workload: ClassVar[str]
+
+    def cases(self, scale: str) -> list[Case]:
+        return cases(SCHEMES, [self.workload], scale)
+
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN
+        with style():
+            figure, axes = plt.subplots(1, 4, figsize=(14.4, 4.0), layout="constrained")
+            for ax, (quantity, title) in zip(axes, _PANELS.items(), strict=True):
+                draw_fct(ax, rows, quantity, SCHEMES, self.workload, is_log=True)
+                dcqcn = means(rows, quantity, "dcqcn", self.workload) / 1e6
+                least, most = published[quantity]
+                ax.fill_between(
+                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), facecolor="none", hatch="///",
+                    edgecolor=COLOURS["blue"], alpha=0.35, linewidth=0, label="published RCC, by our DCQCN",
+                )  # fmt: skip
+                ax.set_title(title)
+                for axis_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+                    axis_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
+            axes[0].set_ylabel("FCT (µs)")
+            figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
+            name = WORKLOADS[self.workload].name
+            figure.suptitle(f"RCC, figure {self.number}: {name}, flows below 100 KB and above 1 MB")
+        return figure

@@ -1,0 +1,281 @@
+"""RCC at 320 hosts and 100 Gb/s: what figures 9, 10, 11 and 13 share.
+
+Paper: Zhang et al., "Receiver-driven RDMA congestion control by differentiating congestion types in datacenter
+networks", ICNP 2021, V-A, V-D and V-E-2. The network is `rdmacc.rcc_fat_tree`, the schemes are those of
+``rdmacc.preset("rcc-2021")``; both document their own assumptions. The paper gives the four workloads by name only, and
+of the traffic that there are "different link loads". Assumed, for all figures alike:
+
+- Loads are 30, 50 and 70% of the hosts' links, headers included. Messages arrive as a Poisson process between random
+  pairs of hosts; all schemes have the same flows at the same seed.
+- Flows arrive for as long as `WORKLOADS` says; those of the first fifth are not counted, and every flow finishes. That
+  leaves at least 5,000 flows for each point.
+- Flows of the data mining workload above 100 MB are cut there. One of 1 GB takes 80 ms by itself: a run whose load
+  is to hold while such flows are under way would need a tenth of a second and 80,000 flows.
+- Homa divides its priorities by each workload's sizes (its paper's section 3.4).
+- The average FCT is that of all flows, in absolute time. Short flows are those below 100 KB, long ones above 1 MB.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
+from rdmacc.experiments.rcc.known import known
+from rdmacc.presets import preset
+from rdmacc.protocols.homa import Homa
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.units import ms
+from rdmacc.workload import SIZES, SizeDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "LOADS",
+    "SCHEMES",
+    "SEEDS",
+    "SIZE_BINS",
+    "VARIANTS",
+    "WORKLOADS",
+    "Case",
+    "FatTreeFigure",
+    "Workload",
+    "cases",
+    "claim",
+    "means",
+    "reductions",
+    "scheme_for",
+    "spreads",
+]
+
+LOADS = (0.3, 0.5, 0.7)
+QUICK_LOADS = (0.3, 0.7)
+SCHEMES = ("rcc", "hpcc", "homa", "expresspass", "dcqcn", "timely")
+VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
+SEEDS = 3
+SHORT_BYTES = 100_000
+LONG_BYTES = 1_000_000
+SIZE_BINS = {
+    "up to 10 KB": 0, "10 to 100 KB": 10_000, "0.1 to 1 MB": 100_000, "1 to 10 MB": 1_000_000,
+    "above 10 MB": 10_000_000,
+}  # fmt: skip
+"""Sizes above which each bin of the breakdown begins."""
+UNTIL_PS = ms(1000)
+QUICK_CAP = "3MB"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Sizes of messages, and for how long they arrive.
+
+    Attributes
+    ----------
+    name : str
+        In the paper's words.
+    paper_ms, quick_ms : float
+        Time in which messages arrive, by scale.
+    cap : str
+        Larger messages are cut to this at paper scale; empty: none are.
+    """
+
+    name: str
+    paper_ms: float
+    quick_ms: float
+    cap: str = ""
+
+    def arrival_ms(self, scale: str) -> float:
+        """Return for how long messages arrive."""
+        return self.paper_ms if scale == "paper" else self.quick_ms
+
+
+WORKLOADS = {
+    "web_server": Workload("web server", 1, 0.2),
+    "cache_follower": Workload("cache follower", 4, 0.3),
+    "web_search": Workload("web search", 10, 0.4),
+    "data_mining": Workload("data mining", 20, 0.4, cap="100MB"),
+}
+"""The workloads of V-A, from the one that takes least time to simulate to the one that takes most."""
+
+
+def quick_tree() -> nx.Graph[Any]:
+    """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
+    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB")
+
+
+TREES: dict[str, Callable[[], nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
+
+
+def sizes_of(name: str, scale: str) -> SizeDistribution:
+    """Return the sizes of a workload's messages as they are simulated."""
+    cap = WORKLOADS[name].cap if scale == "paper" else QUICK_CAP
+    return SIZES[name].capped(cap) if cap else SIZES[name]
+
+
+def traffic(name: str, scale: str, load: float, seed: int) -> pd.DataFrame:
+    """Return the messages of a workload at a load."""
+    duration = f"{WORKLOADS[name].arrival_ms(scale)}ms"
+    return workload.poisson(TREES[scale](), sizes_of(name, scale), load, duration=duration, seed=seed)
+
+
+def scheme_for(scheme: str, sizes: SizeDistribution) -> Scheme:
+    """Return a scheme of RCC's preset; Homa with the priorities that the sizes call for."""
+    one = preset("rcc-2021")[scheme]
+    if not isinstance(one.recovery, Homa):
+        return one
+    divided = Homa.for_sizes(sizes, one.recovery.rtt_bytes)
+    return replace(one, recovery=replace(one.recovery, cutoffs=divided.cutoffs, overcommit=divided.overcommit))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run: what distinguishes it from the others."""
+
+    scheme: str
+    workload: str
+    load: float
+    changes: tuple[tuple[str, Any], ...] = ()
+    """Parameters of the scheme."""
+
+    @property
+    def differences(self) -> str:
+        """The changed parameters in words."""
+        return ", ".join(f"{name} {value}" for name, value in self.changes)
+
+    def point(self, scale: str, seed: int) -> Point:
+        """Return the scenario as a point."""
+        scenario = Scenario(
+            topology=TREES[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
+            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale)).replace(**dict(self.changes)),
+            seed=seed, until=UNTIL_PS,
+        )  # fmt: skip
+        arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)
+        labels = {
+            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": self.differences,
+            "arrival_ms": arrival_ms, "seed": seed,
+        }  # fmt: skip
+        what = f"{self.scheme}, {WORKLOADS[self.workload].name} {self.load:.0%}"
+        name = ", ".join(filter(None, [what, self.differences, f"seed {seed}"]))
+        return Point(name=name, scenario=scenario, labels=labels, cost=self.load * arrival_ms)
+
+
+class FatTreeFigure(Experiment):
+    """A figure of these runs. What one figure has stored, the others reuse."""
+
+    name = "rcc.fat-tree"
+
+    seeds = SEEDS
+    """Runs of a point at paper scale; at quick scale there is one."""
+
+    @abstractmethod
+    def cases(self, scale: str) -> Sequence[Case]:
+        """Return the runs that are needed."""
+
+    @abstractmethod
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the figure from one row for each run."""
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        """Return the points: at quick scale one seed."""
+        seeds = range(seed, seed + (self.seeds if scale == "paper" else 1))
+        return [case.point(scale, each) for case in self.cases(scale) for each in seeds]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        """Return completion times of all, of short and of long flows, and what went wrong."""
+        flows, ports = result.flows.reset_index(drop=True), result.ports
+        counts = (flows["start_ps"] >= ms(point.labels["arrival_ms"]) / 5).to_numpy()
+        passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
+        fct_ps = flows["fct_ps"].astype(np.float64).fillna(passed).to_numpy()
+        size = flows["size_bytes"].to_numpy()
+        peak = ports.groupby("link_class")["peak_queue_bytes"].max()
+        slowdown = fct_ps / flows["ideal_fct_ps"].to_numpy(np.float64)
+        chosen_by = {"all": counts, "short": counts & (size < SHORT_BYTES), "long": counts & (size > LONG_BYTES)}
+        edges = [*SIZE_BINS.values(), np.inf]
+        for name, least, most in zip(SIZE_BINS, edges[:-1], edges[1:], strict=True):
+            chosen_by[name] = counts & (size > least) & (size <= most)
+        numbers: dict[str, tuple[float, str]] = {}
+        for name, chosen in chosen_by.items():
+            some = chosen.any()
+            numbers |= {
+                f"{name} flows": (chosen.sum(), ""),
+                f"{name} mean": (fct_ps[chosen].mean() if some else np.nan, "ps"),
+                f"{name} p99": (np.percentile(fct_ps[chosen], 99) if some else np.nan, "ps"),
+                f"{name} slowdown": (slowdown[chosen].mean() if some else np.nan, ""),
+                f"{name} p99 slowdown": (np.percentile(slowdown[chosen], 99) if some else np.nan, ""),
+            }
+        numbers |= {
+            "least slowdown": (slowdown[counts].min(), ""),
+            "unfinished": ((flows["status"] != "finished").sum(), ""),
+            "retransmissions": (flows["retransmissions"].sum(), ""),
+            "pauses": (ports["pauses"].sum(), ""),
+            "dropped": (ports["dropped_packets"].sum() + ports["violations"].sum(), ""),
+            "peak queue, last hop": (peak["last_hop"], "bytes"),
+            "peak queue, in network": (peak["in_network"], "bytes"),
+            "packet hops": (ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum(), ""),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        """Draw the figure."""
+        return self.draw(wide(table))
+
+
+FatTreeFigure.points_of = FatTreeFigure
+
+
+def cases(schemes: Iterable[str], workloads: Iterable[str], scale: str) -> list[Case]:
+    """Return a case for every scheme at every load of some workloads, those that take least time first."""
+    loads = LOADS if scale == "paper" else QUICK_LOADS
+    return [Case(scheme, name, load) for name in workloads for load in loads for scheme in schemes]
+
+
+def means(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Series[float]:
+    """Return a quantity by load, the mean over seeds."""
+    return spreads(rows, quantity, scheme, name)["mean"]
+
+
+def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.DataFrame:
+    """Return the least, the mean and the greatest of a quantity over seeds, by load; of what the figures run."""
+    chosen = rows[(rows["scheme"] == scheme) & (rows["workload"] == name) & (rows["changes"] == "")]
+    return chosen.groupby("load")[quantity].agg(["min", "mean", "max"])
+
+
+def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.Series[float]:
+    """Return how much lower a quantity is under RCC than under another scheme, as a fraction of that, by load."""
+    return 1 - means(rows, quantity, "rcc", name) / means(rows, quantity, other, name)
+
+
+def claim(
+    id: str,
+    place: str,
+    quantity: str,
+    condition: str,
+    published: str,
+    band: str,
+    verdict: Callable[[pd.DataFrame], Verdict],
+    needs: Iterable[Case] = (),
+) -> Claim:
+    """Return a claim that is judged by one row for each point, once all it needs has run."""
+
+    def judged(table: pd.DataFrame) -> Verdict:
+        rows = wide(table)
+        ran = set(zip(rows["scheme"], rows["workload"], rows["load"], rows["changes"], strict=True))
+        if any((one.scheme, one.workload, one.load, one.differences) not in ran for one in needs):
+            return Verdict.not_judged("not run at this scale")
+        return verdict(rows)
+
+    return Claim(
+        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
+        **known(id),
+    )  # fmt: skip

@@ -1,0 +1,188 @@
+"""RCC's verdicts where every queue is at the last hop: how many flows come under the PID all the same.
+
+Figure 13 has RCC ahead of RCC-EWA. Here is what its PID does where it has nothing to do. Assumed: 32 hosts around one
+switch, so that there is no link inside the network; links of 100 Gb/s, a base RTT of 12 us; web search traffic as on
+the fat tree (`rdmacc.experiments.rcc.fat_tree`). A flow that was ever judged congested in the network stays under the
+PID to its end (algorithm 1, line 6). RCC-EWA has the same flows.
+
+The paper takes n = 3 samples in a row, and says "upon receiving a packet"; three packets take 0.25 us, while B_R
+is a mean over 12 us. It could also have meant samples of three round trips (table I has an "RTT update timer"). n = 100
+packets, eight microseconds of the line, stands for that reading here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc import probes, topology, workload
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.rcc.known import known
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.presets import preset
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.workload import SIZES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Verdicts"]
+
+LOADS = {"quick": (0.7,), "paper": (0.3, 0.5, 0.7)}
+ARRIVALS = {"quick": "0.4ms", "paper": "4ms"}
+CAPS = {"quick": "3MB", "paper": "30MB"}
+SEEDS = {"quick": 1, "paper": 3}
+SAMPLES = (3, 100)
+"""n: as published, and for about a round trip."""
+LONG_BYTES = 1_000_000
+MOST_FALSE = 0.1
+"""Of long flows, if differentiation is "effective and accurate" (V-E-3)."""
+
+
+def one_switch() -> nx.Graph[Any]:
+    """Return 32 hosts around a switch."""
+    return topology.star(32, rate="100Gbps", delay="3us", buffer="32MB")
+
+
+def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:
+    """Return the messages of a point."""
+    sizes = SIZES["web_search"].capped(CAPS[scale])
+    return workload.poisson(one_switch(), sizes, load, duration=ARRIVALS[scale], seed=seed)
+
+
+def _by_load(table: pd.DataFrame, quantity: str, samples: int = SAMPLES[0]) -> pd.Series[float]:
+    rows = wide(table)
+    return rows[rows["n"] == samples].groupby("load")[quantity].mean()
+
+
+def _false(table: pd.DataFrame) -> Verdict:
+    found = _by_load(table, "false verdicts")
+    words = ", ".join(f"{share:.0%} at {load:.0%}" for load, share in found.items())
+    return Verdict(f"of the flows above 1 MB {words}", bool(found.max() <= MOST_FALSE))
+
+
+def _cost(table: pd.DataFrame) -> Verdict:
+    found = _by_load(table, "cost of the judged")
+    words = ", ".join(f"{cost:+.0%} at {load:.0%}" for load, cost in found.items())
+    return Verdict(f"flows under the PID take {words} of the time under RCC-EWA", bool(found.abs().max() <= 0.05))
+
+
+def _others(table: pd.DataFrame) -> Verdict:
+    found = _by_load(table, "cost of the others")
+    words = ", ".join(f"{cost:+.1%} at {load:.0%}" for load, cost in found.items())
+    return Verdict(f"the other flows above 1 MB take {words} of the time under RCC-EWA", bool(found.max() <= 0.05))
+
+
+def _patient(table: pd.DataFrame) -> Verdict:
+    few, many = (_by_load(table, "false verdicts", samples) for samples in SAMPLES)
+    words = ", ".join(f"{share:.1%} at {load:.0%}" for load, share in many.items())
+    return Verdict(f"of the flows above 1 MB {words}", bool(many.max() <= 0.01), bool(many.max() < few.min()))
+
+
+@register_experiment
+class Verdicts(Experiment):
+    """Long flows under the PID where no queue is inside the network, and what that costs them."""
+
+    name = "rcc.verdicts"
+    title = "Verdicts where every queue is at the last hop"
+    description = "RCC around one switch: flows judged congested in the network, and what that costs them"
+    claims = (
+        Claim(
+            id="rcc-v-1a", place="V-E-3", quantity="long flows judged congested in the network",
+            condition="32 hosts around one switch: there is no such congestion",
+            published="detection and differentiation are effective and accurate", band="<= 10% at every load",
+            verdict=_false, **known("rcc-v-1a"),
+        ),
+        Claim(
+            id="rcc-v-2a", place="V-E-2", quantity="mean FCT of these flows over the same ones' under RCC-EWA",
+            condition="32 hosts around one switch", published="both laws are vital", band="within 5%",
+            verdict=_cost, **known("rcc-v-2a"),
+        ),
+        Claim(
+            id="rcc-v-3a", place="V-E-2", quantity="mean FCT of the other long flows over RCC-EWA's",
+            condition="32 hosts around one switch", published="(none)", band="at most 5% more", verdict=_others,
+            **known("rcc-v-3a"),
+        ),
+        Claim(
+            id="rcc-v-4a", place="III-C", quantity="long flows judged congested in the network, n = 100",
+            condition="32 hosts around one switch", published="(another reading of n)",
+            band="<= 1%; direction: fewer than with n = 3", verdict=_patient, **known("rcc-v-4a"),
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        seeds = range(seed, seed + SEEDS[check_scale(scale)])
+        return [
+            Point(
+                name=f"web search {load:.0%}, n = {samples}, seed {each}",
+                labels={"load": load, "n": samples, "scale": scale, "seed": each},
+                cost=load,
+            )
+            for load in LOADS[scale]
+            for samples in SAMPLES
+            for each in seeds
+        ]
+
+    def execute(self, point: Point, run: Run) -> pd.DataFrame:
+        labels = point.labels
+        messages = traffic(labels["scale"], labels["load"], labels["seed"])
+        results = {}
+        for scheme in ("rcc", "rcc-ewa"):
+            scenario = Scenario(
+                topology=one_switch,
+                workload=partial(traffic, labels["scale"], labels["load"], labels["seed"]),
+                scheme=preset("rcc-2021")[scheme].replace(late_samples=labels["n"]),
+                seed=labels["seed"],
+                until="1s",
+                probes=[probes.field("flow", flow, "Rcc.is_iterative", every="20us") for flow in range(len(messages))],
+            )
+            results[scheme] = run(scenario)
+        judged = np.array([results["rcc"].samples(f"Rcc.is_iterative {i}").max() > 0 for i in range(len(messages))])
+        fct = {scheme: result.flows["fct_ps"].to_numpy(np.float64) for scheme, result in results.items()}
+        is_long = messages["size_bytes"].to_numpy() > LONG_BYTES
+        numbers = {
+            "long flows": (is_long.sum(), ""),
+            "judged": ((is_long & judged).sum(), ""),
+            "false verdicts": (judged[is_long].mean(), ""),
+            "false verdicts of short flows": (judged[~is_long].mean(), ""),
+            "unfinished": (sum(int(np.isnan(one).sum()) for one in fct.values()), ""),
+        }
+        for name, chosen in {"judged": judged, "others": ~judged}.items():
+            own, other = (fct[scheme][is_long & chosen] for scheme in ("rcc", "rcc-ewa"))
+            numbers[f"cost of the {name}"] = (own.mean() / other.mean() - 1 if len(own) else np.nan, "")
+        return tidy(point.name, numbers)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        raise NotImplementedError("a point takes two simulations")
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        rows = wide(table)
+        with style():
+            figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+            _draw(left, rows, "false verdicts", {3: "blue", 100: "sky"}, "n = {}")
+            _draw(right, rows[rows["n"] == 3], "cost of the judged", {3: "vermilion"}, "under the PID, n = {}")
+            _draw(right, rows, "cost of the others", {3: "blue", 100: "sky"}, "others, n = {}")
+            left.set(title="flows above 1 MB judged congested in the network", ylabel="share (%)")
+            right.set(title="their mean FCT over that under RCC-EWA", ylabel="longer by (%)")
+            figure.suptitle("RCC around one switch: every queue is at the last hop")
+        return figure
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, quantity: str, colours: dict[int, str], label: str) -> None:
+    """Draw a quantity in percent over the load; bands are the spread over seeds."""
+    for samples, colour in colours.items():
+        spread = rows[rows["n"] == samples].groupby("load")[quantity].agg(["min", "mean", "max"]) * 100
+        at = spread.index * 100
+        ax.plot(at, spread["mean"], marker="o", color=COLOURS[colour], label=label.format(samples))
+        ax.fill_between(at, spread["min"], spread["max"], color=COLOURS[colour], alpha=0.2, linewidth=0)
+    ax.axhline(0, color="0.5", linewidth=0.8)
+    ax.set_xlabel("load (% of the hosts' links)")
+    ax.legend()
