@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rdmacc.experiments.base import Outcome, load_summary, select
+from rdmacc.experiments.base import CHECK_COLUMNS, Experiment, Outcome, load_summary, select
 
 __all__ = ["PAPERS", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
 
-PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N"}
+PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
 
 
 def stored_checks(paper: str) -> pd.DataFrame:
     """Return the verdict on every claim of a paper, by the stored tables at paper scale.
+
+    A claim of a figure that has no stored table is not judged.
 
     Parameters
     ----------
@@ -28,9 +30,18 @@ def stored_checks(paper: str) -> pd.DataFrame:
     found = []
     for one in select(paper):
         table = load_summary(one.name)
-        if table is not None:
-            found.append(one.check(table, "paper"))
+        found.append(_not_computed(one) if table is None else one.check(table, "paper"))
     return pd.concat(found, ignore_index=True)
+
+
+def _not_computed(one: Experiment) -> pd.DataFrame:
+    """Return the checks of an experiment that has no table at paper scale."""
+    known = [{name: getattr(claim, name) for name in CHECK_COLUMNS if hasattr(claim, name)} for claim in one.claims]
+    open_verdict = {
+        "measured": "not computed at paper scale yet", "verdict": Outcome.NOT_JUDGED.value, "holds": False,
+        "expected": Outcome.NOT_JUDGED.value, "matches": True, "reason": "not computed at paper scale yet",
+    }  # fmt: skip
+    return pd.DataFrame([{**row, **open_verdict} for row in known], columns=list(CHECK_COLUMNS))
 
 
 def is_published(checks: pd.DataFrame) -> pd.Series[bool]:

@@ -3,7 +3,8 @@
 Three servers and a switch, 10 Gb/s, links of 5 us (VI-D). The second flow starts 15 RTTs after the first. All schemes
 are those of the preset; RCP has alpha = beta = 0.4 (VI-D). Assumed: flows have converged once both rates stay within
 10% of half the line (RCP's keep swinging by a few percent), and have reached it when they are first within 5% of it.
-Times count from the arrival of the second flow's first packet.
+Times count from the arrival of the second flow's first packet. TIMELY has a window and no pacing here (VI-A): its rate
+is what arrives in two RTTs, headers included.
 """
 
 from __future__ import annotations
@@ -61,9 +62,14 @@ def points_for(names: tuple[str, ...], scale: str, seed: int) -> list[Point]:
 def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
     """Return times in ps since the second flow arrived, and both flows' rates and throughput."""
     rtt_ps = int(result.plan.qp_base_rtt_ps.max())
-    rates = [result.samples(f"rate {flow}") for flow in range(2)]
     held = [result.samples(f"received_packets {flow}") for flow in range(2)]
     arrival_ps = int(held[1].index[held[1] > 0][0])
+    throughputs = [_throughput(packets, result, 2 * rtt_ps) for packets in held]
+    scheme = result.plan.scheme
+    if all(getattr(part, "is_paced", True) for part in scheme.components):
+        rates = [result.samples(f"rate {flow}") for flow in range(2)]
+    else:
+        rates = [throughput * (scheme.wire_bytes / scheme.payload_bytes) for throughput in throughputs]
     numbers = {
         "base RTT": (rtt_ps, "ps"),
         "join": (arrival_ps, "ps"),
@@ -74,14 +80,18 @@ def measure_convergence(point: Point, result: Result) -> pd.DataFrame:
     }
     kept_ps = arrival_ps + 200 * rtt_ps
     curves = {}
-    for flow, (rate, packets) in enumerate(zip(rates, held, strict=True), 1):
+    for flow, (rate, throughput) in enumerate(zip(rates, throughputs, strict=True), 1):
         curves[f"rate of flow {flow}"] = (shown(rate, 0, min(kept_ps, result.now_ps)), "bps")
-        edges = np.arange(0, min(kept_ps, result.now_ps), 2 * rtt_ps)
-        counts = packets.to_numpy()[np.searchsorted(packets.index, edges, side="right") - 1]
-        payload = 8e12 * result.plan.scheme.payload_bytes
-        throughput = pd.Series(np.diff(counts) * payload / (2 * rtt_ps), index=pd.Index(edges[1:], name="time_ps"))
-        curves[f"throughput of flow {flow}"] = (throughput, "bps")
+        curves[f"throughput of flow {flow}"] = (throughput[throughput.index < kept_ps], "bps")
     return tidy(point.name, numbers, curves)
+
+
+def _throughput(packets: pd.Series, result: Result, every_ps: int) -> pd.Series:
+    """Return what arrived of a flow's payload, averaged over equal times."""
+    edges = np.arange(0, result.now_ps, every_ps)
+    counts = packets.to_numpy()[np.searchsorted(packets.index, edges, side="right") - 1]
+    payload_bits = 8e12 * result.plan.scheme.payload_bytes
+    return pd.Series(np.diff(counts) * payload_bits / every_ps, index=pd.Index(edges[1:], name="time_ps"))
 
 
 def _latest(times: Iterable[float]) -> float:

@@ -94,6 +94,12 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f22-2": [times("p99 FCT", 1.5, scheme="ren", load=0.8, period=8.0)],
     "ren-f22-3": [times("AFCT", 1.3, scheme="ren", period=0.25)],
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
+    "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
+    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
+    "ren-f11-a": [_loses_more("traditional")],
+    "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
+    "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
+    "ren-f12-a": [put("timeouts", 1, scheme="ren")],
     # Leaf-spine networks: figures 14 to 19 and what belongs to them
     "ren-f17-1a": [times("AFCT, short", 0.5, scheme="ren")],
     "ren-x-1a": [put("unfinished", 1, scheme="ren"), put("unfinished", 0, scheme="ren-literal-unsafe")],
@@ -103,16 +109,3 @@ FLIPS: dict[str, list[Change]] = {
     ],
     "ren-x-4a": [both(*(times("AFCT", 0.3, scheme=one) for one in ("phost", "homa", "ndp")))],
 }
-
-LATER: dict[str, list[Change]] = {
-    "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
-    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
-    "ren-f11-a": [
-        put("throughput after", 9.7e9, scheme="ren"),
-        put("throughput after", 9e9, scheme="traditional", bursts=4),
-    ],
-    "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
-    "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
-    "ren-f12-a": [put("timeouts", 1, scheme="ren")],
-}
-"""Of figures whose tables rdmacc does not come with yet: 11 and 12. They move up with their tables."""

@@ -21,9 +21,18 @@ FEWER_SEEDS = {"dart.sensitivity": 1, "ren.fig17": 1, "ren.fig21": 1, "ren.fig22
 """Tables that were stored with fewer seeds than their experiments have now: claims that need them are not judged."""
 
 
+NOT_COMPUTED = {
+    "ren.fig14", "ren.fig15", "ren.fig16", "ren.fig18", "ren.fig19", "ren.gains", "ren.buffers",
+    "rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.baselines",
+}  # fmt: skip
+"""Hours of computing at paper scale that nobody has spent yet: their claims count as not judged."""
+
+
 def test_every_table_is_of_an_experiment_and_every_figure_of_a_paper_has_one():
     assert set(STORED) <= set(EXPERIMENTS)
-    assert {name for name in EXPERIMENTS if name.split(".")[0] in PAPERS} <= set(STORED)
+    assert {name for name in EXPERIMENTS if name.split(".")[0] in PAPERS} == {
+        *(name for name in STORED if name.split(".")[0] in PAPERS), *NOT_COMPUTED,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", STORED)
