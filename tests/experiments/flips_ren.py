@@ -13,6 +13,10 @@ _GROWING = {1: 0.05, 2: 0.25, 3: 0.35, 4: 0.45}
 """A loss of utilisation by bursts as the paper describes it."""
 
 
+_SLOTS = {1: 0.0, 2: 0.33, 3: 0.49, 4: 0.58}
+"""The same in a model in slots of one packet."""
+
+
 def _nothing_at_ports(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(place=table["place"].replace("port", "sender"))
 
@@ -96,7 +100,9 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
     "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
     "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
-    "ren-f11-a": [_loses_more("traditional")],
+    "ren-f11-a": [
+        both(*(put("throughput after", 1e10 * (1 - lost), scheme="traditional", bursts=n) for n, lost in _SLOTS.items()))
+    ],
     "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
     "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
     "ren-f12-a": [put("timeouts", 1, scheme="ren")],
