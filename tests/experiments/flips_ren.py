@@ -21,8 +21,8 @@ def _nothing_at_ports(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(place=table["place"].replace("port", "sender"))
 
 
-def _loses_more(scheme: str) -> Change:
-    return both(*(put("throughput after", 1e10 * (1 - lost), scheme=scheme, bursts=n) for n, lost in _GROWING.items()))
+def _loses(scheme: str, losses: dict[int, float]) -> Change:
+    return both(*(put("throughput after", 1e10 * (1 - lost), scheme=scheme, bursts=n) for n, lost in losses.items()))
 
 
 FLIPS: dict[str, list[Change]] = {
@@ -99,10 +99,8 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f22-3": [times("AFCT", 1.3, scheme="ren", period=0.25)],
     "ren-f22-a": [put("utilisation", 0.99, period=0.25)],
     "ren-f11a-1": [put("occupancy", 0.11, scheme="ren"), put("occupancy", 0.0, scheme="ndp")],
-    "ren-f11b-1": [both(_loses_more("phost"), _loses_more("homa-2-levels"))],
-    "ren-f11-a": [
-        both(*(put("throughput after", 1e10 * (1 - lost), scheme="traditional", bursts=n) for n, lost in _SLOTS.items()))
-    ],
+    "ren-f11b-1": [both(_loses("phost", _GROWING), _loses("homa-2-levels", _GROWING))],
+    "ren-f11-a": [_loses("traditional", _SLOTS)],
     "ren-f12-1": [times("FCT", 0.15, scheme="ndp", size_bytes=60_000)],
     "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
     "ren-f12-a": [put("timeouts", 1, scheme="ren")],
