@@ -37,6 +37,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*.parquet")}
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(cluster, tmp_path):
     alone = sweep(Slow(), engine="simpy", store=tmp_path / "alone")
     with dask_executor(cluster.scheduler_address) as executor:
@@ -48,6 +49,7 @@ def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(c
     assert set(files(tmp_path / "cluster")) == set(files(tmp_path / "alone"))
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_away_leaves_the_store_whole(cluster, tmp_path):
     with dask_executor(cluster.scheduler_address) as executor:
         threading.Timer(2.0, cluster.close).start()

@@ -14,7 +14,10 @@ webdriver = pytest.importorskip("selenium.webdriver")
 pytest.importorskip("voila")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (BROWSER and DRIVER), reason="no Chromium with chromedriver")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (BROWSER and DRIVER), reason="no Chromium with chromedriver"),
+]
 
 WAIT_S = 120
 

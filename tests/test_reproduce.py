@@ -114,6 +114,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_killed_reproduction_ends_in_the_same_report(tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
