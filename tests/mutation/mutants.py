@@ -63,7 +63,7 @@ def once_survived() -> list[Mutant]:
         named("experiments/dart/fig11.py", "bool(found.min() >= 0.5)", "True", *JUDGES, only="f11a or fig11"),
         named("experiments/igbn/fig03.py", "0.85 <= value <= 0.97", "0.5 <= value <= 1.0", *JUDGES, only="f3"),
         named("experiments/igbn/fig07.py", "0.10 <= value <= 0.20", "0.0 <= value <= 0.5", *JUDGES, only="f7a"),
-        named("rdmacc/switch/pfc.py", "xon_offset_bytes <= policy.alpha", "xon_offset_bytes < policy.alpha",
+        named("rdmacc/switch/pfc.py", "xon_offset_bytes <= xoff_bytes", "xon_offset_bytes < xoff_bytes",
               "tests/test_switch_rules.py", only="resume and plain"),
     ]  # fmt: skip
 
