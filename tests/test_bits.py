@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from rdmacc import Component
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, make_bits, set_bit
 from rdmacc.engine.compiled.bits import words_of
+from rdmacc.engine.compiled.unit import UNIT
 from rdmacc.errors import ConfigError
 from rdmacc.records import Bits, Record
 
 PLAIN = (set_bit, clear_bit, has_bit, find_set, find_clear)
 COMPILED = (
-    numba.njit(lambda bits, psn: set_bit(bits, psn)),
-    numba.njit(lambda bits, psn: clear_bit(bits, psn)),
-    numba.njit(lambda bits, psn: has_bit(bits, psn)),
-    numba.njit(lambda bits, start, end: find_set(bits, start, end)),
-    numba.njit(lambda bits, start, end: find_clear(bits, start, end)),
+    numba.njit(**UNIT | {"cache": False})(lambda bits, psn: set_bit(bits, psn)),
+    numba.njit(**UNIT | {"cache": False})(lambda bits, psn: clear_bit(bits, psn)),
+    numba.njit(**UNIT | {"cache": False})(lambda bits, psn: has_bit(bits, psn)),
+    numba.njit(**UNIT | {"cache": False})(lambda bits, start, end: find_set(bits, start, end)),
+    numba.njit(**UNIT | {"cache": False})(lambda bits, start, end: find_clear(bits, start, end)),
 )
 
 

@@ -20,27 +20,31 @@ from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_
 from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.rows import globals_at
+from rdmacc.engine.compiled.unit import UNIT
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
 
+AS_UNIT = UNIT | {"cache": False}
+"""A unit of its own: what it calls is its own copy, which no other code in this process can take away."""
 
-@numba.njit
+
+@numba.njit(**AS_UNIT)
 def _push(address, time_ps, rank):
     push_event(globals_at(address), time_ps, rank)
 
 
-@numba.njit
+@numba.njit(**AS_UNIT)
 def _pop(address):
     pop_event(globals_at(address))
 
 
-@numba.njit
+@numba.njit(**AS_UNIT)
 def _replace(address, time_ps, rank):
     replace_event(globals_at(address), time_ps, rank)
 
 
-@numba.njit
+@numba.njit(**AS_UNIT)
 def _chance_of_handlers(key, count):
     return hash63(key, count), uniform(key, count)
 

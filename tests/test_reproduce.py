@@ -137,5 +137,5 @@ def test_a_killed_reproduction_ends_in_the_same_report(tmp_path, monkeypatch):
     for name in names:
         one, other = ((tmp_path / run_name / name).read_bytes() for run_name in ("whole", "killed"))
         if name.suffix == ".html":  # the time that it took is on the pages
-            one, other = (re.sub(rb"[\\d.,]+ (s|M)\\b[^<]*", b"", text) for text in (one, other))
+            one, other = (re.sub(rb"[\d.,]+ (s|M)\b[^<]*", b"", text) for text in (one, other))
         assert one == other, name
