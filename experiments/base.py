@@ -25,6 +25,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.sweep.seeds import Seeding, check_seeds, labelled, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.store import read_table
 from rdmacc.sweep.tidy import assemble, check_table
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Verdict",
+    "CHECK_COLUMNS", "EXPERIMENTS", "SCALES", "Claim", "Experiment", "Outcome", "Point", "Run", "Seeding", "Verdict",
     "check_scale", "experiment", "import_modules", "load_summary", "register_experiment", "select",
     "summary_path", "with_parameters",
 ]  # fmt: skip
@@ -42,8 +43,9 @@ SCALES = ("quick", "paper")
 
 CHECK_COLUMNS = (
     "id", "place", "quantity", "condition", "published", "band", "measured", "verdict", "holds", "expected", "matches",
-    "reason",
+    "seeds_judged", "seeds_held", "reason",
 )  # fmt: skip
+"""`seeds_judged`: seeds whose rows can decide the claim by themselves; `seeds_held`: those in which it holds."""
 
 Run = Callable[[Scenario], Result]
 """Simulates a scenario, on the engine that was asked for."""
@@ -193,8 +195,34 @@ class Claim:
         scale : str
             "quick" or "paper".
         """
-        verdict, expected = self.verdict(table), self.expectation(scale)
+        return self._row(self.verdict(table), {}, scale)
+
+    def check_seeds(
+        self, table: pd.DataFrame, parts: Mapping[int, pd.DataFrame], is_pooled: bool, scale: str
+    ) -> dict[str, Any]:
+        """Return the claim and its outcome as `check` does, with the number of seeds in which it holds.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The table of all seeds.
+        parts : mapping
+            The rows of each seed.
+        is_pooled : bool
+            Whether the verdict is by all rows together. If not, it is the one that most seeds give: the claim holds
+            if it does in more than half of them.
+        scale : str
+            "quick" or "paper".
+        """
+        if len(parts) == 1:
+            return self.check(table, scale)
+        each = {seed: self.verdict(part) for seed, part in parts.items()}
+        return self._row(self.verdict(table) if is_pooled else _middle(each), each, scale)
+
+    def _row(self, verdict: Verdict, each: Mapping[int, Verdict], scale: str) -> dict[str, Any]:
+        expected = self.expectation(scale)
         outcome = Outcome.NOT_JUDGED if expected == Outcome.NOT_JUDGED else verdict.outcome
+        judged = [one for one in each.values() or (verdict,) if one.is_judged and outcome != Outcome.NOT_JUDGED]
         values = {name: getattr(self, name) for name in CHECK_COLUMNS if hasattr(self, name)}
         return values | {
             "measured": verdict.measured,
@@ -202,8 +230,22 @@ class Claim:
             "holds": outcome == Outcome.HOLDS,
             "expected": expected.value,
             "matches": outcome == expected,
+            "seeds_judged": len(judged),
+            "seeds_held": sum(one.outcome == Outcome.HOLDS for one in judged),
             "reason": "" if outcome == expected == Outcome.HOLDS else self.reason,
         }
+
+
+def _middle(each: Mapping[int, Verdict]) -> Verdict:
+    """Return the verdict that stands in the middle of those of several seeds, the worse one of two."""
+    order = list(Outcome)
+    judged = sorted(
+        ((seed, one) for seed, one in each.items() if one.is_judged), key=lambda item: order.index(item[1].outcome)
+    )
+    if not judged:
+        return next(iter(each.values()))
+    seed, middle = judged[len(judged) // 2]
+    return replace(middle, measured=f"seed {seed}: {middle.measured}")
 
 
 class Experiment(ABC):
@@ -222,6 +264,10 @@ class Experiment(ABC):
     points_of : type of Experiment, optional
         A base class that computes the points, for figures that are drawn from the same simulations: what is stored
         for one of them is there for all. Its `measure` and `execute` must not be overridden then.
+    seeding : Seeding
+        What several seeds are to it.
+    seed_stride : int
+        Seeds that one run takes, from its own on, if it takes several: the next one's are after them.
     """
 
     name: str
@@ -229,6 +275,8 @@ class Experiment(ABC):
     description: str
     claims: tuple[Claim, ...] = ()
     points_of: type[Experiment] | None = None
+    seeding: Seeding = Seeding.SEPARATE
+    seed_stride: int = 1
 
     @abstractmethod
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -295,7 +343,7 @@ class Experiment(ABC):
             )
         return self.measure(point, run(point.scenario))
 
-    def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto") -> pd.DataFrame:
+    def run(self, scale: str = "quick", seed: int = 0, engine: str = "auto", seeds: int | None = None) -> pd.DataFrame:
         """Compute every point here, one after another, keep nothing, and return the table.
 
         `rdmacc.sweep.sweep` does it in several processes and keeps what it has.
@@ -308,6 +356,8 @@ class Experiment(ABC):
             Of all randomness.
         engine : str
             As in `rdmacc.simulate`.
+        seeds : int, optional
+            How many, from `seed` on. Default: as many as the experiment has.
 
         Returns
         -------
@@ -318,9 +368,9 @@ class Experiment(ABC):
         def simulated(scenario: Scenario) -> Result:
             return replace(scenario, engine=engine).run()
 
-        points = self.checked_points(scale, seed)
-        tables = {point.name: check_table(self.execute(point, simulated), point.name) for point in points}
-        return assemble(tables, {point.name: point.labels for point in points})
+        points = self.seeded_points(scale, seed, seeds)
+        tables = {name: check_table(self.execute(point, simulated), point.name) for name, (point, _) in points.items()}
+        return assemble(tables, {name: shown.labels for name, (_, shown) in points.items()})
 
     def checked_points(
         self, scale: str = "quick", seed: int = 0, changes: Mapping[str, Any] | None = None
@@ -349,8 +399,64 @@ class Experiment(ABC):
             raise ConfigError(f"points of {self.name}", twice[0], "a name that no other point has")
         return with_parameters(points, changes or {})
 
+    def seeded_points(
+        self, scale: str = "quick", seed: int = 0, seeds: int | None = None, changes: Mapping[str, Any] | None = None
+    ) -> dict[str, tuple[Point, Point]]:
+        """Return the points of several seeds: by name, what is computed, and as what it is in the table.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            The first seed.
+        seeds : int, optional
+            How many. Default: as many as the experiment has.
+        changes : mapping, optional
+            New values of the schemes' parameters, by name.
+
+        Raises
+        ------
+        ConfigError
+            As `checked_points`; or if `seeds` is not at least 1.
+        """
+        if check_seeds(seeds) is None:
+            return {point.name: (point, point) for point in self.checked_points(scale, seed, changes)}
+
+        def points(one: int) -> list[Point]:
+            return self.checked_points(scale, one, changes)
+
+        return labelled(points_of_seeds(points, self.seeding, seed, seeds or 1, self.seed_stride))
+
+    def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
+        """Return the rows of each seed that has all points; one entry for a table of one seed.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        """
+        return rows_of_seeds(table, self.seeding, self.seed_stride)
+
+    def draw(self, table: pd.DataFrame) -> Figure:
+        """Draw the figure from the table of one seed or several: with bands from the least to the greatest.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        """
+        from rdmacc.plotting.bands import with_bands
+
+        parts = self.rows_of_seeds(table)
+        if self.seeding is not Seeding.SEPARATE or len(parts) == 1:
+            return self.plot(table)
+        return with_bands([self.plot(part) for part in parts.values()])
+
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
+
+        With several seeds each is judged by itself too: `seeds_judged` and `seeds_held` say how often a claim holds.
 
         Parameters
         ----------
@@ -364,7 +470,9 @@ class Experiment(ABC):
         DataFrame
             One row for each claim, in `CHECK_COLUMNS`.
         """
-        return pd.DataFrame([claim.check(table, scale) for claim in self.claims], columns=list(CHECK_COLUMNS))
+        parts, is_pooled = self.rows_of_seeds(table), self.seeding is Seeding.POOLED
+        rows = [claim.check_seeds(table, parts, is_pooled, scale) for claim in self.claims]
+        return pd.DataFrame(rows, columns=list(CHECK_COLUMNS))
 
 
 def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:

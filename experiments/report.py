@@ -21,7 +21,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.base import Experiment, Outcome
+from rdmacc.experiments.base import Experiment, Outcome, Seeding
 from rdmacc.experiments.score import PAPERS, count_outcomes, is_published
 from rdmacc.plotting.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
@@ -32,12 +32,19 @@ _KINDS = {
     Outcome.HOLDS: "holds", Outcome.DIRECTION: "direction", Outcome.FAILS: "fails", Outcome.NOT_JUDGED: "open",
 }  # fmt: skip
 """Class of each outcome in the pages' style."""
+_SEEDINGS = {
+    Seeding.SEPARATE: "{}, each a run of its own: means, with bands from the least to the greatest. A claim holds if it"
+    " does in more than half of them.",
+    Seeding.POOLED: "{}, judged together, and each by itself.",
+    Seeding.NONE: "Nothing here is left to chance: every seed gives this table, which is computed once.",
+}
 _VERDICTS = "report.json"
 _THUMB_DPI = 45
 _SHOWN = (
     "experiment",
     "scale",
     "seed",
+    "seeds",
     "set",
     "points",
     "packet_hops",
@@ -88,6 +95,8 @@ class Report:
         Of all randomness.
     since : path, optional
         Another report, or its folder: the front page says which verdicts have changed since.
+    seeds : int, optional
+        How many seeds; None for as many as each experiment has.
 
     Raises
     ------
@@ -102,10 +111,11 @@ class Report:
         scale: str,
         seed: int = 0,
         since: str | Path | None = None,
+        seeds: int | None = None,
     ) -> None:
         self.folder = Path(folder)
         self._planned = list(planned)
-        self._scale, self._seed, self._since = scale, seed, since
+        self._scale, self._seed, self._seeds, self._since = scale, seed, seeds, since
         self._before = read_verdicts(since) if since is not None else None
         self._entries: dict[str, Entry] = {}
         self._checks: dict[str, pd.DataFrame] = {}
@@ -162,7 +172,7 @@ class Report:
     def _draw(self, one: Experiment, table: pd.DataFrame) -> None:
         figures = self.folder / "figures"
         figures.mkdir(parents=True, exist_ok=True)
-        figure = one.plot(table)
+        figure = one.draw(table)
         with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # the same picture gives the same bytes
             figure.savefig(figures / f"{one.name}.svg", metadata={"Date": None})
             figure.savefig(figures / f"{one.name}.thumb.png", dpi=_THUMB_DPI)
@@ -180,14 +190,17 @@ class Report:
         place = names.index(one.name)
         claims = [{**row, "kind": _KINDS[Outcome(row["verdict"])]} for row in self._checks[one.name].to_dict("records")]
         provenance = [
-            (key.replace("_", " "), _words(entry.provenance[key])) for key in _SHOWN if key in entry.provenance
+            (key.replace("_", " "), _words(entry.provenance[key]))
+            for key in _SHOWN
+            if entry.provenance.get(key) is not None
         ]
         if entry.effort:
             rate = f"{entry.effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
             provenance.append(("time", f"{entry.effort['wall_s']:.1f} s, {rate}"))
         return self._pages.get_template("figure.html").render(
             title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title, name=one.name,
-            description=one.description, claims=claims, about=_about(one), provenance=provenance,
+            description=one.description, claims=claims, seeding=self._seeding(one), about=_about(one),
+            provenance=provenance,
             before=names[place - 1] if place else "", after=names[place + 1] if place + 1 < len(names) else "",
         )  # fmt: skip
 
@@ -206,7 +219,7 @@ class Report:
             })  # fmt: skip
         return self._pages.get_template("index.html").render(
             title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"), scale=self._scale,
-            seed=self._seed, done=len(done), planned=len(self._planned), hops=f"{hops:,}",
+            seeds=self._seeds_words(), done=len(done), planned=len(self._planned), hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
             outcomes=[outcome.value for outcome in Outcome], score=self._score(),
             failures=[{"name": name, "failure": entry.failure} for name, entry in self._ordered(self._entries)
@@ -214,6 +227,15 @@ class Report:
             changes=None if self._before is None else self.changes(), since=self._since,
             groups=[{"name": PAPERS.get(group, group), "entries": entries} for group, entries in groups.items()],
         )  # fmt: skip
+
+    def _seeds_words(self) -> str:
+        return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds from {self._seed} on"
+
+    def _seeding(self, one: Experiment) -> str:
+        """Return what several seeds are to a figure, in words; nothing if one was asked for."""
+        if self._seeds in (None, 1):
+            return ""
+        return _SEEDINGS[one.seeding].format(self._seeds_words())
 
     def _score(self) -> list[dict[str, Any]]:
         rows = []
@@ -235,6 +257,7 @@ class Report:
             "format": 1,
             "scale": self._scale,
             "seed": self._seed,
+            "seeds": self._seeds,
             "verdicts": {
                 row["id"]: row["verdict"]
                 for _, checks in self._ordered(self._checks)

@@ -39,7 +39,8 @@ def _not_computed(one: Experiment) -> pd.DataFrame:
     known = [{name: getattr(claim, name) for name in CHECK_COLUMNS if hasattr(claim, name)} for claim in one.claims]
     open_verdict = {
         "measured": "not computed at paper scale yet", "verdict": Outcome.NOT_JUDGED.value, "holds": False,
-        "expected": Outcome.NOT_JUDGED.value, "matches": True, "reason": "not computed at paper scale yet",
+        "expected": Outcome.NOT_JUDGED.value, "matches": True, "seeds_judged": 0, "seeds_held": 0,
+        "reason": "not computed at paper scale yet",
     }  # fmt: skip
     return pd.DataFrame([{**row, **open_verdict} for row in known], columns=list(CHECK_COLUMNS))
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import rdmacc
-from rdmacc.experiments import Claim, Experiment, Point, Verdict
+from rdmacc.experiments import Claim, Experiment, Point, Seeding, Verdict
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.run import stored, sweep
 from rdmacc.sweep.store import Store
@@ -50,6 +50,7 @@ class Tiny(Experiment):
             verdict=_all_finish,
         ),
     )  # fmt: skip
+    seeding = Seeding.POOLED
     seeds = 2
 
     def points(self, scale="quick", seed=0):

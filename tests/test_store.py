@@ -28,7 +28,7 @@ from tests.sweeps import Tiny, Troubled, incast
 
 
 def identity(point, one=None):
-    return identify(one or Tiny(), [point])[point.name]
+    return identify(one or Tiny(), {point.name: point})[point.name]
 
 
 def point(**changes):

@@ -36,7 +36,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict
 from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
@@ -171,6 +171,7 @@ class ClosFigure(Experiment):
     """A figure or a table of these runs. What one figure has stored, the others reuse."""
 
     name = "dart.clos"
+    seeding = Seeding.POOLED
 
     seeds = SEEDS
     """Most runs of a point at paper scale; at quick scale there is one."""

@@ -121,6 +121,7 @@ class Figure7(Experiment):
     name = "dart.fig7"
     title = "Packet routing with DFT lookup"
     description = "Dart, figure 7: 8 entries send a deflected message's packets the same way, in order"
+    seed_stride = 8
     claims = (
         Claim(
             id="dart-f7-1",

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict
 from rdmacc.experiments.rcc.known import known
 from rdmacc.presets import preset
 from rdmacc.protocols.homa import Homa
@@ -174,6 +174,7 @@ class FatTreeFigure(Experiment):
     """A figure of these runs. What one figure has stored, the others reuse."""
 
     name = "rcc.fat-tree"
+    seeding = Seeding.POOLED
 
     seeds = SEEDS
     """Runs of a point at paper scale; at quick scale there is one."""

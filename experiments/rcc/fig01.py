@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES
@@ -77,6 +77,7 @@ class Figure1(Experiment):
     name = "rcc.fig1"
     title = "Performance of DCQCN and TIMELY in a multi-bottleneck topology"
     description = "RCC, figure 1: DCQCN and TIMELY with a bottleneck in the network and one at the last hop"
+    seeding = Seeding.POOLED
     claims = (
         Claim(
             id="rcc-f1-1",

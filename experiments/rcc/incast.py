@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, workload
-from rdmacc.experiments.base import Experiment, Point, Verdict, check_scale
+from rdmacc.experiments.base import Experiment, Point, Seeding, Verdict, check_scale
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, incast_star, received
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -99,6 +99,7 @@ class IncastFigure(Experiment):
     """Base of the incast's figures, which share their points. Subclasses give `cases`."""
 
     name = "rcc.incast"
+    seeding = Seeding.POOLED
 
     def cases(self, scale: str) -> list[Case]:
         """Return what the figure is drawn from."""

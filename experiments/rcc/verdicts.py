@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets import preset
@@ -94,6 +94,7 @@ class Verdicts(Experiment):
     name = "rcc.verdicts"
     title = "Verdicts where every queue is at the last hop"
     description = "RCC around one switch: flows judged congested in the network, and what that costs them"
+    seeding = Seeding.POOLED
     claims = (
         Claim(
             id="rcc-v-1a", place="V-E-3", quantity="long flows judged congested in the network",

@@ -26,7 +26,7 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.base import Experiment, Point, Seeding
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED
 from rdmacc.experiments.traces import mean_between
 from rdmacc.faults import LinkDown
@@ -109,6 +109,8 @@ def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | Non
 
 class Bursts(Experiment):
     """Queue and throughput of the bottleneck before, during and after the bursts."""
+
+    seeding = Seeding.POOLED
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         on, off, end = (point.labels[f"{name}_ps"] for name in ("on", "off", "end"))

@@ -24,7 +24,7 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS
 from rdmacc.plotting.style import COLOURS, style
@@ -123,6 +123,7 @@ class Figure20(Experiment):
     name = "ren.fig20"
     title = "Link utilization and queue length with varying responsive senders"
     description = "REN, figure 20: Homa with 1, 2, 4 and 8 messages granted at once, and REN"
+    seeding = Seeding.POOLED
     claims = (
         Claim(
             id="ren-f20-1",

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -107,6 +107,7 @@ class Figure21(Experiment):
     name = "ren.fig21"
     title = "Incast performance"
     description = "REN, figure 21: two clients ask 50 to 200 servers each for 100 MB, again and again"
+    seeding = Seeding.POOLED
     claims = (
         Claim(
             id="ren-f21-1",

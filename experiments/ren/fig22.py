@@ -9,7 +9,7 @@ are less than a round trip through a full buffer takes.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -73,6 +73,7 @@ def _label(name: str, sizes: str) -> str:
     return words + ("" if sizes == _JUDGED else f", {sizes}")
 
 
+@cache
 def _end(load: float, sizes: str, count: int, seed: int) -> int:
     return int(_flows(load, sizes, count, seed)["start_ps"].max() + ms(5))
 
@@ -134,6 +135,7 @@ class Figure22(Experiment):
     name = "ren.fig22"
     title = "Sampling period"
     description = "REN, figure 22: AFCT and p99 FCT of short flows beside two long ones, by sampling period"
+    seeding = Seeding.POOLED
     claims = (
         Claim(
             id="ren-f22-1",

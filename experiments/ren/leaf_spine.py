@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.base import Experiment, Point, Seeding
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -154,6 +154,7 @@ class LeafSpineFigure(Experiment):
     """A figure of these runs. What one figure has stored, the others reuse."""
 
     name = "ren.leaf-spine"
+    seeding = Seeding.POOLED
 
     seeds: Mapping[str, int] = SEEDS
     """Number of seeds, by scale."""

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTERRUPTED", "INTERRUPTED_TEXT", "DaskOption", "Engine", "EngineOption", "JobsOption", "JsonOption", "Scale",
-    "ScaleOption", "SeedOption", "StoreOption", "executor_of", "list_experiments", "plot", "run", "verify",
+    "ScaleOption", "SeedOption", "SeedsOption", "StoreOption", "executor_of", "list_experiments", "plot", "run",
+    "verify",
 ]  # fmt: skip
 
 _FAILED, INTERRUPTED = 1, 130
@@ -51,6 +52,10 @@ class Scale(StrEnum):
 
 
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+SeedsOption = Annotated[
+    int | None,
+    typer.Option("--seeds", min=1, help="How many seeds, from --seed on. Default: as many as the experiment has."),
+]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="Simulation engine.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _NameArgument = Annotated[str, typer.Argument(help="An experiment, such as dart.fig3, or a group, such as dart.")]
@@ -92,11 +97,15 @@ class _Request:
     seed: int
     changes: dict[str, Any]
     store: Path | None
+    seeds: int | None = None
 
     def common(self) -> dict[str, Any]:
         from rdmacc.sweep.store import Store
 
-        return {"scale": self.scale, "seed": self.seed, "changes": self.changes, "store": Store(self.store)}
+        return {
+            "scale": self.scale, "seed": self.seed, "seeds": self.seeds, "changes": self.changes,
+            "store": Store(self.store),
+        }  # fmt: skip
 
 
 def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
@@ -126,6 +135,7 @@ def run(
     name: _NameArgument,
     scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
+    seeds: SeedsOption = None,
     jobs: JobsOption = None,
     changed: _SetOption = None,
     out: Annotated[
@@ -138,7 +148,7 @@ def run(
     dask: DaskOption = None,
 ) -> None:
     """Run experiments; print what they measure and which claims hold. Stored points are not run again."""
-    request = _Request(scale.value, seed, _changes(changed), store)
+    request = _Request(scale.value, seed, _changes(changed), store, seeds)
     contents = []
     for one, found in _swept(name, request, jobs, engine.value, dask):
         table = found.table
@@ -156,6 +166,7 @@ def verify(
     name: _NameArgument,
     scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
+    seeds: SeedsOption = None,
     jobs: JobsOption = None,
     changed: _SetOption = None,
     store: StoreOption = None,
@@ -168,21 +179,28 @@ def verify(
 
     from rdmacc.cli import report
 
-    request = _Request(scale.value, seed, _changes(changed), store)
+    request = _Request(scale.value, seed, _changes(changed), store, seeds)
     every = []
     for one, found in _swept(name, request, jobs, engine.value, dask):
         checks = one.check(found.table, scale.value)
         every.append(checks.assign(experiment=one.name))
         if not as_json and len(checks):
-            typer.echo(f"{one.description}\n\n{report.checks_text(checks)}\n")
+            parts = (one.description, report.seeding_text(one, seeds), report.checks_text(checks))
+            typer.echo("\n\n".join(part for part in parts if part) + "\n")
     checks = pd.concat(every, ignore_index=True)
     good = report.as_expected(checks)
     if as_json:
-        content = {"scale": scale.value, "seed": seed, "as_expected": good, "checks": report.records(checks)}
+        content = {
+            "scale": scale.value,
+            "seed": seed,
+            "seeds": seeds,
+            "as_expected": good,
+            "checks": report.records(checks),
+        }
         typer.echo(json.dumps(content, indent=2))
     else:
         typer.echo("every verdict is the recorded one" if good else "NOT every verdict is the recorded one")
-        typer.echo(f"{name}, {scale.value} scale, seed {seed}: {report.counts_text(checks)}")
+        typer.echo(f"{name}, {scale.value} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
     if not good:
         raise typer.Exit(_FAILED)
 
@@ -191,6 +209,7 @@ def plot(
     name: _NameArgument,
     scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
+    seeds: SeedsOption = None,
     changed: _SetOption = None,
     out: Annotated[Path, typer.Option("--out", help="Folder to save the figures in.", file_okay=False)] = Path(),
     store: StoreOption = None,
@@ -200,7 +219,7 @@ def plot(
     from rdmacc.plotting.style import save
     from rdmacc.sweep.run import stored
 
-    request = _Request(scale.value, seed, _changes(changed), store)
+    request = _Request(scale.value, seed, _changes(changed), store, seeds)
     for one in select(name):
         found = stored(one, **request.common())
         table = None if found.missing else found.table
@@ -209,7 +228,7 @@ def plot(
         if table is None:
             allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
-        typer.echo(f"Saved {save(one.plot(table), out / f'{one.name}.png')}")
+        typer.echo(f"Saved {save(one.draw(table), out / f'{one.name}.png')}")
 
 
 def _swept(
@@ -243,7 +262,7 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
     write_table(paths[0], table, found.summary())
-    save(one.plot(table), paths[1])
+    save(one.draw(table), paths[1])
     write_atomically(paths[2], lambda draft: checks.to_csv(draft, index=False))
     return paths
 
@@ -255,8 +274,9 @@ def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
     summary = found.summary()
     changes = "".join(f", {name}={value}" for name, value in found.changes.items())
     parts = [
-        f"{one.description} ({found.scale} scale, seed {found.seed}{changes})",
-        report.scalars_text(scalars(table)),
+        f"{one.description} ({found.scale} scale, {report.seeds_text(found.seed, found.seeds)}{changes})",
+        report.seeding_text(one, found.seeds),
+        report.scalars_text(report.over_seeds(scalars(table), found.seeds)),
         report.checks_text(checks) if len(checks) else "",
         report.effort_text(found.reused, len(found.points), found.effort(), summary["packet_hops"]),
         "\n".join(f"Saved {path}" for path in saved),

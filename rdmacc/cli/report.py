@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from rdmacc.results.tables import text_table
 from rdmacc.units import format_rate, format_size, format_time
 
-__all__ = ["as_expected", "checks_text", "counts_text", "effort_text", "format_value", "records", "scalars_text"]
+if TYPE_CHECKING:
+    from rdmacc.experiments import Experiment
+
+__all__ = [
+    "as_expected", "checks_text", "counts_text", "effort_text", "format_value", "over_seeds", "records", "scalars_text",
+    "seeding_text", "seeds_text",
+]  # fmt: skip
 
 _MANY = 16
 """With more points than this, each is a row instead of a column."""
@@ -71,6 +77,8 @@ def checks_text(checks: pd.DataFrame) -> str:
         lines.append(f"    {row['quantity']}, {row['condition']}")
         lines.append(f"    paper:    {row['published']}  [{row['band']}]")
         lines.append(f"    measured: {row['measured']}")
+        if row["seeds_judged"] > 1:
+            lines.append(f"    seeds:    holds in {row['seeds_held']} of {row['seeds_judged']} seeds, each by itself")
         if row["reason"]:
             lines.append(f"    why:      {row['reason']}")
     surprises = int((~checks["matches"].astype(bool)).sum())
@@ -78,6 +86,28 @@ def checks_text(checks: pd.DataFrame) -> str:
     if surprises:
         last += f"; verdicts that differ from the recorded ones: {surprises}"
     return "\n".join([*lines, last])
+
+
+def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
+    """Return the numbers of a table, the mean over its seeds where a point has several."""
+    names = ["point", "quantity"]
+    if seeds in (None, 1) or not numbers.duplicated(names).any():
+        return numbers
+    means = numbers.groupby(names, sort=False, dropna=False)["value"].mean()
+    kept = numbers.drop_duplicates(names).reset_index(drop=True)
+    return kept.assign(value=means.to_numpy(), quantity=kept["quantity"] + " (mean)")
+
+
+def seeds_text(seed: int, seeds: int | None) -> str:
+    """Return which seeds were asked for, in words."""
+    return f"seed {seed}" if seeds in (None, 1) else f"{seeds} seeds from {seed} on"
+
+
+def seeding_text(one: Experiment, seeds: int | None) -> str:
+    """Return what an experiment makes of several seeds if that is nothing; else nothing."""
+    if seeds in (None, 1) or one.seeding != "none":
+        return ""
+    return "Nothing here is left to chance: every seed gives this table, which is computed once."
 
 
 def counts_text(checks: pd.DataFrame) -> str:

@@ -18,6 +18,7 @@ from rdmacc.cli.commands import (
     Scale,
     ScaleOption,
     SeedOption,
+    SeedsOption,
     StoreOption,
     executor_of,
 )
@@ -41,6 +42,7 @@ def reproduce(
     ] = None,
     scale: ScaleOption = Scale.quick,
     seed: SeedOption = 0,
+    seeds: SeedsOption = None,
     jobs: JobsOption = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.", file_okay=False)] = Path("report"),
     since: Annotated[
@@ -60,8 +62,8 @@ def reproduce(
     from rdmacc.experiments.report import Report
 
     planned = _planned(papers)
-    report = Report(out, planned, scale.value, seed, since)
-    common: dict[str, Any] = {"scale": scale.value, "seed": seed, "store": store}
+    report = Report(out, planned, scale.value, seed, since, seeds)
+    common: dict[str, Any] = {"scale": scale.value, "seed": seed, "seeds": seeds, "store": store}
     failed = done = 0
     try:
         with executor_of(dask) as executor:
@@ -137,7 +139,7 @@ def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[En
 
     for one in planned:
         found = stored(one, **common)
-        shipped = load_summary(one.name, common["scale"], common["seed"])
+        shipped = load_summary(one.name, common["scale"], common["seed"]) if common["seeds"] is None else None
         if not found.missing:
             yield Entry(one, found.table, found.summary(), found.effort())
         elif shipped is not None:

@@ -28,8 +28,10 @@ _NO_RESULT = (
     "rdmacc.results.tables", "rdmacc.topology.drawing",
 )  # fmt: skip
 """Modules that show or judge results, or only name things: a scheme's parameters are data of the point."""
-_NOT_MEASURED = ("plot", "claims", "title", "description", "name")
+_NOT_MEASURED = ("plot", "claims", "title", "description", "name", "seeding", "seed_stride")
 """Of an experiment's class."""
+_NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "plotting", "sweep")
+"""Packages that no simulation needs; what an experiment imports from them counts all the same."""
 
 
 @cache
@@ -67,7 +69,8 @@ def _module(kind: type[Any]) -> str:
 
 
 def _package_modules() -> set[str]:
-    names = (".".join(("rdmacc", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in PACKAGE.rglob("*.py"))
+    paths = (path.relative_to(PACKAGE).with_suffix("").parts for path in PACKAGE.rglob("*.py"))
+    names = (".".join(("rdmacc", *parts)) for parts in paths if parts[0] not in _NOT_SIMULATING)
     return {name.removesuffix(".__init__") for name in names}
 
 

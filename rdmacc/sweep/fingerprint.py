@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -113,15 +113,15 @@ class Fingerprints:
         return self._known[call]
 
 
-def identify(experiment: Any, points: Iterable[PointLike]) -> dict[str, dict[str, Any]]:
-    """Return, by point name, what a stored file says that it is: names, key, description and code.
+def identify(experiment: Any, points: Mapping[str, PointLike]) -> dict[str, dict[str, Any]]:
+    """Return, by name, what a stored file says that it is: names, key, description and code.
 
     Parameters
     ----------
     experiment : object
         The experiment that computes them.
-    points : iterable of Point
-        Its points.
+    points : mapping
+        Its points, by name.
 
     Raises
     ------
@@ -131,9 +131,9 @@ def identify(experiment: Any, points: Iterable[PointLike]) -> dict[str, dict[str
     prints = Fingerprints()
     name = _owner(experiment).name
     found = {}
-    for point in points:
+    for unique, point in points.items():
         described, code = prints.describe(point), prints.code(experiment, point)
-        found[point.name] = {
+        found[unique] = {
             "experiment": name,
             "point": point.name,
             "key": key_of(name, described, code),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pandas as pd
 from tqdm.auto import tqdm
@@ -33,7 +33,7 @@ from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:
-    from rdmacc.experiments.base import Point
+    from rdmacc.experiments.base import Experiment, Point
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "compile_once", "stored", "sweep"]
 
@@ -96,13 +96,15 @@ class Sweep:
     experiment, scale : str
         What was computed.
     seed : int
-        Of all randomness.
+        Of all randomness; the first one, of several.
     changes : dict
         Parameters of the schemes that were changed.
     points : list of Point
-        In their order.
+        In their order, named and labelled as they are in the table.
     identities : dict of dict
         By point name: its key, what it describes, the hash of its code.
+    seeds : int, optional
+        How many seeds were asked for; None for as many as the experiment has.
     tables : dict of DataFrame
         Rows by point name; those that failed are missing.
     provenance : dict of dict
@@ -119,6 +121,7 @@ class Sweep:
     changes: dict[str, Any]
     points: list[Point]
     identities: dict[str, dict[str, Any]]
+    seeds: int | None = None
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     provenance: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str, Failed] = field(default_factory=dict)
@@ -152,6 +155,7 @@ class Sweep:
             "experiment": self.experiment,
             "scale": self.scale,
             "seed": self.seed,
+            "seeds": self.seeds,
             "set": self.changes,
             "points": len(made),
             "packet_hops": sum(one["packet_hops"] for one in made),
@@ -177,6 +181,7 @@ def sweep(
     scale: str = "quick",
     seed: int = 0,
     *,
+    seeds: int | None = None,
     engine: str = "auto",
     changes: Mapping[str, Any] | None = None,
     store: Store | Path | str | None = None,
@@ -194,6 +199,9 @@ def sweep(
         Which points.
     seed : int
         Of all randomness.
+    seeds : int, optional
+        How many seeds, from `seed` on; those that the store has are not run again. Default: as many as the
+        experiment has.
     engine : str
         As in `rdmacc.simulate`. It is no part of what a point is: both engines give the same rows.
     changes : mapping, optional
@@ -222,13 +230,18 @@ def sweep(
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
     store = store if isinstance(store, Store) else Store(store)
-    found = stored(experiment, scale, seed, changes=changes, store=store)
-    missing = sorted(found.missing, key=lambda point: -point.cost)
+    found, asked = _stored(experiment, scale, seed, seeds, changes, store)
+    # What no seed changes is one point of the store for all of them.
+    keys = {point.name: found.identities[point.name]["key"] for point in found.missing}
+    once = {key: name for name, key in reversed(keys.items())}
+    missing = sorted(
+        (point for point in found.missing if once[keys[point.name]] == point.name), key=lambda point: -point.cost
+    )
     if missing:
         jobs = (1 if scale == "quick" else default_jobs()) if jobs is None else check_jobs(jobs)
         jobs = min(jobs, len(missing))
         tasks = {
-            one.name: Task(pickle.dumps((experiment, one, engine)), found.identities[one.name]["code"])
+            one.name: Task(pickle.dumps((experiment, asked[one.name], engine)), found.identities[one.name]["code"])
             for one in missing
         }
         store.clean(experiment.name)
@@ -239,6 +252,10 @@ def sweep(
         pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
             compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor)
+        for name, key in keys.items():
+            for known in (found.tables, found.provenance, found.failures):
+                if once[key] in known:
+                    known[name] = known[once[key]]
     return found
 
 
@@ -247,6 +264,7 @@ def stored(
     scale: str = "quick",
     seed: int = 0,
     *,
+    seeds: int | None = None,
     changes: Mapping[str, Any] | None = None,
     store: Store | Path | str | None = None,
 ) -> Sweep:
@@ -260,21 +278,34 @@ def stored(
         "quick" or "paper".
     seed : int
         Of all randomness.
+    seeds : int, optional
+        How many seeds, from `seed` on.
     changes : mapping, optional
         Changed parameters of the schemes, by name.
     store : Store or path, optional
         Where to look; by default the store that `Store` finds.
     """
-    store = store if isinstance(store, Store) else Store(store)
+    return _stored(experiment, scale, seed, seeds, changes, store if isinstance(store, Store) else Store(store))[0]
+
+
+def _stored(
+    experiment: Sweepable, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None, store: Store
+) -> tuple[Sweep, dict[str, Point]]:
+    """Return what the store has, and by name each point as its experiment knows it."""
     changes = dict(changes or {})
-    points = experiment.checked_points(scale, seed, changes)
-    found = Sweep(experiment.name, scale, seed, changes, points, identify(experiment, points))
-    for point in points:
-        kept = store.load(found.identities[point.name])
+    if seeds is None:
+        points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
+    else:
+        points = cast("Experiment", experiment).seeded_points(scale, seed, seeds, changes)
+    asked, shown = ({name: both[place] for name, both in points.items()} for place in (0, 1))
+    identities = identify(experiment, asked)
+    found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identities, seeds)
+    for name in asked:
+        kept = store.load(identities[name])
         if kept is not None:
-            found.tables[point.name], found.provenance[point.name] = kept
+            found.tables[name], found.provenance[name] = kept
     found.reused = len(found.tables)
-    return found
+    return found, asked
 
 
 @dataclass

@@ -1,0 +1,114 @@
+"""One figure of several that differ by the seed alone: means, with bands from the least to the greatest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["with_bands"]
+
+_FAINT = 0.25
+
+
+def with_bands(figures: Sequence[Figure]) -> Figure:
+    """Return the first of several figures that were drawn alike, with what the others show of the spread.
+
+    Lines and bars are moved to the mean. Behind a line is a band from the least to the greatest value; a bar, or a
+    point by itself, has an error bar. Curves whose samples are at other places in each figure are drawn thin, as they
+    are. Texts, and whatever else is drawn, are those of the first. The other figures are closed.
+
+    Parameters
+    ----------
+    figures : sequence of Figure
+        One for each seed; at least one.
+    """
+    import matplotlib.pyplot as plt
+
+    first, *others = figures
+    if not others:
+        return first
+    for place, ax in enumerate(first.axes):
+        likes = [one.axes[place] for one in others if len(one.axes) == len(first.axes)]
+        for number, line in enumerate(list(ax.lines)):
+            _spread_line(ax, line, [like.lines[number] for like in likes if len(like.lines) > number])
+        for number, bars in enumerate(list(ax.containers)):
+            _spread_bars(ax, bars, [like.containers[number] for like in likes if len(like.containers) > number])
+        for number, dots in enumerate(list(ax.collections)):
+            _spread_dots(ax, dots, [like.collections[number] for like in likes if len(like.collections) > number])
+        ax.relim()
+        ax.autoscale_view()
+    first.text(
+        0.995, 0.005, f"mean and range of {len(figures)} seeds", ha="right", va="bottom", fontsize=7, color="0.4"
+    )
+    for one in others:
+        plt.close(one)
+    return first
+
+
+def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
+    drawn = [tuple(np.asarray(axis) for axis in one.get_data()) for one in (line, *others)]
+    if line.get_transform() != ax.transData or any(y.dtype.kind not in "fiu" for _, y in drawn):
+        return  # a line across the axes, or one that has no numbers
+    x, y = drawn[0]
+    if any(not np.array_equal(x, other) for other, _ in drawn[1:]):
+        for other_x, other_y in drawn[1:]:
+            ax.plot(other_x, other_y, color=line.get_color(), linestyle=line.get_linestyle(), marker=line.get_marker(),
+                    markersize=line.get_markersize(), drawstyle=line.get_drawstyle(), linewidth=0.6, alpha=2 * _FAINT,
+                    zorder=line.get_zorder() - 0.1, label="_")  # fmt: skip
+        return
+    values = np.array([other for _, other in drawn], dtype=np.float64)
+    known = np.isfinite(values).all(axis=0)
+    if not known.any() or np.array_equal(values.min(axis=0)[known], values.max(axis=0)[known]):
+        return
+    least, mean, most = (np.where(known, how(values, axis=0), y) for how in (np.min, np.mean, np.max))
+    line.set_ydata(mean)
+    look = {"color": line.get_color(), "zorder": line.get_zorder() - 0.1}
+    if str(line.get_linestyle()) in ("None", "", " "):
+        ax.vlines(x, least, most, linewidth=1, **look)
+        return
+    step = str(line.get_drawstyle()).removeprefix("steps").strip("-") or "pre"
+    by_steps: Any = step if str(line.get_drawstyle()).startswith("steps") else None
+    ax.fill_between(x, least, most, where=known, step=by_steps, alpha=_FAINT, linewidth=0, **look)
+
+
+def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
+    from matplotlib.container import BarContainer
+
+    is_alike = isinstance(bars, BarContainer) and all(
+        isinstance(one, BarContainer) and len(one) == len(bars) and one.orientation == bars.orientation
+        for one in others
+    )
+    if not is_alike or bars.errorbar is not None:  # what has error bars of its own says what they are
+        return
+    upright = bars.orientation != "horizontal"
+    for bar, *likes in zip(bars, *others, strict=True):
+        boxes = [
+            (one.get_y(), one.get_height()) if upright else (one.get_x(), one.get_width()) for one in (bar, *likes)
+        ]
+        ends = [base + length for base, length in boxes]
+        if min(ends) == max(ends) or not np.isfinite(ends).all():
+            continue
+        base, length = np.mean(boxes, axis=0)
+        if upright:
+            bar.set(y=base, height=length)
+            ax.vlines(bar.get_x() + bar.get_width() / 2, min(ends), max(ends), color="0.2", linewidth=1)
+        else:
+            bar.set(x=base, width=length)
+            ax.hlines(bar.get_y() + bar.get_height() / 2, min(ends), max(ends), color="0.2", linewidth=1)
+
+
+def _spread_dots(ax: Axes, dots: Any, others: Sequence[Any]) -> None:
+    from matplotlib.collections import PathCollection
+
+    if not isinstance(dots, PathCollection):
+        return
+    for one in others:
+        if isinstance(one, PathCollection) and not np.array_equal(one.get_offsets(), dots.get_offsets()):
+            x, y = np.asarray(one.get_offsets(), dtype=np.float64).T
+            ax.scatter(x, y, s=one.get_sizes(), c=one.get_facecolors(), alpha=_FAINT, label="_")  # type: ignore[attr-defined]
