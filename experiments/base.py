@@ -215,7 +215,7 @@ class Claim:
             "quick" or "paper".
         """
         if len(parts) == 1:
-            return self.check(table, scale)
+            return self.check(table if is_pooled else next(iter(parts.values())), scale)
         each = {seed: self.verdict(part) for seed, part in parts.items()}
         return self._row(self.verdict(table) if is_pooled else _middle(each), each, scale)
 
@@ -429,7 +429,7 @@ class Experiment(ABC):
         return labelled(points_of_seeds(points, self.seeding, seed, seeds or 1, self.seed_stride))
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
-        """Return the rows of each seed that has all points; one entry for a table of one seed.
+        """Return the rows of each seed that has all points; one entry for a table of one seed, or if all are the same.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class Experiment(ABC):
         from rdmacc.plotting.bands import with_bands
 
         parts = self.rows_of_seeds(table)
-        if self.seeding is not Seeding.SEPARATE or len(parts) == 1:
+        if self.seeding is not Seeding.SEPARATE:
             return self.plot(table)
         return with_bands([self.plot(part) for part in parts.values()])
 

@@ -52,6 +52,7 @@ _SHOWN = (
     "rdmacc",
     "commits",
     "versions",
+    "age",
 )
 
 
@@ -186,6 +187,7 @@ class Report:
 
     def _figure_page(self, entry: Entry) -> str:
         one = entry.experiment
+        seeding = "" if entry.table is None else self._seeding(one, entry.table)
         names = [each.name for each in self._planned]
         place = names.index(one.name)
         claims = [{**row, "kind": _KINDS[Outcome(row["verdict"])]} for row in self._checks[one.name].to_dict("records")]
@@ -199,7 +201,7 @@ class Report:
             provenance.append(("time", f"{entry.effort['wall_s']:.1f} s, {rate}"))
         return self._pages.get_template("figure.html").render(
             title=f"{_heading(one.name)}: {one.title}", heading=_heading(one.name), caption=one.title, name=one.name,
-            description=one.description, claims=claims, seeding=self._seeding(one), about=_about(one),
+            description=one.description, claims=claims, seeding=seeding, about=_about(one),
             provenance=provenance,
             before=names[place - 1] if place else "", after=names[place + 1] if place + 1 < len(names) else "",
         )  # fmt: skip
@@ -231,10 +233,12 @@ class Report:
     def _seeds_words(self) -> str:
         return f"seed {self._seed}" if self._seeds in (None, 1) else f"{self._seeds} seeds from {self._seed} on"
 
-    def _seeding(self, one: Experiment) -> str:
+    def _seeding(self, one: Experiment, table: pd.DataFrame) -> str:
         """Return what several seeds are to a figure, in words; nothing if one was asked for."""
         if self._seeds in (None, 1):
             return ""
+        if one.seeding is not Seeding.NONE and len(one.rows_of_seeds(table)) == 1:
+            return "Every seed gave the same numbers: chance decides nothing here."
         return _SEEDINGS[one.seeding].format(self._seeds_words())
 
     def _score(self) -> list[dict[str, Any]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rdmacc.experiments.base import CHECK_COLUMNS, Experiment, Outcome, load_summary, select
+from rdmacc.experiments.base import CHECK_COLUMNS, Experiment, Outcome, load_summary, select, summary_path
+from rdmacc.experiments.provenance import ages
 
-__all__ = ["PAPERS", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
+__all__ = ["PAPERS", "age_text", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
 
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
@@ -93,3 +94,13 @@ def score_text() -> str:
     lines = ["| | claims | hold | direction only | do not hold | not judged |", "|---|---|---|---|---|---|"]
     lines += [f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in zip(table.index, table.to_numpy())]
     return "\n".join(lines)
+
+
+def age_text() -> str:
+    """Return which of the tables behind the score were computed by older code than what is here, in words."""
+    stored = [one.name for paper in PAPERS for one in select(paper) if summary_path(one.name).exists()]
+    old = ages(stored)
+    if not old:
+        return f"All {len(stored)} tables were computed by the code that is here."
+    lines = [f"{len(old)} of {len(stored)} tables were computed by older code than what is here:"]
+    return "\n".join([*lines, *(f"- {name}: {words}" for name, words in old.items())])

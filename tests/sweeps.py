@@ -76,6 +76,16 @@ class Tiny(Experiment):
         return figure
 
 
+class Apart(Tiny):
+    """The same, and each seed is a run of its own."""
+
+    name = "tests.apart"
+    seeding = Seeding.SEPARATE
+
+    def points(self, scale="quick", seed=0):
+        return [Point(name=f"k={k}", scenario=incast(k, seed), labels={"k": k}, cost=k) for k in (2, 3)]
+
+
 class Many(Tiny):
     """Enough points to be killed among them."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
@@ -104,6 +104,7 @@ class Figure2(Experiment):
     name = "rcc.fig2"
     title = "The overview of RCC framework"
     description = "RCC, figure 2: the framework, drawn from the implementation; every path of algorithm 1 walked"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-f2-1a",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
@@ -90,6 +90,7 @@ class Figure3(Experiment):
     name = "rcc.fig3"
     title = "Structure of PID-based congestion control"
     description = "RCC, figure 3: the PID's structure with the preset's gains, and its handlers beside its equations"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-f3-1a",

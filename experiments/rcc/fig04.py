@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
@@ -100,6 +100,7 @@ class Figure4(Experiment):
     name = "rcc.fig4"
     title = "Phase margin as a function of parameters K_p and K_d"
     description = "RCC, figure 4: the phase margin of equation (12) over both gains, and the box that the paper advises"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-f4-1",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
@@ -99,6 +99,7 @@ class Limits(Experiment):
     name = "rcc.limits"
     title = "Where the PID begins to oscillate"
     description = "RCC: the swing of the queue over K_d, in packets and by recursion, and the delay that explains both"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-m-4a",

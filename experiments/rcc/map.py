@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, swing
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
@@ -117,6 +117,7 @@ class RccMap(Experiment):
     name = "rcc.map"
     title = "Phase margin and oscillation over both gains"
     description = "RCC beyond figure 4: where the margin is negative, does the queue oscillate? Fluid model and packets"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-m-1a",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue
 from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
@@ -103,6 +103,7 @@ class Readings(Experiment):
     description = (
         "RCC: equation (4) as printed and without its memory, for 2 to 16 flows; round trips or one-way delays"
     )
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-x-3",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.plotting.style import style
 from rdmacc.protocols.rcc import Rcc
@@ -77,6 +77,7 @@ class Table1(Experiment):
     description = (
         "RCC, table I: 52 bytes for each connection, counted in the records, and what algorithm 1 needs besides"
     )
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-t1-1",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, swing, target_bytes
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, PRESET
@@ -93,6 +93,7 @@ class Tuned(Experiment):
     name = "rcc.tuned"
     title = "Gains tuned by the phase margin, in packets"
     description = "RCC: gains tuned for a margin with and without feedback delay, at base RTTs of 4, 12 and 40 us"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="rcc-m-3a",

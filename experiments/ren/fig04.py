@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, register_experiment
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
@@ -58,6 +58,7 @@ class Figure4(Experiment):
     name = "ren.fig4"
     title = "Architecture"
     description = "REN, figure 4: switch, receiver and sender, drawn from the objects that run"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="ren-f4-a",

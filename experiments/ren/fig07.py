@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, register_experiment
+from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, register_experiment
 from rdmacc.experiments.ren.parts import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.plotting.style import COLOURS, style
@@ -81,6 +81,7 @@ class Figure7(Experiment):
     name = "ren.fig7"
     title = "ECN marking"
     description = "REN, figure 7: along a path 10 wins over 01, and 01 over 00"
+    seeding = Seeding.NONE
     claims = (
         Claim(
             id="ren-f7-1",

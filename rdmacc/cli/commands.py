@@ -185,8 +185,9 @@ def verify(
         checks = one.check(found.table, scale.value)
         every.append(checks.assign(experiment=one.name))
         if not as_json and len(checks):
-            parts = (one.description, report.seeding_text(one, seeds), report.checks_text(checks))
+            parts = (one.description, report.seeding_text(one, found.table, seeds), report.checks_text(checks))
             typer.echo("\n\n".join(part for part in parts if part) + "\n")
+            _say_age(one, scale.value)
     checks = pd.concat(every, ignore_index=True)
     good = report.as_expected(checks)
     if as_json:
@@ -223,8 +224,9 @@ def plot(
     for one in select(name):
         found = stored(one, **request.common())
         table = None if found.missing else found.table
-        if table is None and not request.changes:
+        if table is None and not request.changes and seeds is None:
             table = load_summary(one.name, scale.value, seed)
+            _say_age(one, scale.value)
         if table is None:
             allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
@@ -256,6 +258,15 @@ def _swept(
         raise typer.Exit(_FAILED)
 
 
+def _say_age(one: Experiment, scale: str) -> None:
+    """Say it if the table that rdmacc comes with, whose verdicts are the recorded ones, is older than the code."""
+    from rdmacc.experiments import load_summary
+    from rdmacc.experiments.provenance import age
+
+    if load_summary(one.name, scale) is not None and (words := age(one.name)):
+        typer.echo(f"{one.name}: the table that rdmacc comes with was {words}", err=True)
+
+
 def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, folder: Path) -> list[Path]:
     from rdmacc.plotting.style import save
     from rdmacc.sweep.store import write_atomically, write_table
@@ -275,7 +286,7 @@ def _text(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
     changes = "".join(f", {name}={value}" for name, value in found.changes.items())
     parts = [
         f"{one.description} ({found.scale} scale, {report.seeds_text(found.seed, found.seeds)}{changes})",
-        report.seeding_text(one, found.seeds),
+        report.seeding_text(one, table, found.seeds),
         report.scalars_text(report.over_seeds(scalars(table), found.seeds)),
         report.checks_text(checks) if len(checks) else "",
         report.effort_text(found.reused, len(found.points), found.effort(), summary["packet_hops"]),

@@ -103,11 +103,13 @@ def seeds_text(seed: int, seeds: int | None) -> str:
     return f"seed {seed}" if seeds in (None, 1) else f"{seeds} seeds from {seed} on"
 
 
-def seeding_text(one: Experiment, seeds: int | None) -> str:
-    """Return what an experiment makes of several seeds if that is nothing; else nothing."""
-    if seeds in (None, 1) or one.seeding != "none":
+def seeding_text(one: Experiment, table: pd.DataFrame, seeds: int | None) -> str:
+    """Return that several seeds of an experiment are one, if so."""
+    if seeds in (None, 1):
         return ""
-    return "Nothing here is left to chance: every seed gives this table, which is computed once."
+    if one.seeding == "none":
+        return "Nothing here is left to chance: every seed gives this table, which is computed once."
+    return "" if len(one.rows_of_seeds(table)) > 1 else "Every seed gave the same numbers: chance decides nothing here."
 
 
 def counts_text(checks: pd.DataFrame) -> str:

@@ -133,6 +133,7 @@ def _expected_hops(one: Experiment, scale: str) -> int:
 def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
     """Return what is stored, or else what rdmacc comes with."""
     from rdmacc.experiments import load_summary, summary_path
+    from rdmacc.experiments.provenance import age
     from rdmacc.experiments.report import Entry
     from rdmacc.sweep.run import stored
     from rdmacc.sweep.store import read_table
@@ -143,6 +144,7 @@ def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[En
         if not found.missing:
             yield Entry(one, found.table, found.summary(), found.effort())
         elif shipped is not None:
-            yield Entry(one, shipped, read_table(summary_path(one.name))[1])
+            made = read_table(summary_path(one.name))[1]
+            yield Entry(one, shipped, made | {"age": age(one.name) or "computed by the code that is here"})
         else:
             yield Entry(one, failure=f"{len(found.missing)} of {len(found.points)} points are not computed yet")

@@ -108,7 +108,9 @@ def labelled(runs: Mapping[int, Sequence[_Point]]) -> dict[str, tuple[_Point, _P
 
 
 def rows_of_seeds(table: pd.DataFrame, seeding: Seeding, stride: int = 1) -> dict[int, pd.DataFrame]:
-    """Return the rows of each seed by itself, of those seeds that have all points; one entry if there is one seed.
+    """Return the rows of each seed by itself, of those seeds that have all points.
+
+    There is one entry if there is one seed, or if all seeds gave the same.
 
     Parameters
     ----------
@@ -128,4 +130,8 @@ def rows_of_seeds(table: pd.DataFrame, seeding: Seeding, stride: int = 1) -> dic
     runs = own if seeding is Seeding.POOLED else first + (own - first) // stride * stride
     parts = {int(seed): part.reset_index(drop=True) for seed, part in table.groupby(runs)}
     sizes = {seed: part["point"].nunique() for seed, part in parts.items()}
-    return {seed: part for seed, part in parts.items() if sizes[seed] == max(sizes.values())}
+    whole = {seed: part for seed, part in parts.items() if sizes[seed] == max(sizes.values())}
+    values = [part[["quantity", "value"]] for part in whole.values()]
+    if seeding is Seeding.SEPARATE and all(one.equals(values[0]) for one in values[1:]):
+        return dict(list(whole.items())[:1])
+    return whole

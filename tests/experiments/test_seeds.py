@@ -1,0 +1,255 @@
+"""Several seeds of one experiment: what is computed, stored, judged and drawn."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from rdmacc.cli.main import app
+from rdmacc.errors import ConfigError
+from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding, Verdict
+from rdmacc.plotting.bands import with_bands
+from rdmacc.sweep import Store, stored, sweep
+from rdmacc.sweep.tidy import scalar, tidy
+from tests.sweeps import Apart, Tiny, incast
+
+
+def swept(one, folder, seeds=None, **more):
+    return sweep(one, engine="simpy", store=Store(folder), seeds=seeds, **more)
+
+
+def test_more_seeds_add_to_what_is_stored(tmp_path):
+    own = swept(Apart(), tmp_path)
+    assert "seed" not in own.table
+    two = swept(Apart(), tmp_path, 2)
+    three = swept(Apart(), tmp_path, 3)
+    assert [one.reused for one in (own, two, three)] == [0, 2, 4]
+    assert three.table["seed"].unique().tolist() == [0, 1, 2]
+    assert three.table[three.table["seed"] < 2].equals(two.table)
+    assert two.table[two.table["seed"] == 0].drop(columns="seed").equals(own.table)
+    assert three.table.equals(Apart().run(engine="simpy", seeds=3))
+    assert three.summary()["seeds"] == 3
+    assert stored(Apart(), store=Store(tmp_path), seeds=3).missing == []
+    rows = three.table[three.table["quantity"] == "mean FCT"]
+    assert rows.groupby("point")["value"].nunique().min() > 1
+
+
+def test_pooled_seeds_are_those_that_were_asked_for(tmp_path):
+    own = swept(Tiny(), tmp_path)  # two seeds of its own
+    one, three = swept(Tiny(), tmp_path, 1), swept(Tiny(), tmp_path, 3)
+    assert (own.reused, one.reused, three.reused) == (0, 2, 4)
+    assert one.table["seed"].unique().tolist() == [0]
+    assert sorted(three.table["seed"].unique()) == [0, 1, 2]
+    assert three.table["point"].nunique() == 6
+    assert list(three.table) == list(own.table)
+
+
+def test_another_first_seed(tmp_path):
+    found = swept(Apart(), tmp_path, 2, seed=7)
+    assert found.table["seed"].unique().tolist() == [7, 8]
+
+
+class Drawn(Apart):
+    """Takes ten seeds for each run, and one of its points has a seed label of its own."""
+
+    name = "tests.drawn"
+    seed_stride = 10
+
+    def points(self, scale="quick", seed=0):
+        extra = Point(name=f"drawn {seed + 1}", scenario=incast(2, seed + 1), labels={"k": 2, "seed": seed + 1})
+        return [*super().points(scale, seed), extra]
+
+
+def test_runs_that_take_several_seeds_do_not_overlap(tmp_path):
+    table = swept(Drawn(), tmp_path, 2).table
+    assert sorted(table["seed"].unique()) == [0, 1, 10, 11]
+    parts = Drawn().rows_of_seeds(table)
+    assert {seed: sorted(part["point"].unique()) for seed, part in parts.items()} == {
+        0: ["drawn 1", "k=2", "k=3"], 10: ["drawn 11", "k=2", "k=3"],
+    }  # fmt: skip
+    single = swept(Drawn(), tmp_path).table  # the label is on some rows only
+    assert len(Drawn().rows_of_seeds(single)) == 1
+
+
+class Fixed(Apart):
+    """Nothing is left to chance."""
+
+    name = "tests.fixed"
+    seeding = Seeding.NONE
+
+    def points(self, scale="quick", seed=0):
+        return [Point(name=f"k={k}", scenario=incast(k, faults=()), labels={"k": k}) for k in (2, 3)]
+
+
+class Unmoved(Fixed):
+    """Says that seeds matter, and they do not."""
+
+    name = "tests.unmoved"
+    seeding = Seeding.SEPARATE
+
+
+def test_without_chance_there_is_one_run(tmp_path):
+    found = swept(Fixed(), tmp_path, 5)
+    assert found.table["point"].tolist() == swept(Fixed(), tmp_path).table["point"].tolist()
+    assert len(found.points) == 2
+    checks = Fixed().check(found.table)
+    assert checks[["seeds_judged", "seeds_held"]].to_numpy().tolist() == [[1, 1]]
+
+
+def test_points_that_no_seed_changes_are_computed_once(tmp_path):
+    found = swept(Unmoved(), tmp_path, 3)
+    assert len(found.points) == 6
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2
+    assert found.table["seed"].value_counts().nunique() == 1
+    assert len(Unmoved().rows_of_seeds(found.table)) == 1
+
+
+def positive(table):
+    n = scalar(table, "a", "n")
+    return Verdict(f"n = {n:g}", n > 0, n == 0, n == n)
+
+
+class Judged(Apart):
+    claims = (
+        Claim(id="t-1", place="1", quantity="n", condition="any", published="> 0", band="> 0", verdict=positive),
+    )  # fmt: skip
+
+    def plot(self, table):
+        figure, ax = plt.subplots()
+        ax.plot([0, 1], [scalar(table, "a", "n"), 1.0])
+        return figure
+
+
+@pytest.mark.parametrize(
+    ("numbers", "outcome", "held", "judged"),
+    [
+        ((1, 2, -3, 4, 5), Outcome.HOLDS, 4, 5), ((1, -1), Outcome.FAILS, 1, 2), ((0, 1, -1), Outcome.DIRECTION, 1, 3),
+        ((1, 2, float("nan")), Outcome.HOLDS, 2, 2), ((-1, -2, 3), Outcome.FAILS, 1, 3),
+        ((float("nan"), float("nan")), Outcome.NOT_JUDGED, 0, 0),
+    ],
+)  # fmt: skip
+def test_a_claim_holds_if_it_does_in_more_than_half_of_the_seeds(numbers, outcome, held, judged):
+    table = pd.concat([tidy("a", {"n": (n, "")}).assign(seed=seed) for seed, n in enumerate(numbers)])
+    (row,) = Judged().check(table).to_dict("records")
+    assert (row["verdict"], row["seeds_held"], row["seeds_judged"]) == (outcome.value, held, judged)
+    if judged:
+        assert row["measured"].startswith("seed ")
+        assert row["measured"].endswith(f"n = {numbers[int(row['measured'][5])]:g}")
+
+
+def test_pooled_seeds_are_judged_together_and_by_themselves(tmp_path):
+    table = swept(Tiny(), tmp_path, 3).table
+    (row,) = Tiny().check(table).to_dict("records")
+    assert (row["verdict"], row["seeds_held"], row["seeds_judged"]) == ("holds", 3, 3)
+    worse = table.assign(value=table["value"].mask((table["quantity"] == "finished") & (table["seed"] == 1), 1))
+    (row,) = Tiny().check(worse).to_dict("records")
+    assert (row["verdict"], row["seeds_held"], row["seeds_judged"]) == ("does not hold", 2, 3)
+
+
+def test_a_seed_that_lacks_points_is_not_judged_by_itself(tmp_path):
+    table = swept(Tiny(), tmp_path, 3).table
+    part = table[(table["seed"] < 2) | (table["k"] == 2)]
+    assert sorted(Tiny().rows_of_seeds(part)) == [0, 1]
+
+
+@pytest.mark.parametrize("seeds", [0, -1, True, 1.5, "2"])
+def test_no_other_number_of_seeds(seeds):
+    with pytest.raises(ConfigError, match="seeds ="):
+        Apart().seeded_points(seeds=seeds)
+
+
+@pytest.fixture
+def rdmacc(tmp_path, monkeypatch):
+    for one in (Apart(), Fixed(), Unmoved(), Tiny()):
+        monkeypatch.setitem(EXPERIMENTS, one.name, one)
+
+    def call(*arguments, code=0):
+        more = ("--store", tmp_path / "store", "--engine", "simpy")
+        outcome = CliRunner().invoke(app, [str(one) for one in (*arguments, *more)])
+        assert outcome.exit_code == code, outcome.output
+        return outcome.stdout
+
+    return call
+
+
+def test_commands_take_seeds(rdmacc, tmp_path):
+    text = rdmacc("verify", "tests.apart", "--seeds", 3)
+    assert "holds in 3 of 3 seeds" in text
+    assert "3 seeds from 0 on" in text
+    assert "holds in" not in rdmacc("verify", "tests.apart")
+    content = json.loads(rdmacc("verify", "tests.tiny", "--seeds", 3, "--json"))
+    assert (content["seeds"], content["checks"][0]["seeds_held"]) == (3, 3)
+    text = rdmacc("run", "tests.apart", "--seeds", 2, "--out", tmp_path / "out")
+    assert "mean FCT (mean)" in text
+    assert "4 points, 4 from the store" in text
+    assert "left to chance" in rdmacc("verify", "tests.fixed", "--seeds", 2)
+    assert "Every seed gave the same numbers" in rdmacc("verify", "tests.unmoved", "--seeds", 2)
+
+
+def test_a_report_of_several_seeds(rdmacc, tmp_path):
+    names = ("tests.apart", "tests.fixed", "tests.unmoved", "tests.tiny")
+    assert "4 of 4" in rdmacc("reproduce", *names, "--seeds", 3, "--out", tmp_path)
+    pages = {name: (tmp_path / f"{name}.html").read_text() for name in names}
+    for name, words in (
+        ("tests.apart", "holds in 3 of 3 seeds"), ("tests.apart", "each a run of its own"),
+        ("tests.tiny", "judged together"), ("tests.tiny", "holds in 3 of 3 seeds"),
+        ("tests.fixed", "Nothing here is left to chance"), ("tests.unmoved", "Every seed gave the same"),
+    ):  # fmt: skip
+        assert words in pages[name], (name, words)
+    assert "holds in" not in pages["tests.fixed"] + pages["tests.unmoved"]
+    assert "3 seeds from 0 on" in (tmp_path / "index.html").read_text()
+
+
+def drawn(values, shift=0.0):
+    figure, (left, right) = plt.subplots(1, 2)
+    left.plot(np.arange(3.0) + shift, values)
+    left.axhline(2)
+    right.bar([0, 1, 2], values)
+    return figure
+
+
+def test_bands_go_from_the_least_to_the_greatest():
+    first, second = drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0])
+    figure = with_bands([first, second])
+    left, right = figure.axes
+    assert left.lines[0].get_ydata().tolist() == [2, 2, 5]
+    (band,) = left.collections
+    assert band.get_datalim(left.transData).intervaly.tolist() == [1, 7]
+    assert [bar.get_height() for bar in right.containers[0]] == [2, 2, 5]
+    assert len(right.collections) == 2  # the second bar is the same in both
+    assert any("2 seeds" in text.get_text() for text in figure.texts)
+    assert not plt.fignum_exists(second.number)
+    plt.close(figure)
+
+
+def test_curves_sampled_elsewhere_are_drawn_as_they_are():
+    figure = with_bands([drawn([1.0, 2.0, 3.0]), drawn([3.0, 2.0, 7.0], shift=0.5)])
+    left = figure.axes[0]
+    assert len(left.lines) == 3
+    assert left.lines[0].get_ydata().tolist() == [1, 2, 3]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_says_what_seeds_are_to_it(name):
+    """What is said of the points is true of them: whether a seed changes them, and whether it is among their labels."""
+    one = EXPERIMENTS[name]
+    first, second = one.points("quick", 0), one.points("quick", 1)
+
+    def told(points):
+        return [(point.name, dict(point.labels), point.scenario and point.scenario.seed) for point in points]
+
+    assert (told(first) == told(second)) == (one.seeding is Seeding.NONE)
+    if one.seeding is Seeding.POOLED:
+        assert all(point.labels["seed"] in (0, 1, 2, 3, 4) for point in first)
+        both = one.seeded_points("quick", 0, 2)
+        assert {shown.labels["seed"] for _, shown in both.values()} == {0, 1}
