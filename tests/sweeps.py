@@ -170,6 +170,59 @@ def kill_again_and_again(folder, kills, seed):
     }  # fmt: skip
 
 
+def kill_a_reproduction(folder, kills):
+    """Kill ``rdmacc reproduce`` so many times, each time two points further on; then let it end.
+
+    Beside it another one runs undisturbed. Each is a fork of this process, which has one thread. Return how many
+    were killed, and what of the store was lost or changed on the way.
+    """
+    from rdmacc.cli.main import app
+    from rdmacc.experiments import EXPERIMENTS
+
+    EXPERIMENTS[Many.name] = Many()
+    root = Path(folder)
+    kept: dict[str, bytes] = {}
+    killed = spoiled = 0
+
+    def reproduce(name):
+        child = os.fork()
+        if not child:
+            null = os.open(os.devnull, os.O_WRONLY)
+            for stream in (1, 2):
+                os.dup2(null, stream)
+            arguments = [
+                "reproduce",
+                Many.name,
+                "--engine",
+                "simpy",
+                "--out",
+                root / name,
+                "--store",
+                root / f"{name}-store",
+            ]
+            try:
+                app([str(one) for one in arguments], standalone_mode=False)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        return child
+
+    def points():
+        return sorted((root / "killed-store").rglob("*.parquet"))
+
+    for turn in range(1, kills + 1):
+        child = reproduce("killed")
+        while len(points()) < 2 * turn and os.waitpid(child, os.WNOHANG) == (0, 0):
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        now = {path.name: path.read_bytes() for path in points()}
+        spoiled += sum(now.get(name) != content for name, content in kept.items())
+        kept = now
+    codes = [os.waitstatus_to_exitcode(os.waitpid(reproduce(name), 0)[1]) for name in ("killed", "whole")]
+    return {"killed": killed, "spoiled": spoiled, "kept": len(kept), "codes": codes}
+
+
 def run_forever(folder, jobs):
     """Sweep over points that never end but for the first two; for signals from outside."""
     sweep(Endless(), engine="simpy", store=Store(folder), jobs=jobs)

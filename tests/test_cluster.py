@@ -7,11 +7,19 @@ import signal
 import threading
 import time
 
-import pytest
+import matplotlib
 
+matplotlib.use("Agg")
+
+import pytest
+from typer.testing import CliRunner
+
+from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
+from rdmacc.experiments import EXPERIMENTS
 from rdmacc.sweep import Store, stored, sweep
 from rdmacc.sweep.cluster import check_alike, dask_executor
+from rdmacc.sweep.store import write_table
 from tests.sweeps import Many, Tiny
 
 distributed = pytest.importorskip("distributed")
@@ -47,21 +55,39 @@ def test_a_cluster_gives_the_same_table_and_a_worker_that_dies_changes_nothing(c
     assert not found.failures
     assert found.table.equals(alone.table)
     assert set(files(tmp_path / "cluster")) == set(files(tmp_path / "alone"))
+    for name, one in (("cluster", found), ("alone", alone)):
+        write_table(tmp_path / f"{name}.parquet", one.table, one.summary())
+    assert (tmp_path / "cluster.parquet").read_bytes() == (tmp_path / "alone.parquet").read_bytes()
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_goes_away_leaves_the_store_whole(cluster, tmp_path):
-    with dask_executor(cluster.scheduler_address) as executor:
-        threading.Timer(2.0, cluster.close).start()
-        found = sweep(Slow(), engine="simpy", store=tmp_path, executor=executor)
-    assert found.failures
-    assert all("run it again" in failed.reason for failed in found.failures.values())
-    assert len(found.tables) + len(found.failures) == len(found.points)
-    kept = stored(Slow(), store=Store(tmp_path))
-    assert set(kept.tables) == set(found.tables)
-    assert sweep(Slow(), engine="simpy", store=tmp_path).table.equals(
-        sweep(Slow(), engine="simpy", store=tmp_path).table
-    )
+def test_a_scheduler_that_goes_away_leaves_the_store_whole_and_the_command_goes_on(cluster, tmp_path, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, Slow.name, Slow())
+
+    def reproduce(*more):
+        report, store = str(tmp_path / "report"), str(tmp_path / "store")
+        arguments = ["reproduce", Slow.name, "--engine", "simpy", "--out", report, "--store", store, *more]
+        return CliRunner().invoke(app, arguments)
+
+    def go_away():
+        while len(files(tmp_path / "store")) < 3:
+            time.sleep(0.01)
+        cluster.close()
+
+    threading.Thread(target=go_away, daemon=True).start()
+    stopped = reproduce("--dask", cluster.scheduler_address)
+    assert stopped.exit_code == 1, stopped.output
+    assert "the same command" in stopped.output
+    kept = files(tmp_path / "store")
+    found = stored(Slow(), store=Store(tmp_path / "store"))
+    assert 3 <= len(found.tables) == len(kept) < len(found.points)
+    assert "run it again" in (tmp_path / "report" / "index.html").read_text()
+    assert reproduce().exit_code == 0
+    after = files(tmp_path / "store")
+    assert len(after) == len(found.points)
+    assert {name: after[name] for name in kept} == kept
+    whole = sweep(Slow(), engine="simpy", store=tmp_path / "alone").table
+    assert stored(Slow(), store=Store(tmp_path / "store")).table.equals(whole)
 
 
 def test_a_worker_with_other_versions_is_refused():

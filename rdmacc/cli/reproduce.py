@@ -79,6 +79,8 @@ def reproduce(
     for change in report.changes():
         typer.echo(f"{change['id']}: {change['before']} before, {change['now']} now")
     if failed:
+        if compute:
+            typer.echo("rdmacc: finished points are kept; the same command computes only the others", err=True)
         raise typer.Exit(_FAILED)
 
 
