@@ -207,7 +207,7 @@ class Claim:
 
 
 class Experiment(ABC):
-    """A figure or a table of a paper. Subclasses give the class attributes, `points`, `measure` or `execute`, and `plot`.
+    """A figure or a table of a paper. Subclasses give the class attributes, `points`, `measure` and `plot`.
 
     Class attributes
     ----------------
