@@ -91,8 +91,8 @@ _THEY_SCHEDULE = (
 
 _ALL_FLOWS = (
     "Short flows gain, the mean of all does not: a packet that finds a queue at any of its ports takes one from its"
-    " flow, and only where all its ports have room does the flow get one more. Long flows pass many short queues and end"
-    " up with less in flight than they started with."
+    " flow, and only where all its ports have room does the flow get one more. Long flows pass many short queues and"
+    " end up with less in flight than they started with."
 )
 
 _AT_SCALE: dict[str, tuple[Outcome, str]] = {
@@ -102,7 +102,7 @@ _AT_SCALE: dict[str, tuple[Outcome, str]] = {
     ),
     "ren-f16d-1": (
         Outcome.FAILS,
-        f"{_ALL_FLOWS} With a seed at 0.7 REN is 47% below DCTCP and 56% below ExpressPass, at Homa's and Aeolus' value,"
+        f"{_ALL_FLOWS} With a seed at 0.7 REN is 47% below DCTCP and 56% below ExpressPass, within 5% of Homa and Aeolus,"
         " and 15 to 20% above NDP and pHost.",
     ),
     "ren-f18-1a": (
@@ -112,7 +112,7 @@ _AT_SCALE: dict[str, tuple[Outcome, str]] = {
     "ren-f18d-1": (
         Outcome.FAILS,
         f"{_ALL_FLOWS} With a seed at 0.7 REN is 50% below DCTCP and 63% below ExpressPass, 4% above Homa and Aeolus,"
-        " 23% above NDP and pHost. With 128 KB of buffer for a whole switch it is 50% below pHost and 60% and more below"
+        " 23% above NDP and pHost. With 128 KB of buffer for a whole switch it is 50% below pHost, 60% and more below"
         " Homa (`ren.buffers`).",
     ),
     "ren-f17-1a": (
