@@ -102,8 +102,8 @@ _AT_SCALE: dict[str, tuple[Outcome, str]] = {
     ),
     "ren-f16d-1": (
         Outcome.FAILS,
-        f"{_ALL_FLOWS} With a seed at 0.7 REN is 47% below DCTCP and 56% below ExpressPass, within 5% of Homa and Aeolus,"
-        " and 15 to 20% above NDP and pHost.",
+        f"{_ALL_FLOWS} With a seed at 0.7 REN is 47% below DCTCP and 56% below ExpressPass, within 5% of Homa and"
+        " Aeolus, and 15 to 20% above NDP and pHost.",
     ),
     "ren-f18-1a": (
         Outcome.FAILS,
