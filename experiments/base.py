@@ -249,7 +249,7 @@ def _middle(each: Mapping[int, Verdict]) -> Verdict:
 
 
 class Experiment(ABC):
-    """A figure or a table of a paper. Subclasses give the class attributes and three methods.
+    """A figure or a table of a paper. Subclasses give the class attributes, `points`, `measure` and `plot`.
 
     Class attributes
     ----------------
@@ -290,9 +290,10 @@ class Experiment(ABC):
             Of all randomness.
         """
 
-    @abstractmethod
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone.
+
+        Every experiment overrides this or `execute`.
 
         Parameters
         ----------
@@ -300,7 +301,18 @@ class Experiment(ABC):
             One of `points`.
         result : Result
             Its simulation.
+
+        Returns
+        -------
+        DataFrame
+            The point's rows of the table.
+
+        Raises
+        ------
+        NotImplementedError
+            Where `execute` is overridden instead.
         """
+        raise NotImplementedError(f"{type(self).__name__} measures in execute()")
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
@@ -438,7 +450,7 @@ class Experiment(ABC):
         """
         return rows_of_seeds(table, self.seeding, self.seed_stride)
 
-    def draw(self, table: pd.DataFrame) -> Figure:
+    def figure(self, table: pd.DataFrame) -> Figure:
         """Draw the figure from the table of one seed or several: with bands from the least to the greatest.
 
         Parameters
@@ -537,9 +549,12 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     Raises
     ------
     ConfigError
-        If another experiment has that name.
+        If another experiment has that name, or this one overrides neither `measure` nor `execute`.
     """
     added = one() if isinstance(one, type) else one
+    kind = type(added)
+    if kind.measure is Experiment.measure and kind.execute is Experiment.execute:
+        raise ConfigError(f"{kind.__name__}.measure", "not defined", "a method, unless execute() is one")
     if added.name in EXPERIMENTS and not replace:
         raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
     EXPERIMENTS[added.name] = added

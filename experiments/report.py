@@ -25,6 +25,7 @@ from rdmacc.experiments.base import Experiment, Outcome, Seeding
 from rdmacc.experiments.score import PAPERS, count_outcomes, is_published
 from rdmacc.plotting.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
+from rdmacc.units import format_time
 
 __all__ = ["Entry", "Report", "read_verdicts"]
 
@@ -39,21 +40,13 @@ _SEEDINGS = {
     Seeding.NONE: "Nothing here is left to chance: every seed gives this table, which is computed once.",
 }
 _VERDICTS = "report.json"
-_THUMB_DPI = 45
-_SHOWN = (
-    "experiment",
-    "scale",
-    "seed",
-    "seeds",
-    "set",
-    "points",
-    "packet_hops",
-    "simulated_ps",
-    "rdmacc",
-    "commits",
-    "versions",
-    "age",
-)
+_THUMB_DPI = 80
+_SHOWN = {
+    "experiment": "experiment", "scale": "scale", "seed": "seed", "seeds": "seeds", "set": "changed parameters",
+    "points": "points", "packet_hops": "packet-hops", "simulated_ps": "simulated time", "rdmacc": "rdmacc",
+    "commits": "commits", "versions": "versions", "age": "age",
+}  # fmt: skip
+"""Of the provenance, by key: what it is called on a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +166,7 @@ class Report:
     def _draw(self, one: Experiment, table: pd.DataFrame) -> None:
         figures = self.folder / "figures"
         figures.mkdir(parents=True, exist_ok=True)
-        figure = one.draw(table)
+        figure = one.figure(table)
         with style(), mpl.rc_context({"svg.hashsalt": "rdmacc"}):  # the same picture gives the same bytes
             figure.savefig(figures / f"{one.name}.svg", metadata={"Date": None})
             figure.savefig(figures / f"{one.name}.thumb.png", dpi=_THUMB_DPI)
@@ -192,9 +185,9 @@ class Report:
         place = names.index(one.name)
         claims = [{**row, "kind": _KINDS[Outcome(row["verdict"])]} for row in self._checks[one.name].to_dict("records")]
         provenance = [
-            (key.replace("_", " "), _words(entry.provenance[key]))
+            (_SHOWN[key], format_time(found) if key == "simulated_ps" else _words(found))
             for key in _SHOWN
-            if entry.provenance.get(key) is not None
+            if (found := entry.provenance.get(key)) not in (None, "", {}, [], [""])
         ]
         if entry.effort:
             rate = f"{entry.effort['packet_hops_per_s'] / 1e6:.2f} M packet-hops/s"
@@ -223,7 +216,7 @@ class Report:
             title="rdmacc: figures and tables reproduced", version=metadata.version("rdmacc"), scale=self._scale,
             seeds=self._seeds_words(), done=len(done), planned=len(self._planned), hops=f"{hops:,}",
             effort=f"{seconds:,.0f} s of simulation, {hops / seconds / 1e6:.2f} M/s" if seconds else "",
-            outcomes=[outcome.value for outcome in Outcome], score=self._score(),
+            outcomes=[(outcome.value, kind) for outcome, kind in _KINDS.items()], score=self._score(),
             failures=[{"name": name, "failure": entry.failure} for name, entry in self._ordered(self._entries)
                       if entry.failure],
             changes=None if self._before is None else self.changes(), since=self._since,
@@ -304,9 +297,10 @@ def _heading(name: str) -> str:
     return f"{PAPERS.get(group, group)}, {words}"
 
 
-def _about(one: Experiment) -> str:
-    """Return what the figure's module and its paper's set-up say: network, assumptions, what was left out."""
-    return inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
+def _about(one: Experiment) -> list[str]:
+    """Return what the figure's module says, by paragraph and list item: network, assumptions, what was left out."""
+    text = inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
+    return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
 
 
 def _words(value: Any) -> str:

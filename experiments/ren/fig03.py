@@ -281,7 +281,7 @@ class Figure3(Bursts):
                 right.set_ylabel("Gb/s", fontsize=9)
             axes[0, 0].set_title("(a) queue; grey: bursts; dotted: 64 KB", fontsize=10)
             axes[0, 1].set_title("queue when the bursts start", fontsize=10)
-            axes[0, 2].set_title("(b) throughput; yellow: published, 20-30% lost", fontsize=10)
+            axes[0, 2].set_title("(b) throughput; yellow: 20-30% lost", fontsize=10)
             axes[0, 2].legend(fontsize=8, loc="lower left")
             axes[-1, 0].set_xlabel("time (ms)")
             axes[-1, 1].set_xlabel("time since the first burst may start (RTTs)")

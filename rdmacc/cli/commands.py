@@ -230,7 +230,7 @@ def plot(
         if table is None:
             allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
-        typer.echo(f"Saved {save(one.draw(table), out / f'{one.name}.png')}")
+        typer.echo(f"Saved {save(one.figure(table), out / f'{one.name}.png')}")
 
 
 def _swept(
@@ -273,7 +273,7 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
     write_table(paths[0], table, found.summary())
-    save(one.draw(table), paths[1])
+    save(one.figure(table), paths[1])
     write_atomically(paths[2], lambda draft: checks.to_csv(draft, index=False))
     return paths
 
