@@ -10,6 +10,7 @@ import random
 import signal
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import rdmacc
@@ -176,12 +177,11 @@ def kill_a_reproduction(folder, kills):
     Beside it another one runs undisturbed. Each is a fork of this process, which has one thread. Return how many
     were killed, and what of the store was lost or changed on the way.
     """
-    import matplotlib.pyplot  # noqa: F401  here, once, and not in each fork
-
-    import rdmacc.experiments.report
     from rdmacc.cli.main import app
     from rdmacc.experiments import EXPERIMENTS
 
+    for module in ("matplotlib.pyplot", "rdmacc.experiments.report"):
+        import_module(module)  # here, once, and not in each fork
     EXPERIMENTS[Many.name] = Many()
     root = Path(folder)
     stored(Many(), store=Store(root / "none"))  # hashes the code, once

@@ -252,8 +252,9 @@ def sweep(
         pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
             compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor)
+        kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
         for name, key in keys.items():
-            for known in (found.tables, found.provenance, found.failures):
+            for known in kept:
                 if once[key] in known:
                     known[name] = known[once[key]]
     return found
