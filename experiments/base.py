@@ -451,12 +451,17 @@ class Experiment(ABC):
         return rows_of_seeds(table, self.seeding, self.seed_stride)
 
     def figure(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure from the table of one seed or several: with bands from the least to the greatest.
+        """Draw the figure from the table of one seed or several: the first, with bands from the least to the greatest.
 
         Parameters
         ----------
         table : DataFrame
             The experiment's table.
+
+        Returns
+        -------
+        Figure
+            A new figure.
         """
         from rdmacc.plotting.bands import with_bands
 

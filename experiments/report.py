@@ -19,6 +19,7 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.base import Experiment, Outcome, Seeding
@@ -34,7 +35,7 @@ _KINDS = {
 }  # fmt: skip
 """Class of each outcome in the pages' style."""
 _SEEDINGS = {
-    Seeding.SEPARATE: "{}, each a run of its own: means, with bands from the least to the greatest. A claim holds if it"
+    Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from the least to the greatest. A claim holds if it"
     " does in more than half of them.",
     Seeding.POOLED: "{}, judged together, and each by itself.",
     Seeding.NONE: "Nothing here is left to chance: every seed gives this table, which is computed once.",
@@ -297,10 +298,11 @@ def _heading(name: str) -> str:
     return f"{PAPERS.get(group, group)}, {words}"
 
 
-def _about(one: Experiment) -> list[str]:
+def _about(one: Experiment) -> list[Markup]:
     """Return what the figure's module says, by paragraph and list item: network, assumptions, what was left out."""
     text = inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
-    return [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=- )", text)]
+    parts = [str(escape(" ".join(part.split()))) for part in re.split(r"\n\n|\n(?=- )", text)]
+    return [Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", part)) for part in parts]  # escaped above
 
 
 def _words(value: Any) -> str:

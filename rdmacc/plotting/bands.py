@@ -1,4 +1,4 @@
-"""One figure of several that differ by the seed alone: means, with bands from the least to the greatest."""
+"""One figure of several that differ by the seed alone: the first, with bands from the least to the greatest of all."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["with_bands"]
 
 _FAINT = 0.25
+_ASIDE = 0.7
+"""Where on a bar its line is: beside an error bar that it has already."""
 
 
 def with_bands(figures: Sequence[Figure]) -> Figure:
     """Return the first of several figures that were drawn alike, with what the others show of the spread.
 
-    Lines and bars are moved to the mean. Behind a line is a band from the least to the greatest value; a bar, or a
-    point by itself, has an error bar. Curves whose samples are at other places in each figure are drawn thin, as they
-    are. Texts, and whatever else is drawn, are those of the first. The other figures are closed.
+    Behind a line is a band from the least to the greatest value; on a bar, or at a point by itself, there is a line.
+    Curves whose samples are at other places in each figure are drawn thin, as they are. The others are closed.
 
     Parameters
     ----------
@@ -66,8 +67,7 @@ def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
     known = np.isfinite(values).all(axis=0)
     if not known.any() or np.array_equal(values.min(axis=0)[known], values.max(axis=0)[known]):
         return
-    least, mean, most = (np.where(known, how(values, axis=0), y) for how in (np.min, np.mean, np.max))
-    line.set_ydata(mean)
+    least, most = (np.where(known, how(values, axis=0), y) for how in (np.min, np.max))
     look = {"color": line.get_color(), "zorder": line.get_zorder() - 0.1}
     if str(line.get_linestyle()) in ("None", "", " "):
         ax.vlines(x, least, most, linewidth=1, **look)
@@ -84,7 +84,7 @@ def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
         isinstance(one, BarContainer) and len(one) == len(bars) and one.orientation == bars.orientation
         for one in others
     )
-    if not is_alike or bars.errorbar is not None:  # what has error bars of its own says what they are
+    if not is_alike:
         return
     upright = bars.orientation != "horizontal"
     for bar, *likes in zip(bars, *others, strict=True):
@@ -94,13 +94,10 @@ def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
         ends = [base + length for base, length in boxes]
         if min(ends) == max(ends) or not np.isfinite(ends).all():
             continue
-        base, length = np.mean(boxes, axis=0)
         if upright:
-            bar.set(y=base, height=length)
-            ax.vlines(bar.get_x() + bar.get_width() / 2, min(ends), max(ends), color="0.2", linewidth=1)
+            ax.vlines(bar.get_x() + _ASIDE * bar.get_width(), min(ends), max(ends), color="0.2", linewidth=1)
         else:
-            bar.set(x=base, width=length)
-            ax.hlines(bar.get_y() + bar.get_height() / 2, min(ends), max(ends), color="0.2", linewidth=1)
+            ax.hlines(bar.get_y() + _ASIDE * bar.get_height(), min(ends), max(ends), color="0.2", linewidth=1)
 
 
 def _spread_dots(ax: Axes, dots: Any, others: Sequence[Any]) -> None:
