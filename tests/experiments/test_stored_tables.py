@@ -58,9 +58,12 @@ def test_a_stored_table_has_the_points_of_its_experiment(name):
     assert (provenance["experiment"], provenance["points"]) == (name, len(points))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STORED)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.nightly if name.split(".")[0] in PAPERS else pytest.mark.slow)
+    for name in STORED
+])  # fmt: skip
 def test_a_stored_table_can_be_drawn(name):
+    """The gallery of the documentation and the notebooks draw those of the papers, too."""
     figure = experiment(name).plot(load_summary(name))
     assert figure.axes
     plt.close(figure)
