@@ -35,7 +35,7 @@ _KINDS = {
 }  # fmt: skip
 """Class of each outcome in the pages' style."""
 _SEEDINGS = {
-    Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from the least to the greatest."
+    Seeding.SEPARATE: "{}, each a run of its own: the figure is of the first, with bands from least to greatest."
     " A claim holds if it does in more than half of them.",
     Seeding.POOLED: "{}, judged together, and each by itself.",
     Seeding.NONE: "Nothing here is left to chance: every seed gives this table, which is computed once.",
