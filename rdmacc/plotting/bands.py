@@ -30,13 +30,17 @@ def with_bands(figures: Sequence[Figure]) -> Figure:
         One for each seed; at least one.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.container import ErrorbarContainer
 
     first, *others = figures
     if not others:
         return first
     for place, ax in enumerate(first.axes):
         likes = [one.axes[place] for one in others if len(one.axes) == len(first.axes)]
+        caps = {id(cap) for one in ax.containers if isinstance(one, ErrorbarContainer) for cap in one.lines[1]}
         for number, line in enumerate(list(ax.lines)):
+            if id(line) in caps:
+                continue
             _spread_line(ax, line, [like.lines[number] for like in likes if len(like.lines) > number])
         for number, bars in enumerate(list(ax.containers)):
             _spread_bars(ax, bars, [like.containers[number] for like in likes if len(like.containers) > number])
@@ -44,9 +48,8 @@ def with_bands(figures: Sequence[Figure]) -> Figure:
             _spread_dots(ax, dots, [like.collections[number] for like in likes if len(like.collections) > number])
         ax.relim()
         ax.autoscale_view()
-    first.text(
-        0.995, 0.005, f"mean and range of {len(figures)} seeds", ha="right", va="bottom", fontsize=7, color="0.4"
-    )
+    words = f"bands: range of {len(figures)} seeds"
+    first.text(0.995, 0.995, words, ha="right", va="top", fontsize=7, color="0.4")
     for one in others:
         plt.close(one)
     return first
@@ -95,6 +98,7 @@ def _spread_bars(ax: Axes, bars: Any, others: Sequence[Any]) -> None:
         if min(ends) == max(ends) or not np.isfinite(ends).all():
             continue
         if upright:
+            ax.set_ylim(top=max(ax.get_ylim()[1], 1.05 * max(ends)))
             ax.vlines(bar.get_x() + _ASIDE * bar.get_width(), min(ends), max(ends), color="0.2", linewidth=1)
         else:
             ax.hlines(bar.get_y() + _ASIDE * bar.get_height(), min(ends), max(ends), color="0.2", linewidth=1)
