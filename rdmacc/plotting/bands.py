@@ -73,6 +73,8 @@ def _spread_line(ax: Axes, line: Any, others: Sequence[Any]) -> None:
     least, most = (np.where(known, how(values, axis=0), y) for how in (np.min, np.max))
     look = {"color": line.get_color(), "zorder": line.get_zorder() - 0.1}
     if str(line.get_linestyle()) in ("None", "", " "):
+        if str(line.get_marker()) in ("None", "", " "):
+            return  # of an error bar
         ax.vlines(x, least, most, linewidth=1, **look)
         return
     step = str(line.get_drawstyle()).removeprefix("steps").strip("-") or "pre"
