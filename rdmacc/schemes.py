@@ -11,6 +11,7 @@ from typing import Any
 
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.handlers import check_handlers
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
@@ -112,6 +113,7 @@ class Scheme(Component):
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
             )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
+        check_handlers(self)
 
     def __repr__(self) -> str:
         """Return name and composition, with the parameters that are not their defaults."""
@@ -178,12 +180,14 @@ class Scheme(Component):
         ConfigError
             If there is no such parameter, its name must be qualified, or a value is not allowed.
         """
-        result = self
+        own = {}
         for name, value in changes.items():
-            owner, own_name = result.owner(name)
-            if owner is result:
-                result = dataclasses.replace(result, **{own_name: value})
-            else:
+            if name.removeprefix("Scheme.") in _OWN:
+                own[self.owner(name)[1]] = value
+        result = dataclasses.replace(self, **own) if own else self  # at once: one component may need another's header
+        for name, value in changes.items():
+            if name.removeprefix("Scheme.") not in _OWN:
+                owner, own_name = result.owner(name)
                 result = result._swap(owner, dataclasses.replace(owner, **{own_name: value}))  # type: ignore[type-var]
         return result
 
@@ -246,6 +250,9 @@ class Scheme(Component):
             buffer=swapped if self.buffer is old else self.buffer,
             queueing=swapped if self.queueing is old else self.queueing,
         )
+
+
+_OWN = frozenset(field.name for field in dataclasses.fields(Scheme))
 
 
 def _alternatives(names: list[str]) -> str:
