@@ -14,7 +14,7 @@ from rdmacc.engine.deadlock import find_deadlock
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.select import make_engine
-from rdmacc.errors import ConfigError, DeadlockError, StalledError
+from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER
@@ -30,6 +30,20 @@ _SLICE_PS = time_ps("1ms")
 
 _STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
+
+
+_CLEAN: set[Any] = set()
+"""Code of handlers from outside the package that have run to an end: what is equal to it need not be checked again."""
+
+
+def _foreign_handlers(scheme: Scheme) -> set[Any]:
+    """Return the code of the handlers that are not the package's own."""
+    return {
+        function.__code__
+        for part in scheme.components
+        if type(part).__module__.split(".")[0] != "rdmacc"
+        for function in part.handlers().values()
+    }
 
 
 class Simulation:
@@ -53,6 +67,11 @@ class Simulation:
         What goes wrong on links and with hosts' clocks.
     trace : bool
         Keep what happens to every packet, for `result.packet_trace`.
+    check : bool, optional
+        Catch the mistakes of handlers: what they raise, a division by zero, an index or a packet number out of range,
+        a number that a field cannot hold, a loop that does not end; and what an engine cannot use, such as a rate that
+        is no number. Results are the same; it takes longer. Default: only for a scheme with a component from outside
+        the package, as one typed in a notebook, until that has run once without an error.
 
     Raises
     ------
@@ -71,10 +90,18 @@ class Simulation:
         probes: Sequence[Probe] = (),
         faults: Sequence[Fault] = (),
         trace: bool = False,
+        check: bool | None = None,
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
-        self.plan = make_plan(topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace)
+        for name, value in (("trace", trace), ("check", check)):
+            if not isinstance(value, bool) and not (name == "check" and value is None):
+                raise ConfigError(name, value, "True or False")
+        self._foreign = _foreign_handlers(chosen)
+        is_checked = not self._foreign <= _CLEAN if check is None else check
+        self.plan = make_plan(
+            topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace, is_checked=is_checked
+        )
         self._fabric = self.plan.fabric
         self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
@@ -116,6 +143,10 @@ class Simulation:
             If messages are unfinished and nothing is left that could finish them.
         ConfigError
             If `until` is not a time, or is past.
+        HandlerError
+            If a handler raises an exception, or writes what an engine cannot use.
+        LivelockError
+            If time stands still, as with a timer that is set to now again and again.
         KeyboardInterrupt
             On Ctrl-C. Like the errors above it has the result so far as `result`; `run` continues from there.
         """
@@ -142,13 +173,15 @@ class Simulation:
                 if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
                     self._raise_if_nothing_moved()
                 self._advance(bar, until_ps)
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, HandlerError, LivelockError) as error:
             self._wall_s += time.perf_counter() - begin
             begin = time.perf_counter()
             raise self._with_result(error) from None
         finally:
             self._wall_s += time.perf_counter() - begin
             bar.close()
+        if self.is_finished:
+            _CLEAN.update(self._foreign)
         return self.result()
 
     def result(self) -> Result:
@@ -213,6 +246,7 @@ def simulate(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     trace: bool = False,
+    check: bool | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
@@ -239,6 +273,9 @@ def simulate(
         What goes wrong; see `rdmacc.faults`.
     trace : bool
         Keep every packet's way, as `Result.packet_trace`.
+    check : bool, optional
+        Catch the mistakes of handlers. Default: only those of handlers from outside the package, until they have run
+        once without an error.
     progress : bool, optional
         Show a progress bar; by default only when the run takes more than a second.
 
@@ -255,6 +292,6 @@ def simulate(
     [1.97, 1.98]
     """
     simulation = Simulation(
-        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace
+        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check
     )
     return simulation.run(until, progress=progress)

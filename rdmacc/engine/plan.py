@@ -113,6 +113,8 @@ class Plan:
     clock_key: Ints
     has_trace: bool
     watches: tuple[Watch, ...]
+    is_checked: bool = False
+    """Whether handlers run with their mistakes caught (`rdmacc.engine.checked`)."""
 
     @property
     def has_clocks(self) -> bool:
@@ -139,6 +141,7 @@ def make_plan(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     has_trace: bool = False,
+    is_checked: bool = False,
 ) -> Plan:
     """Return the plan of a scenario.
 
@@ -207,7 +210,7 @@ def make_plan(
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
         link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
-        has_trace=has_trace,
+        has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
         watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
     )  # fmt: skip
