@@ -22,14 +22,14 @@ from rdmacc.errors import HandlerError
 from rdmacc.handlers import NATIVE, source_tree
 from rdmacc.records import Field, Float, Int, Record
 from rdmacc.state import (
-    ACCEPT, ACK, ADVERT, CREDITS, DATA_CLASS, DEFLECT, NAK, NONE, NUM_CLASSES, REQUEST, TRIM_TAIL, UNLIMITED,
+    ACCEPT, ACK, ADVERT, CREDITS, DATA, DATA_CLASS, DEFLECT, NAK, NONE, NUM_CLASSES, REQUEST, TRIM_TAIL, UNLIMITED,
     Host, Message, Packet, Port, QueuePair,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["Checks", "Test", "Trail", "explain", "instrumented", "is_instrumented", "whole"]
+__all__ = ["Checks", "Test", "Trail", "explain", "instrumented", "is_instrumented", "number", "whole"]
 
 MOST_TURNS = 10_000_000
 """A loop that makes more turns in one call of a handler does not end."""
@@ -71,6 +71,7 @@ class Test:
     high: str
     field: str
     allowed: str
+    shown: str = ""
 
 
 # Functions that rewritten handlers call. Both engines have them; the compiled one gives them integers and floats.
@@ -78,29 +79,39 @@ class Test:
 
 def fit_byte(value):  # type: ignore[no-untyped-def]
     """Return a number that a `Byte` field can hold."""
+    value = whole(value)
     if not -128 <= value <= 127:
         raise OverflowError("a Byte field holds -128 to 127")
-    return whole(value)
+    return value
 
 
 def fit_int32(value):  # type: ignore[no-untyped-def]
     """Return a number that an `Int32` field can hold."""
+    value = whole(value)
     if not -2147483648 <= value <= 2147483647:
         raise OverflowError("an Int32 field holds -2**31 to 2**31 - 1")
-    return whole(value)
+    return value
 
 
 def fit_int(value):  # type: ignore[no-untyped-def]
     """Return a number that an `Int` field can hold."""
+    value = whole(value)
     if not -9223372036854775808 <= value <= 9223372036854775807:
         raise OverflowError("an Int field holds -2**63 to 2**63 - 1")
-    return whole(value)
+    return value
 
 
 def whole(value: Any) -> Any:
     """Return an integer; the compiled engine refuses others when it compiles."""
     if not isinstance(value, int):
         raise TypeError("an integer field takes no float: use int(...)")
+    return value
+
+
+def number(value: Any) -> Any:
+    """Return a number; the compiled engine refuses others when it compiles."""
+    if not isinstance(value, int | float):
+        raise TypeError("a Float field takes a number")
     return value
 
 
@@ -119,7 +130,7 @@ def in_message(psn, packets):  # type: ignore[no-untyped-def]
 
 
 _SETS = (bits.has_bit, bits.set_bit, bits.clear_bit, bits.find_set, bits.find_clear)
-_FITS = {"i1": fit_byte, "i4": fit_int32, "i8": fit_int}
+_FITS = {"i1": fit_byte, "i4": fit_int32, "i8": fit_int, "f8": number}
 _ENGINE = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packet, "message": Message, "qp": QueuePair,
            "host": Host, "port": Port}  # fmt: skip
 
@@ -141,6 +152,8 @@ def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[
         Returns the expression for an argument in the hook's source.
     """
     tests: list[Test] = []
+
+    timer_kind = kind
 
     def must(argument: str, field: str, low: object, high: object, allowed: str) -> None:
         at = record(argument)
@@ -187,8 +200,8 @@ def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[
         if argument in given:
             at = record(argument)
             allowed = "NONE, ACK, NAK, CNP, CREDIT or ADVERT"
-            kind = f"({at}.kind if {at}.kind != {REQUEST} and {at}.kind != 1 else -1)"
-            tests.append(Test(kind, str(NONE), str(ADVERT), f"{argument}.kind", allowed))
+            sendable = f"(0 if {at}.kind == {DATA} or {at}.kind == {REQUEST} or not {NONE} <= {at}.kind <= {ADVERT} else 1)"
+            tests.append(Test(sendable, "1", "1", f"{argument}.kind", allowed, f"{at}.kind"))
     if "request" in given:
         tests.append(_either(record("request"), "request.kind", NONE, REQUEST, "NONE or REQUEST"))
     for argument in ("reply", "notice", "request"):
@@ -197,7 +210,7 @@ def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[
             must(argument, "wire_bytes", 0, _MOST_WIRE_BYTES, "from 0 (the scheme's) to 16 MiB")
             must(argument, "path", 0, 2**31 - 1, "at least 0")
             must(argument, "ce", 0, 1, "0 or 1")
-    if kind == "Endpoint" and "reply" in given:
+    if timer_kind == "Endpoint" and "reply" in given:
         must("reply", "message", 0, "trail.n_messages - 1", "the number of a message to this host")
     return tests
 
@@ -253,7 +266,7 @@ class Checks:
             after += [
                 f"if not {test.low} <= {test.value} <= {test.high}:",
                 f"    trail.test = {len(self.tests)}",
-                f"    trail.value = {test.value}",
+                f"    trail.value = {test.shown or test.value}",
                 "    raise ValueError",
             ]
             self.tests.append(test)
@@ -328,7 +341,7 @@ def instrumented(
         value = namespace.get(name)
         if isinstance(value, types.FunctionType) and value not in NATIVE:
             namespace[name] = instrumented(value, None, has_trail=has_trail, memo=memo)
-    namespace |= {"_fit_i1": fit_byte, "_fit_i4": fit_int32, "_fit_i8": fit_int, "_to_int": to_int}
+    namespace |= {"_fit_i1": fit_byte, "_fit_i4": fit_int32, "_fit_i8": fit_int, "_fit_f8": number, "_to_int": to_int}
     namespace["_in_message"] = in_message
     made = types.FunctionType(inner, namespace, function.__name__, function.__defaults__)
     made.__kwdefaults__ = function.__kwdefaults__

@@ -12,7 +12,7 @@ from rdmacc.errors import LivelockError
 
 __all__ = ["Standstill"]
 
-_PATIENCE = 1_000_000
+_PATIENCE = 100_000
 _LOOKED_AT = 1_000
 _OWNERS = {"sender_timer": ("Sender", "queue pair"), "receiver_timer": ("Receiver", "queue pair"),
            "transfer_timer": ("Transfer", "message"), "endpoint_timer": ("Endpoint", "host"),

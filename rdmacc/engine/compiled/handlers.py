@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import re
 import types as python_types
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -27,7 +28,7 @@ from numba.extending import overload
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
-from rdmacc.engine.checked import Checks, Trail, is_instrumented, whole
+from rdmacc.engine.checked import Checks, Trail, is_instrumented, number, whole
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
@@ -35,7 +36,7 @@ from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import CHECKED, OVERLOAD, UNIT, Part
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
-from rdmacc.handlers import NATIVE
+from rdmacc.handlers import NATIVE, source_tree
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": 
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
-_NATIVE = (*NATIVE, whole)
+_NATIVE = (*NATIVE, whole, number)
 
 _COMPILED: dict[str, dict[str, Any]] = {}
 """This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
@@ -65,9 +66,16 @@ assert compiled_chance and compiled_bits
 
 
 @overload(whole, jit_options=OVERLOAD)
-def _whole(value: Any) -> Any:
+def _whole(value):  # type: ignore[no-untyped-def]
     if isinstance(value, types.Float):
         raise TypingError("an integer field takes no float: use int(...)")
+    return lambda value: value
+
+
+@overload(number, jit_options=OVERLOAD)
+def _number(value):  # type: ignore[no-untyped-def]
+    if not isinstance(types.unliteral(value), types.Float | types.Integer | types.Boolean):
+        raise TypingError("a Float field takes a number")
     return lambda value: value
 
 
@@ -268,9 +276,16 @@ class CompiledHooks:
     def _explain(self, name: str, error: Exception) -> CompileError:
         """Return an error that names the handler, its line and the reason."""
         message = str(error)
-        import os
-        if os.environ.get("DBG"): print(message)
         line, reason = _line_and_reason(message)
+        for part in self._scheme.components:
+            for handler, function in part.handlers().items():
+                tree = source_tree(function)
+                file = Path(function.__code__.co_filename).name
+                if tree is None:
+                    continue
+                for text, number in re.findall(r'File "(.*?)", line (\d+)', message):
+                    if Path(text).name == file and tree.lineno <= int(number) <= (tree.end_lineno or 0):
+                        return CompileError(f"{type(part).__name__}.{handler}", reason, int(number))
         return CompileError(f"{self._scheme.name}: {name}", reason, line)
 
 
@@ -307,6 +322,9 @@ def _line_and_reason(message: str) -> tuple[int | None, str]:
             if number.isdigit():  # the handler's own line comes first, then the lines that call it
                 line = int(number)
                 break
+    own = re.findall(r"raised a specific error:\s*\w+: (.*)", message)
+    if own:
+        return line, own[-1]
     reasons = [
         text.strip()
         for text in message.splitlines()

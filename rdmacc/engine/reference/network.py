@@ -51,7 +51,7 @@ from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
 
-_LOOKS = (1 << 16) - 1
+_LOOKS = (1 << 14) - 1
 """After so many events, less one, it is looked whether time moves on."""
 
 
