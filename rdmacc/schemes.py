@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -98,7 +98,11 @@ class Scheme(Component):
     def __post_init__(self) -> None:
         for name in ("control", "switch"):
             value = getattr(self, name)
+            if isinstance(value, str) or not isinstance(value, Component | Iterable):
+                raise ConfigError(name, value, "a component, or a list of components")
             object.__setattr__(self, name, (value,) if isinstance(value, Component) else tuple(value))
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigError("name", self.name, "a non-empty text")
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
@@ -286,6 +290,8 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, replace: bool = Fa
     """
     if not isinstance(name, str) or not name:
         raise ConfigError("scheme name", name, "a non-empty string")
+    if not callable(make):
+        raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
         raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
     SCHEMES[name] = make
@@ -315,7 +321,10 @@ def scheme(name: str, **changes: Any) -> Scheme:
     """
     if not isinstance(name, str) or name not in SCHEMES:
         raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
-    return SCHEMES[name]().replace(**changes)
+    made = SCHEMES[name]()
+    if not isinstance(made, Scheme):
+        raise ConfigError(f"scheme {name!r}", made, "a Scheme, made by the function that is registered")
+    return made.replace(**changes)
 
 
 def as_scheme(value: str | Scheme) -> Scheme:

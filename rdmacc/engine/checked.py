@@ -29,7 +29,7 @@ from rdmacc.state import (
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["Checks", "Test", "Trail", "explain", "instrumented", "is_instrumented", "number", "whole"]
+__all__ = ["Checks", "Test", "Trail", "explain", "instrumented", "is_instrumented"]
 
 MOST_TURNS = 10_000_000
 """A loop that makes more turns in one call of a handler does not end."""
@@ -101,16 +101,17 @@ def fit_int(value):  # type: ignore[no-untyped-def]
     return value
 
 
-def whole(value: Any) -> Any:
-    """Return an integer; the compiled engine refuses others when it compiles."""
-    if not isinstance(value, int):
+def whole(value):  # type: ignore[no-untyped-def]
+    """Return a number that is no float."""
+    # The condition says nothing, but Numba must not see that the function only raises: it would return None then.
+    if isinstance(value, float) and (value >= 0.0 or value <= 0.0 or value != value):
         raise TypeError("an integer field takes no float: use int(...)")
     return value
 
 
-def number(value: Any) -> Any:
-    """Return a number; the compiled engine refuses others when it compiles."""
-    if not isinstance(value, int | float):
+def number(value):  # type: ignore[no-untyped-def]
+    """Return a number."""
+    if not isinstance(value, (bool, int, float)):
         raise TypeError("a Float field takes a number")
     return value
 

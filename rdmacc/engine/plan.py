@@ -34,6 +34,9 @@ __all__ = ["Plan", "Watch", "make_plan"]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
 
+_LATEST_PS = 10**18
+"""Messages start no later: sums of times stay below NEVER."""
+
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
 
@@ -164,8 +167,8 @@ def make_plan(
     if packets.max() >= 2**31:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     start_ps = frame["start_ps"].to_numpy(np.int64)
-    if start_ps.max() >= NEVER:
-        raise ConfigError("start_ps", int(start_ps.max()), f"less than 2**62 ps, {NEVER // 86_400 // 10**12} days")
+    if start_ps.max() > _LATEST_PS:
+        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)

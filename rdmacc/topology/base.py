@@ -278,6 +278,10 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
     return hops
 
 
+_MOST_NODES = 10_000_000
+"""More nodes of a kind than any network has, and than memory holds."""
+
+
 def checked_count(field: str, value: int) -> int:
     """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1.
 
@@ -291,10 +295,10 @@ def checked_count(field: str, value: int) -> int:
     Raises
     ------
     ConfigError
-        If the number is not whole, or below 1.
+        If the number is not whole, below 1, or more than any network has.
     """
-    if not _is_int(value) or value < 1:
-        raise ConfigError(field, value, "a whole number, at least 1")
+    if not _is_int(value) or not 1 <= value <= _MOST_NODES:
+        raise ConfigError(field, value, f"a whole number, from 1 to {_MOST_NODES}")
     return int(value)
 
 

@@ -25,7 +25,9 @@ __all__ = [
     "checked_hosts",
     "checked_whole",
     "from_columns",
+    "host_names",
     "is_missing",
+    "is_name",
     "messages",
     "nothing_after",
     "row_error",
@@ -96,7 +98,13 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     ([65536, 1000], [0, 1000000], [(), (0,)])
     """
     if not isinstance(rows, pd.DataFrame):
+        if isinstance(rows, str) or not isinstance(rows, Iterable):
+            raise ConfigError("rows", rows, "a DataFrame, or a list of dicts or tuples")
         rows = _as_frame(rows)
+    if rows.columns.nlevels > 1 or not rows.columns.is_unique:
+        twice = rows.columns[rows.columns.duplicated()]
+        value = twice[0] if len(twice) else rows.columns[0]
+        raise ConfigError("column", value, "the name of one column")
     frame = rows.rename(columns={old: new for old, new in _ALIASES.items() if new not in rows})
     for both in (old for old in _ALIASES if old in frame):
         raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
@@ -245,6 +253,45 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
     return int(value)
 
 
+def host_names(field: str, names: Iterable[Host]) -> list[Host]:
+    """Return names of hosts as a list; raise a ConfigError unless they can be names.
+
+    Parameters
+    ----------
+    field : str
+        What they are, as the error names it.
+    names : iterable of hashable
+        The names.
+
+    Raises
+    ------
+    ConfigError
+        If it is no list, or holds what cannot be a name.
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ConfigError(field, names, "a list of hosts")
+    listed = list(names)
+    for name in listed:
+        if not is_name(name):
+            raise ConfigError(field, name, "names of hosts")
+    return listed
+
+
+def is_name(name: object) -> bool:
+    """Tell whether something can be the name of a node.
+
+    Parameters
+    ----------
+    name : object
+        A tuple, say, may hold a list.
+    """
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return True
+
+
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
     """Return hosts as a list; raise a ConfigError unless they are different and at least two.
 
@@ -258,7 +305,7 @@ def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
     ConfigError
         If there are fewer than two, or one occurs twice.
     """
-    names = list(hosts)
+    names = host_names("hosts", hosts)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ConfigError("hosts", names, "at least two different hosts")
     return names
@@ -270,7 +317,7 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
     for number, row in enumerate(rows):
         if isinstance(row, Mapping):
             dicts.append(row)
-        elif isinstance(row, (str, bytes)) or not 3 <= len(row) <= len(names):
+        elif isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or not 3 <= len(row) <= len(names):
             raise ConfigError("rows", row, f"a dict or a tuple ({', '.join(names)})", where=f"row {number}")
         else:
             dicts.append(dict(zip(names, row, strict=False)))
@@ -326,15 +373,15 @@ def _groups(frame: pd.DataFrame) -> Any:
     column = frame["group"]
     if column.dtype == "Int64":
         return column.array
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
         return column.astype("Int64").array
     values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
     for row, value in enumerate(values):
-        if type(value) is int or value is pd.NA:
+        if value is pd.NA:
             continue
-        whole = isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
-        if not whole:
-            raise row_error(frame, row, "group", value, "a whole number or missing")
+        whole = isinstance(value, Real) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+        if not whole or int(value) != value:
+            raise row_error(frame, row, "group", value, "a whole number below 2**63, or missing")
         values[row] = int(value)
     return pd.array(values, dtype="Int64")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+from functools import cache
 from typing import Any
 
 from rdmacc import Scheme
@@ -46,6 +47,7 @@ def deeper(n):
 class Odd(Component):
     gain: float = param(0.5, "a gain")
     count: int = param(3, "a count")
+    case: int = param(0, "which of several bodies runs")
 
     class Sender(Record):
         rate_bps = Float()
@@ -398,3 +400,30 @@ RUN = {
     "None": ("on_ack", "x = None\nsender.flag = x is None"),
 }
 """Bodies that run, or say why not."""
+
+ALONE = {
+    "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
+    "None", "text to Int", "None to Float", "a list to Float", "undefined name", "unbound local", "assigns an argument",
+    "big constant", "recursion", "in a function", "uint64", "isinstance", "return a value", "Int32 overflow",
+}  # fmt: skip
+"""What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
+
+
+@cache
+def _together(hook: str) -> Any:
+    """Return a scheme with the other bodies of a hook in one handler: `case` says which runs."""
+    names = [name for name, (where, _) in RUN.items() if where == hook and name not in ALONE]
+    body = "".join(
+        f"if params.case == {names.index(name)}:\n" + "".join(f"    {line}\n" for line in RUN[name][1].splitlines())
+        for name in names
+    )
+    return names, scheme_of(hook, body)
+
+
+def scheme_for(name: str) -> Any:
+    """Return the scheme of a body that runs; those of a hook share their machine code."""
+    hook, body = RUN[name]
+    if name in ALONE:
+        return scheme_of(hook, body)
+    names, scheme = _together(hook)
+    return scheme.replace(case=names.index(name))

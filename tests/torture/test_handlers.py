@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import CompileError, HandlerError, LivelockError, StalledError
-from tests.torture.handlers import REFUSED, RUN, scheme_of
+from tests.torture.handlers import REFUSED, RUN, scheme_for, scheme_of
 
 
 def outcome(scheme: Any, engine: str) -> tuple[str, str]:
@@ -32,7 +32,7 @@ def test_refused_when_made(name: str) -> None:
 
 @pytest.mark.parametrize("name", RUN)
 def test_simpy(name: str) -> None:
-    scheme = scheme_of(*RUN[name])
+    scheme = scheme_for(name)
     kind, text = outcome(scheme, "simpy")
     if kind == HandlerError.__name__:
         assert text.startswith(("Odd.on_", "GoBackN.on_")), text
@@ -43,7 +43,7 @@ def test_simpy(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
 def test_compiled_agrees(name: str) -> None:
-    scheme = scheme_of(*RUN[name])
+    scheme = scheme_for(name)
     expected, compiled = outcome(scheme, "simpy"), outcome(scheme, "compiled")
     if compiled[0] == CompileError.__name__:
         assert "cannot be compiled" in compiled[1]

@@ -21,19 +21,16 @@ from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
-from numba import types
-from numba.core.errors import TypingError
-from numba.extending import overload
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
-from rdmacc.engine.checked import Checks, Trail, is_instrumented, number, whole
+from rdmacc.engine.checked import Checks, Trail, is_instrumented
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, OVERLOAD, UNIT, Part
+from rdmacc.engine.compiled.unit import CHECKED, UNIT, Part
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.handlers import NATIVE, source_tree
@@ -55,7 +52,6 @@ _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": 
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
-_NATIVE = (*NATIVE, whole, number)
 
 _COMPILED: dict[str, dict[str, Any]] = {}
 """This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
@@ -63,20 +59,6 @@ _COMPILED: dict[str, dict[str, Any]] = {}
 _SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 assert compiled_chance and compiled_bits
-
-
-@overload(whole, jit_options=OVERLOAD)
-def _whole(value):  # type: ignore[no-untyped-def]
-    if isinstance(value, types.Float):
-        raise TypingError("an integer field takes no float: use int(...)")
-    return lambda value: value
-
-
-@overload(number, jit_options=OVERLOAD)
-def _number(value):  # type: ignore[no-untyped-def]
-    if not isinstance(types.unliteral(value), types.Float | types.Integer | types.Boolean):
-        raise TypingError("a Float field takes a number")
-    return lambda value: value
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
@@ -299,7 +281,7 @@ def _globals_of(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     used = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(used & function.__globals__.keys()):
         value = function.__globals__[name]
-        if (isinstance(value, python_types.FunctionType) and value not in _NATIVE) or isinstance(value, _CONSTANTS):
+        if (isinstance(value, python_types.FunctionType) and value not in NATIVE) or isinstance(value, _CONSTANTS):
             yield name, value
 
 
