@@ -36,9 +36,7 @@ _RECORDS = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Pack
 _OWN = {kind.lower(): kind for kind in RECORD_KINDS if kind != "Header"}
 
 _MAY_WRITE: dict[str, frozenset[str]] = {
-    "message": frozenset(
-        {"next_psn", "una_psn", "granted_psn", "received_packets", "timeouts", "failed", "priority"}
-    ),
+    "message": frozenset({"next_psn", "una_psn", "granted_psn", "received_packets", "timeouts", "failed", "priority"}),
     "qp": frozenset({"inflight_bytes", "credits"}),
     "host": frozenset({"announce", "pick"}),
     "port": frozenset({"chance_count"}),

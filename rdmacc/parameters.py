@@ -27,7 +27,7 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 _HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
 """What no parameter exceeds (28 hours, 1 Pb/s, 1 PiB), so that sums and doublings of them fit into 63 bits."""
 
-_MOST = 2**60
+_MOST = 2**62
 """The largest number without a unit."""
 
 
@@ -155,5 +155,5 @@ def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float
     except (TypeError, OverflowError):  # beyond what a float holds
         is_good = False
     if not is_good:
-        raise ConfigError(name, value, f"{allowed}, of at most 2**60" if kind is int else allowed)
+        raise ConfigError(name, value, f"{allowed}, of at most 2**62" if kind is int else allowed)
     return kind(value)

@@ -22,7 +22,7 @@ from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation", "is_foreign", "simulate"]
 
 _SLICE_PS = time_ps("1ms")
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
@@ -34,6 +34,17 @@ _STALL_PS = time_ps("10s")
 
 _CLEAN: set[Any] = set()
 """Code of handlers from outside the package that have run to an end: what is equal to it need not be checked again."""
+
+
+def is_foreign(scheme: Scheme) -> bool:
+    """Tell whether a scheme has handlers from outside the package, whose first run in a process is checked.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    """
+    return bool(_foreign_handlers(scheme))
 
 
 def _foreign_handlers(scheme: Scheme) -> set[Any]:

@@ -21,7 +21,7 @@ from rdmacc.component import RECORD_KINDS
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
-from rdmacc.records import NEVER, Field
+from rdmacc.records import Field
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes

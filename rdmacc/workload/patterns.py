@@ -192,7 +192,10 @@ def many_to_many(
         If a host occurs twice among the senders or the receivers, or no message is left.
     """
     ends = []
-    for field, names in (("senders", host_names("senders", senders)), ("receivers", host_names("receivers", receivers))):
+    for field, names in (
+        ("senders", host_names("senders", senders)),
+        ("receivers", host_names("receivers", receivers)),
+    ):
         if not names or len(set(names)) < len(names):
             raise ConfigError(field, names, "different hosts, at least one")
         ends.append(as_objects(names))

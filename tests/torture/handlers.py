@@ -9,7 +9,7 @@ from typing import Any
 
 from rdmacc import Scheme
 
-_TEMPLATE = '''
+_TEMPLATE = """
 import math
 import random
 import time
@@ -86,7 +86,7 @@ class Odd(Component):
     @staticmethod
     def {hook}({arguments}):
 {body}
-'''
+"""
 _TIMERS = {"on_s_timer": "sender", "on_r_timer": "receiver", "on_t_timer": "transfer", "on_e_timer": "endpoint",
            "on_p_timer": "egress"}  # fmt: skip
 _number = itertools.count()

@@ -15,12 +15,10 @@ def outcome(scheme: Any, engine: str) -> tuple[str, str]:
     """Return how a run ends: the error's type and text, or "" and the results."""
     work = rdmacc.incast(["h1", "h2"], "h0", "24kB")
     try:
-        result = rdmacc.simulate(
-            rdmacc.star(3), work, scheme, engine=engine, until="3ms", progress=False, check=True
-        )
+        result = rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, until="3ms", progress=False, check=True)
     except rdmacc.RdmaccError as error:
         return type(error).__name__, str(error)
-    return "", repr((result.flows.fct_ps.tolist(), result.counters))
+    return "", repr((result.flows.to_dict("list"), sorted(result.counters.to_dict().items())))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -23,15 +23,16 @@ import numba
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
+from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
-from rdmacc.engine.checked import Checks, Trail, is_instrumented
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import CHECKED, UNIT, Part
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
+from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import CompileError, ConfigError
 from rdmacc.handlers import NATIVE, source_tree
 from rdmacc.records import record_dtype
@@ -58,7 +59,8 @@ _COMPILED: dict[str, dict[str, Any]] = {}
 
 _SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
-assert compiled_chance and compiled_bits
+assert compiled_chance
+assert compiled_bits
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
