@@ -77,7 +77,7 @@ class ScriptedLoss:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
                 raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least} and below 2**31")
-        if self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
+        if not isinstance(self.kind, str) or self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
             raise ConfigError("ScriptedLoss.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
 
     @property

@@ -157,6 +157,7 @@ class _Reader:
     ) -> None:
         self._handler, self._fields, self._writable = handler, fields, writable
         self._done: set[Any] = set()
+        self._under_way: list[Callable[..., Any]] = []
 
     def read(self, function: Callable[..., Any], roles: Mapping[str, frozenset[str]]) -> None:
         """Raise a ConfigError for the first wrong line; `roles` tells which arguments are which records."""
@@ -166,8 +167,10 @@ class _Reader:
             return
         self._done.add(key)
         names = dict(roles)
+        self._under_way.append(function)
         for statement in tree.body:
             self._visit(statement, names, function)
+        self._under_way.pop()
 
     def _visit(self, node: ast.AST, names: dict[str, frozenset[str]], function: Callable[..., Any]) -> None:
         if type(node) in _REFUSED:
@@ -274,6 +277,8 @@ class _Reader:
             raise self._error(node, f"{node.func.id}(...)", f"must not call {node.func.id} in a handler")
         if not isinstance(called, types.FunctionType) or called in NATIVE:
             return
+        if called in self._under_way:
+            raise self._error(node, f"{node.func.id}(...)", "must not call itself: use a loop")
         try:
             bound = inspect.signature(called).bind(
                 *(self._roles(value, names) for value in node.args if not isinstance(value, ast.Starred)),

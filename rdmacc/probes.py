@@ -46,7 +46,7 @@ class Probe:
     is_rate: bool = False
 
     def __post_init__(self) -> None:
-        if self.place not in PLACES:
+        if not isinstance(self.place, str) or self.place not in PLACES:
             raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
         if not isinstance(self.field, str) or not self.field:
             raise ConfigError("Probe.field", self.field, "the name of a field, such as 'queue_bytes'")

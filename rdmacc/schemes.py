@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -98,9 +98,11 @@ class Scheme(Component):
     def __post_init__(self) -> None:
         for name in ("control", "switch"):
             value = getattr(self, name)
-            if isinstance(value, str) or not isinstance(value, Component | Iterable):
-                raise ConfigError(name, value, "a component, or a list of components")
-            object.__setattr__(self, name, (value,) if isinstance(value, Component) else tuple(value))
+            try:
+                parts = (value,) if isinstance(value, Component | str) else tuple(value)
+            except TypeError:
+                raise ConfigError(name, value, "a component, or a list of components") from None
+            object.__setattr__(self, name, parts)
         if not isinstance(self.name, str) or not self.name:
             raise ConfigError("name", self.name, "a non-empty text")
         super().__post_init__()

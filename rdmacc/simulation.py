@@ -11,6 +11,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rdmacc.engine.deadlock import find_deadlock
+from rdmacc.engine.hooks import limits_of
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.select import make_engine
@@ -223,7 +224,19 @@ class Simulation:
     def _stalled(self) -> Exception:
         outcome = self.engine.outcome()
         is_open = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
-        return self._with_result(StalledError(self.plan.workload.index[is_open].tolist(), self.now_ps))
+        reason = self._stopped_by(sorted(set(self.plan.qp[is_open].tolist())))
+        return self._with_result(StalledError(self.plan.workload.index[is_open].tolist(), self.now_ps, reason))
+
+    def _stopped_by(self, qps: list[int]) -> str:
+        """Return which component has stopped a queue pair by its rate or window; empty if none has."""
+        for number in qps:
+            for limit, owners in limits_of(self.plan.scheme).items():
+                for component in owners:
+                    value = self.engine.sender_value(number, component, limit)
+                    if not value > 0.0:
+                        name = type(self.plan.scheme.components[component]).__name__
+                        return f"{name}.Sender.{limit} of queue pair {number} is {value:g}"
+        return ""
 
     def _with_result(self, error: Any) -> Any:
         """Attach what has been computed, so that it is not lost with the exception."""

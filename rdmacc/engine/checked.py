@@ -1,8 +1,8 @@
 """Checked mode: a scheme's handlers run with their mistakes caught, at the same results.
 
-Handlers are rewritten from their source (`rdmacc.engine.rewriting`). After each handler the hook tests what the engine is going to use: kinds, verdicts, classes,
-rates, windows, packet numbers. Either engine writes the tests into its hooks (`Trail` tells where a run was when one
-fails), and `explain` makes of the exception an error that names component, handler and line.
+Handlers are rewritten from their source (`rdmacc.engine.rewriting`). After each handler the hook tests what the engine
+is going to use: kinds, verdicts, classes, rates, windows, packet numbers. Either engine writes the tests into its
+hooks; a `Trail` tells where the run was when one fails, and the error names component, handler and line.
 """
 
 from __future__ import annotations

@@ -60,9 +60,11 @@ def whole(value):  # type: ignore[no-untyped-def]
 
 
 def number(value):  # type: ignore[no-untyped-def]
-    """Return a number."""
+    """Return a finite number."""
     if not isinstance(value, (bool, int, float)):
         raise TypeError("a Float field takes a number")
+    if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # where Python raises, compiled code goes on
+        raise ValueError("a Float field takes a finite number")
     return value
 
 
@@ -288,8 +290,8 @@ class _Rewriter(ast.NodeTransformer):
 def _checked(node: ast.BinOp) -> Any:
     """Return a sum, a product or a shift as a call that notices an overflow."""
     name = _ARITHMETIC.get(type(node.op))
-    if name is None or (isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)):
-        return node
+    if name is None or not any(isinstance(inner, ast.Name | ast.Attribute) for inner in ast.walk(node)):
+        return node  # a constant, which Python works out
     return _call(name, node.left, node.right)
 
 

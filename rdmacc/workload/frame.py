@@ -98,7 +98,7 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     ([65536, 1000], [0, 1000000], [(), (0,)])
     """
     if not isinstance(rows, pd.DataFrame):
-        if isinstance(rows, str) or not isinstance(rows, Iterable):
+        if isinstance(rows, str) or not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0:
             raise ConfigError("rows", rows, "a DataFrame, or a list of dicts or tuples")
         rows = _as_frame(rows)
     if rows.columns.nlevels > 1 or not rows.columns.is_unique:
@@ -230,6 +230,11 @@ def is_missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
+_MOST_OF_ANYTHING = 10_000_000
+_MOST = {"seed": 2**4096, "group": 2**62}
+"""By field; rounds, counts and degrees beyond would not fit into memory."""
+
+
 def checked_whole(field: str, value: int, least: int | None = None) -> int:
     """Return a whole number; raise a ConfigError if it is none, or below `least`.
 
@@ -250,6 +255,9 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
     allowed = "a whole number" + ("" if least is None else f", at least {least}")
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         raise ConfigError(field, value, allowed)
+    most = _MOST.get(field, _MOST_OF_ANYTHING)
+    if value > most or value < -most:
+        raise ConfigError(field, value, f"{allowed}, and at most {most}")
     return int(value)
 
 
@@ -268,9 +276,12 @@ def host_names(field: str, names: Iterable[Host]) -> list[Host]:
     ConfigError
         If it is no list, or holds what cannot be a name.
     """
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise ConfigError(field, names, "a list of hosts")
-    listed = list(names)
+    try:
+        listed = [] if isinstance(names, str) else list(names)
+    except TypeError:
+        listed = []
+    if not listed:
+        raise ConfigError(field, names, "a list of hosts, at least one")
     for name in listed:
         if not is_name(name):
             raise ConfigError(field, name, "names of hosts")
@@ -393,11 +404,11 @@ def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         for row, value in enumerate(column):
             try:
                 float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise row_error(frame, row, "weight", value, "a finite number above 0") from None
         raise
 

@@ -70,6 +70,7 @@ def incast(
         For an impossible number of senders or rounds, a sender that is the receiver or occurs twice, or
         jitter over several rounds without a period.
     """
+    host_names("receiver", [receiver])
     if isinstance(senders, (int, np.integer)):
         names = _drawn(int(senders), receiver, hosts, seed)
     else:

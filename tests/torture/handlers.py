@@ -43,6 +43,10 @@ def deeper(n):
     return deeper(n - 1) if n else 10 // n
 
 
+def below(n):
+    return 10 // n
+
+
 @dataclass(frozen=True, kw_only=True)
 class Odd(Component):
     gain: float = param(0.5, "a gain")
@@ -226,6 +230,7 @@ REFUSED = {
     "setattr": ("on_ack", "setattr(qp, 'number', 3)"),
     "eval": ("on_ack", "sender.x = eval('3.0')"),
     "open": ("on_ack", "open('/etc/passwd')"),
+    "recursion": ("on_ack", "sender.big = deeper(3)"),
     "subscript": ("on_ack", "x = packet['dst']"),
 }
 """Bodies that are refused when the scheme is made."""
@@ -242,7 +247,7 @@ RUN = {
     "/ 0 of integers": ("on_ack", "sender.x = now / sender.big"),
     "divmod 0": ("on_ack", "a, b = divmod(now, sender.big)\nsender.big = a"),
     "// 0.0": ("on_ack", "sender.x = 5.0 // sender.x"),
-    "in a function": ("on_ack", "sender.big = deeper(3)"),
+    "in a function": ("on_ack", "sender.big = below(sender.big)"),
     "sqrt of a negative": ("on_ack", "sender.x = math.sqrt(-1.0 - sender.x)"),
     "log of zero": ("on_ack", "sender.x = math.log(sender.x)"),
     "power overflow": ("on_ack", "sender.x = (10.0 + sender.x) ** 400"),
@@ -393,7 +398,6 @@ RUN = {
     "chained": ("on_ack", "sender.big = 1 if 0 < packet.psn < 5 else 2"),
     "isinstance": ("on_ack", "sender.flag = isinstance(now, int)"),
     "return a value": ("on_ack", "return 5"),
-    "recursion": ("on_ack", "sender.big = deeper(0 if now < 0 else 5)"),
     "assigns an argument": ("on_ack", "packet = 3\nsender.big = packet"),
     "big constant": ("on_ack", "sender.big = 10**30"),
     "uint64": ("on_ack", "sender.big = np.uint64(2**63 + now)"),
@@ -404,7 +408,7 @@ RUN = {
 ALONE = {
     "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
     "None", "text to Int", "None to Float", "a list to Float", "undefined name", "unbound local", "assigns an argument",
-    "big constant", "recursion", "in a function", "uint64", "isinstance", "return a value", "Int32 overflow",
+    "big constant", "uint64", "isinstance", "return a value", "Int32 overflow",
 }  # fmt: skip
 """What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
 

@@ -14,11 +14,11 @@ from rdmacc.engine.compiled.faults import Catcher
 from rdmacc.engine.compiled.heap import HEAP_PADDING
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
-from rdmacc.engine.hooks import transfer_fields
+from rdmacc.engine.hooks import records_of, transfer_fields
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.records import NEVER
+from rdmacc.records import NEVER, record_dtype
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["CompiledEngine"]
@@ -171,6 +171,13 @@ class CompiledEngine(Tables):
     def outcome(self) -> Outcome:
         """Return the counters so far."""
         return outcome_of(self)
+
+    def sender_value(self, qp: int, component: int, field: str) -> float:
+        """Return a number that a component's sender record has for a queue pair."""
+        record = dict(records_of(self.plan.scheme, "Sender"))[component]
+        at = qp * self.layout.row_bytes["qp"] + self.layout.offsets["Sender", component]
+        row = np.ndarray(1, record_dtype(record), self._memory["qp"], at)
+        return float(row[field][0])
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

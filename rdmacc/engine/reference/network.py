@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections import defaultdict
 from functools import partial
 from heapq import heappop
@@ -13,7 +14,7 @@ import numpy as np
 from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
 from rdmacc.engine.checked import Trail, explain
-from rdmacc.engine.hooks import bits_of, has_requests
+from rdmacc.engine.hooks import bits_of, has_requests, limits_of
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
@@ -31,7 +32,7 @@ from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
-from rdmacc.errors import RdmaccError
+from rdmacc.errors import HandlerError, RdmaccError
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,
@@ -399,11 +400,22 @@ class Network:
         """Return a handler's exception as an error that names the handler; another one as it is."""
         if isinstance(error, RdmaccError):
             return error
-        found = explain(self.plan.scheme, error, self.now)
+        found = explain(self.plan.scheme, error, self.now) or self._without_rate()
         if self.trail is None or self.binding.checks is None or (found is None and self.trail.test < 0):
             return found or error
         trail = {field.name: getattr(self.trail, field.name) for field in Trail.fields}
         return self.binding.checks.explain(trail, error, self.now)
+
+    def _without_rate(self) -> HandlerError | None:
+        """Return the error for a rate that is no number, which the engine cannot compute with."""
+        for component in limits_of(self.plan.scheme)["rate_bps"]:
+            name = type(self.plan.scheme.components[component]).__name__
+            for qp in self.qps:
+                value = self.sender_value(qp.number, component, "rate_bps")
+                if not math.isfinite(value):
+                    reason = f"sender.rate_bps = {value}: must be a finite number"
+                    return HandlerError(name, reason, None, self.now, f"queue pair {qp.number}")
+        return None
 
     def _note_changes(self, watched: list[tuple[Any, str, list[tuple[int, float]]]]) -> None:
         """Sample what has changed."""
@@ -416,6 +428,10 @@ class Network:
     def outcome(self) -> Outcome:
         """Return the counters so far."""
         return outcome_of(self)
+
+    def sender_value(self, qp: int, component: int, field: str) -> float:
+        """Return a number that a component's sender record has for a queue pair."""
+        return float(getattr(getattr(self.qps[qp], f"sender{component}"), field))
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""
