@@ -20,6 +20,7 @@ from rdmacc import bits, chance
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
+from rdmacc.unbound import first_unbound
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
@@ -166,6 +167,9 @@ class _Reader:
         if key in self._done or tree is None:
             return
         self._done.add(key)
+        unset = first_unbound(tree)
+        if unset is not None:
+            raise self._error(unset, unset.id, "must be set on every way to this line: give it a value first")
         names = dict(roles)
         self._under_way.append(function)
         for statement in tree.body:

@@ -231,6 +231,9 @@ REFUSED = {
     "eval": ("on_ack", "sender.x = eval('3.0')"),
     "open": ("on_ack", "open('/etc/passwd')"),
     "recursion": ("on_ack", "sender.big = deeper(3)"),
+    "unbound local": ("on_ack", "if now < 0:\n    y = 1.0\nsender.x = y"),
+    "unbound after a loop": ("on_ack", "for i in range(packet.psn):\n    y = i\nsender.big = y"),
+    "unbound, added to": ("on_ack", "y += 1"),
     "subscript": ("on_ack", "x = packet['dst']"),
 }
 """Bodies that are refused when the scheme is made."""
@@ -255,7 +258,6 @@ RUN = {
     "shift too far": ("on_ack", "sender.big = 1 << (70 + sender.big)"),
     "negative shift": ("on_ack", "sender.big = 1 << (sender.big - 1)"),
     "undefined name": ("on_ack", "sender.x = nothing_of_that_name"),
-    "unbound local": ("on_ack", "if now < 0:\n    y = 1.0\nsender.x = y"),
     # Indices
     "vector above": ("on_ack", "sender.vector[packet.psn] = 1"),
     "vector below": ("on_ack", "sender.vector[-1 - packet.psn] = 1"),
@@ -407,7 +409,7 @@ RUN = {
 
 ALONE = {
     "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
-    "None", "text to Int", "None to Float", "a list to Float", "undefined name", "unbound local", "assigns an argument",
+    "None", "text to Int", "None to Float", "a list to Float", "undefined name", "assigns an argument",
     "big constant", "uint64", "isinstance", "return a value", "Int32 overflow",
 }  # fmt: skip
 """What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
