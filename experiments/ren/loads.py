@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rdmacc.experiments.base import Claim, Verdict
+from rdmacc.experiments.cases import Judge, judged_claim
 from rdmacc.experiments.ren.known import known_at_scale
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.setup import LOOKS
-from rdmacc.plotting.style import style
-from rdmacc.sweep.tidy import wide
+from rdmacc.plotting.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load", "plain_log",
+    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load",
     "published_marks", "reduction", "reductions", "short_flows_claim",
 ]  # fmt: skip
 
@@ -107,14 +107,6 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
         plain_log(ax)
 
 
-def plain_log(ax: Axes) -> None:
-    """Make an axis logarithmic, labelled with plain numbers."""
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
-
-
 def published_marks(
     ax: Axes, rows: pd.DataFrame, quantity: str, workload: str, load: float, published: Mapping[str, float]
 ) -> None:
@@ -160,27 +152,5 @@ class WorkloadFigure(LeafSpineFigure):
         return figure
 
 
-def claim(
-    id: str,
-    place: str,
-    quantity: str,
-    condition: str,
-    published: str,
-    band: str,
-    verdict: Callable[[pd.DataFrame], Verdict],
-    needs: Iterable[Case] = (),
-) -> Claim:
-    """Return a claim that is judged by one row for each point, once all it needs has run."""
-
-    def judged(table: pd.DataFrame) -> Verdict:
-        rows = wide(table)
-        ran = set(zip(rows["scheme"], rows["workload"], rows["load"], rows["hosts"], rows["changes"], strict=True))
-        wanted = {(one.scheme, one.workload, one.load, 8 * one.hosts_per_leaf, one.differences) for one in needs}
-        if not wanted <= ran:
-            return Verdict.not_judged("not run at this scale")
-        return verdict(rows)
-
-    return Claim(
-        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
-        **known_at_scale(id),
-    )  # fmt: skip
+claim = partial(judged_claim, known_at_scale, Judge)
+"""Return a claim that is judged once all it needs has run: see `judged_claim`."""
