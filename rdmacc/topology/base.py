@@ -391,10 +391,11 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
 
 
 def _check_rate(rate: Any, place: str) -> None:
-    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < rate < math.inf:
+    number: Any = rate  # comparisons, unlike float(), bear any integer
+    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < number < math.inf:
         raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
-    if not SLOWEST_BPS <= rate <= FASTEST_BPS:
-        raise ConfigError("rate_bps", rate, _TOO_FAST if rate > FASTEST_BPS else _TOO_SLOW, where=place)
+    if not SLOWEST_BPS <= number <= FASTEST_BPS:
+        raise ConfigError("rate_bps", rate, _TOO_FAST if number > FASTEST_BPS else _TOO_SLOW, where=place)
 
 
 def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:

@@ -158,7 +158,10 @@ def from_columns(
     """
     count = len(src)
     lengths: Any = size
-    if not isinstance(size, np.ndarray):
+    if isinstance(size, np.ndarray):
+        if size.dtype.kind not in "iu" or size.ndim > 1:
+            raise ConfigError("size", size, "one size, or whole numbers of bytes")
+    else:
         lengths = size_bytes(size, field="size")
         if lengths < 1:
             raise ConfigError("size", size, "at least 1 byte")
@@ -367,7 +370,7 @@ def _parsed(frame: pd.DataFrame, field: str, parse: Callable[..., int], least: i
     known: dict[tuple[type, Hashable], int] = {}
     values = np.empty(len(frame), dtype=np.int64)
     for row, value in enumerate(frame[field]):
-        key = (type(value), value if isinstance(value, Hashable) else id(value))
+        key = (type(value), value if is_name(value) else id(value))
         if key not in known:
             try:
                 known[key] = parse(value, field=field)
@@ -387,10 +390,11 @@ def _groups(frame: pd.DataFrame) -> Any:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
         return column.astype("Int64").array
     values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
+    value: Any
     for row, value in enumerate(values):
         if value is pd.NA:
             continue
-        whole = isinstance(value, Real) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+        whole = isinstance(value, Real) and not isinstance(value, bool) and bool(-(2**63) <= value < 2**63)
         if not whole or int(value) != value:
             raise row_error(frame, row, "group", value, "a whole number below 2**63, or missing")
         values[row] = int(value)

@@ -122,7 +122,7 @@ def long_flows(
     if not ends or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in ends):
         raise ConfigError("pairs", ends, "pairs of hosts, at least one")
     moments: list[Any]
-    if isinstance(start, Iterable) and not isinstance(start, str):
+    if isinstance(start, Iterable) and not isinstance(start, str) and np.ndim(start):
         moments = list(start)
     else:
         moments = [start] * len(ends)

@@ -16,7 +16,7 @@ import types as python_types
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numba
@@ -54,7 +54,15 @@ _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "p
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 
-_COMPILED: dict[str, dict[str, Any]] = {}
+
+class _Code(NamedTuple):
+    """Machine code, and what keeps it; not what it was made of, which takes ten times as much."""
+
+    address: int
+    library: Any
+
+
+_COMPILED: dict[str, dict[str, _Code]] = {}
 """This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
 
 _SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
@@ -228,7 +236,7 @@ class CompiledHooks:
             self._functions[function] = Part(copy, **(CHECKED if self.checks is not None else {}))
         return self._functions[function]
 
-    def _compile(self, names: list[str]) -> dict[str, Any]:
+    def _compile(self, names: list[str]) -> dict[str, _Code]:
         """Compile the written functions, or load them from the cache, or take what this process has."""
         text = "\n".join([self.source, *self._inputs])
         key = hashlib.sha256(text.encode()).hexdigest()
@@ -237,24 +245,26 @@ class CompiledHooks:
             _COMPILED[key] = kept(unit, lambda is_cached: self._compile_now(names, unit, is_cached))
         return _COMPILED[key]
 
-    def _compile_now(self, names: list[str], unit: str, is_cached: bool) -> dict[str, Any]:
+    def _compile_now(self, names: list[str], unit: str, is_cached: bool) -> dict[str, _Code]:
         folder = cache_folder()
         path = Path(f"{unit}.py") if folder is None else folder / f"{unit}.py"
         if is_cached and (not path.exists() or path.read_text(errors="replace") != self.source):
             scratch = path.with_suffix(f".{os.getpid()}.tmp")
             scratch.write_text(self.source)
             scratch.replace(path)
-        self._namespace |= {name: self._jitted(function) for name, function in self._handlers.items()}
-        exec(compile(self.source, str(path), "exec"), self._namespace)
+        namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
+        exec(compile(self.source, str(path), "exec"), namespace)
         options: dict[str, Any] = UNIT | {"cache": is_cached}
         if self.checks is not None:
             options |= CHECKED
         compiled = {}
         for name in names:
             try:
-                compiled[name] = numba.cfunc(_SIGNATURE, **options)(self._namespace[name])
+                made = numba.cfunc(_SIGNATURE, **options)(namespace[name])
+                compiled[name] = _Code(made.address, made._library)
             except numba.core.errors.NumbaError as error:
                 raise self._explain(name, error) from None
+        self._functions.clear()
         return compiled
 
     def _explain(self, name: str, error: Exception) -> CompileError:

@@ -71,6 +71,7 @@ class _UnitLibrary(JITCodeLibrary):
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
+        self._linking_libraries.clear()  # the machine code has all of it: let go of what it was made of
 
 
 def _link(module: Any, library: Any) -> None:
