@@ -122,7 +122,8 @@ def long_flows(
     if not ends or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in ends):
         raise ConfigError("pairs", ends, "pairs of hosts, at least one")
     moments: list[Any]
-    if isinstance(start, Iterable) and not isinstance(start, str) and np.ndim(start):
+    is_scalar = isinstance(start, str) or (isinstance(start, np.ndarray) and start.ndim == 0)
+    if isinstance(start, Iterable) and not is_scalar:
         moments = list(start)
     else:
         moments = [start] * len(ends)
