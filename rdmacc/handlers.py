@@ -89,7 +89,8 @@ def check_handlers(scheme: Scheme) -> None:
     for part in scheme.components:
         params = frozenset(name for name, value in vars(part).items() if type(value) in (bool, int, float))
         for name, function in part.handlers().items():
-            problem = _problem(type(part), name, function, params, headers)
+            owner: Any = type(part)
+            problem = _problem(owner, name, function, params, headers)
             if problem is not None:
                 raise type(problem)(*problem.args)
 

@@ -1,4 +1,4 @@
-"""Local variables that a handler may read before it has given them a value: Python raises then, compiled code reads 0."""
+"""Variables that a handler may read before they have a value: Python raises then, compiled code reads 0."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MOST_TURNS = 10_000_000
 
 def fit_byte(value):  # type: ignore[no-untyped-def]
     """Return a number that a `Byte` field can hold."""
-    value = whole(value)
+    value = whole(value)  # type: ignore[no-untyped-call]
     if not -128 <= value <= 127:
         raise OverflowError("a Byte field holds -128 to 127")
     return value
@@ -37,7 +37,7 @@ def fit_byte(value):  # type: ignore[no-untyped-def]
 
 def fit_int32(value):  # type: ignore[no-untyped-def]
     """Return a number that an `Int32` field can hold."""
-    value = whole(value)
+    value = whole(value)  # type: ignore[no-untyped-call]
     if not -2147483648 <= value <= 2147483647:
         raise OverflowError("an Int32 field holds -2**31 to 2**31 - 1")
     return value
@@ -45,7 +45,7 @@ def fit_int32(value):  # type: ignore[no-untyped-def]
 
 def fit_int(value):  # type: ignore[no-untyped-def]
     """Return a number that an `Int` field can hold."""
-    value = whole(value)
+    value = whole(value)  # type: ignore[no-untyped-call]
     if not -9223372036854775808 <= value <= 9223372036854775807:
         raise OverflowError("an Int field holds -2**63 to 2**63 - 1")
     return value

@@ -390,11 +390,11 @@ def _groups(frame: pd.DataFrame) -> Any:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
         return column.astype("Int64").array
     values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
-    value: Any
     for row, value in enumerate(values):
         if value is pd.NA:
             continue
-        whole = isinstance(value, Real) and not isinstance(value, bool) and bool(-(2**63) <= value < 2**63)
+        number: Any = value
+        whole = isinstance(value, Real) and not isinstance(value, bool) and -(2**63) <= number < 2**63
         if not whole or int(value) != value:
             raise row_error(frame, row, "group", value, "a whole number below 2**63, or missing")
         values[row] = int(value)

@@ -102,4 +102,5 @@ class Catcher:
 
 def _row_at(address: int, dtype: np.dtype[np.void]) -> Any:
     """Return the record at an address."""
-    return np.frombuffer((ctypes.c_char * dtype.itemsize).from_address(address), dtype)[0]
+    memory: Any = (ctypes.c_char * dtype.itemsize).from_address(address)
+    return np.frombuffer(memory, dtype)[0]

@@ -181,9 +181,9 @@ class CompiledHooks:
         for position, kind in enumerate(KINDS):
             for slot in self._slots[kind]:
                 if (kind, slot.component) in touched_components:
-                    record = f"{kind.lower()}{slot.component}_r"
+                    at = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
-                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self._scheme)
+                    condition = moved(f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", self._scheme)
                     lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
         lines.append("return due")
