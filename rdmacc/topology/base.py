@@ -300,8 +300,10 @@ def checked_count(field: str, value: int) -> int:
     ConfigError
         If the number is not whole, below 1, or more than any network has.
     """
-    if not _is_int(value) or not 1 <= value <= _MOST_NODES:
-        raise ConfigError(field, value, f"a whole number, from 1 to {_MOST_NODES}")
+    if not _is_int(value) or value < 1:
+        raise ConfigError(field, value, "a whole number, at least 1")
+    if value > _MOST_NODES:
+        raise ConfigError(field, value, f"at most {_MOST_NODES}")
     return int(value)
 
 

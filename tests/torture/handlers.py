@@ -131,16 +131,18 @@ ARGUMENTS = {
 
 def scheme_of(hook: str, body: str) -> Any:
     """Return a scheme whose only odd handler has a body; its source can be read, as that of a notebook's cell."""
-    timers = "".join(
-        f"    @staticmethod\n    def {name}({record}):\n        {record}.{name[3:]}_ps = NEVER\n\n"
-        for name, record in _TIMERS.items()
-        if name != hook
-    )
+    template, timers = _TEMPLATE, ""
+    for name, record in _TIMERS.items():
+        field = f"{name[3:]}_ps"
+        if name == "on_s_timer" and hook != name:  # other handlers set it
+            timers += f"    @staticmethod\n    def {name}({record}):\n        {record}.{field} = NEVER\n\n"
+        elif name != hook:
+            template = template.replace(f"        {field} = Deadline()\n", "")
     others = dict(_OPEN) | _BESIDE.get(hook, {})
     others.pop(hook, None)
     beside = "".join(f"    @staticmethod\n    def {head}:\n        {text}\n\n" for head, text in others.values())
     indented = "\n".join(f"        {line}" for line in body.splitlines())
-    source = _TEMPLATE.format(timers=timers, hook=hook, arguments=ARGUMENTS[hook], body=indented, others=beside)
+    source = template.format(timers=timers, hook=hook, arguments=ARGUMENTS[hook], body=indented, others=beside)
     name = f"<torture {next(_number)}>"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     namespace: dict[str, Any] = {"__name__": "__main__"}

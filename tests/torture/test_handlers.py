@@ -8,7 +8,7 @@ import pytest
 
 import rdmacc
 from rdmacc.errors import CompileError, HandlerError, LivelockError, StalledError
-from tests.torture.handlers import REFUSED, RUN, scheme_for, scheme_of
+from tests.torture.handlers import ALONE, REFUSED, RUN, scheme_for, scheme_of
 
 
 def outcome(scheme: Any, engine: str) -> tuple[str, str]:
@@ -38,8 +38,9 @@ def test_simpy(name: str) -> None:
         assert kind in ("", LivelockError.__name__, StalledError.__name__), text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in ALONE else pytest.mark.slow) for name in RUN]
+)
 def test_compiled_agrees(name: str) -> None:
     scheme = scheme_for(name)
     expected, compiled = outcome(scheme, "simpy"), outcome(scheme, "compiled")
