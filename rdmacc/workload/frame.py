@@ -280,11 +280,11 @@ def host_names(field: str, names: Iterable[Host]) -> list[Host]:
         If it is no list, or holds what cannot be a name.
     """
     try:
-        listed = [] if isinstance(names, str) else list(names)
+        listed = None if isinstance(names, str) else list(names)
     except TypeError:
-        listed = []
-    if not listed:
-        raise ConfigError(field, names, "a list of hosts, at least one")
+        listed = None
+    if listed is None:
+        raise ConfigError(field, names, "a list of hosts")
     for name in listed:
         if not is_name(name):
             raise ConfigError(field, name, "names of hosts")
@@ -394,9 +394,10 @@ def _groups(frame: pd.DataFrame) -> Any:
         if value is pd.NA:
             continue
         number: Any = value
-        whole = isinstance(value, Real) and not isinstance(value, bool) and -(2**63) <= number < 2**63
-        if not whole or int(value) != value:
-            raise row_error(frame, row, "group", value, "a whole number below 2**63, or missing")
+        if isinstance(value, bool) or not isinstance(value, Real) or number % 1 != 0:
+            raise row_error(frame, row, "group", value, "a whole number or missing")
+        if not -(2**63) <= number < 2**63:
+            raise row_error(frame, row, "group", value, "a whole number below 2**63")
         values[row] = int(value)
     return pd.array(values, dtype="Int64")
 

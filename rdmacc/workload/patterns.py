@@ -119,8 +119,10 @@ def long_flows(
         If there are no pairs, or as many starts as pairs are not given.
     """
     ends = host_names("pairs", pairs)
-    if not ends or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in ends):
-        raise ConfigError("pairs", ends, "pairs of hosts, at least one")
+    if not ends:
+        raise ConfigError("pairs", ends, "at least one pair of hosts")
+    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in ends):
+        raise ConfigError("pairs", ends, "pairs of hosts")
     moments: list[Any]
     is_scalar = isinstance(start, str) or (isinstance(start, np.ndarray) and start.ndim == 0)
     if isinstance(start, Iterable) and not is_scalar:
