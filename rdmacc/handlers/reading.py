@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from rdmacc import bits, chance
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.handlers.unbound import first_unbound
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
-from rdmacc.unbound import first_unbound
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
