@@ -398,7 +398,7 @@ def _groups(frame: pd.DataFrame) -> Any:
             raise row_error(frame, row, "group", value, "a whole number or missing")
         if not -(2**63) <= number < 2**63:
             raise row_error(frame, row, "group", value, "a whole number below 2**63")
-        values[row] = int(value)
+        values[row] = int(number)
     return pd.array(values, dtype="Int64")
 
 
@@ -429,7 +429,7 @@ def _tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
 def _tuple(value: object) -> tuple[Any, ...]:
     if is_missing(value):
         return ()
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return (value,)
     ids = tuple(value)
     try:
