@@ -303,7 +303,7 @@ def is_name(name: object) -> bool:
         hash(name)
     except TypeError:
         return False
-    return True
+    return name is not pd.NA  # of which nothing can be said, not even that it equals another
 
 
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
