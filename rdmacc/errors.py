@@ -18,6 +18,8 @@ __all__ = [
     "CompileError",
     "ConfigError",
     "DeadlockError",
+    "HandlerError",
+    "LivelockError",
     "RdmaccError",
     "SimulationError",
     "StalledError",
@@ -181,6 +183,62 @@ class StalledError(SimulationError):
         noun = "message" if count == 1 else "messages"
         text = f"stalled at {self.time_ps} ps with {count} {noun} unfinished: {_listed(self.messages)}"
         return f"{text} ({self.reason})" if self.reason else text
+
+
+class LivelockError(SimulationError):
+    """Simulated time stands still: events of one instant go on without end.
+
+    Parameters
+    ----------
+    what : str
+        What happens again and again, such as a timer with its component.
+    time_ps : int
+        The instant, in picoseconds.
+    """
+
+    def __init__(self, what: str, time_ps: int) -> None:
+        self.what = what
+        self.time_ps = int(time_ps)
+        super().__init__(what, self.time_ps)
+
+    def __str__(self) -> str:
+        return f"livelock at {self.time_ps} ps: time stands still, and again and again there is {self.what}"
+
+
+class HandlerError(SimulationError):
+    """A handler has raised an exception, or has written what an engine cannot use.
+
+    Parameters
+    ----------
+    handler : str
+        Component and handler, such as ``"Dcqcn.on_cnp"``.
+    reason : str
+        The exception, or the field with its value and what it must be.
+    line : int, optional
+        Line in the handler's file, if known.
+    time_ps : int
+        When, in picoseconds.
+    place : str
+        Which queue pair, message, port or host it was called for.
+    filename : str
+        The handler's file.
+    """
+
+    def __init__(
+        self, handler: str, reason: str, line: int | None = None, time_ps: int = 0, place: str = "", filename: str = ""
+    ) -> None:
+        self.handler = handler
+        self.reason = reason
+        self.line = line
+        self.time_ps = int(time_ps)
+        self.place = place
+        self.filename = filename
+        super().__init__(handler, reason, line, self.time_ps, place, filename)
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        place = f", {self.place}" if self.place else ""
+        return f"{self.handler}{line} (at {self.time_ps} ps{place}): {self.reason}"
 
 
 class CompileError(RdmaccError):

@@ -13,6 +13,10 @@ __all__ = ["Clocks", "Fault", "LinkDown", "Loss", "ScriptedLoss"]
 
 
 def _check_link(field: str, link: object) -> None:
+    try:
+        hash(link)
+    except TypeError:
+        raise ConfigError(field, link, "a pair of node names, such as ('h0', 's0')") from None
     if not isinstance(link, tuple) or len(link) != 2:
         raise ConfigError(field, link, "a pair of node names, such as ('h0', 's0')")
 
@@ -71,9 +75,9 @@ class ScriptedLoss:
             value = getattr(self, name)
             if name == "psn" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least}")
-        if self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
+                raise ConfigError(f"ScriptedLoss.{name}", value, f"a whole number, at least {least} and below 2**31")
+        if not isinstance(self.kind, str) or self.kind not in KIND_NAMES[NONE + 1 : PAUSE]:
             raise ConfigError("ScriptedLoss.kind", self.kind, f"one of {', '.join(KIND_NAMES[DATA:PAUSE])}")
 
     @property

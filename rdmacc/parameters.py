@@ -24,6 +24,12 @@ _PARSERS: dict[str, Callable[..., Any]] = {
     "bytes": units.size_bytes,
 }
 
+_HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
+"""What no parameter exceeds (28 hours, 1 Pb/s, 1 PiB), so that sums and doublings of them fit into 63 bits."""
+
+_MOST = 2**62
+"""The largest number without a unit."""
+
 
 def param(
     default: Any,
@@ -120,8 +126,10 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
     unit, choices = metadata.get("unit", ""), metadata.get("choices", ())
     if unit in _PARSERS:
         value = _PARSERS[unit](value, field=name)
+        if value > _HIGHEST[unit]:
+            raise ConfigError(name, value, f"at most {_HIGHEST[unit]} {unit}")
     elif choices:
-        if value not in choices:
+        if not isinstance(value, str) or value not in choices:
             raise ConfigError(name, value, f"one of {', '.join(choices)}")
         return value
     elif isinstance(default, bool):
@@ -142,6 +150,10 @@ def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float
     allowed = "a whole number" if kind is int else "a finite number"
     if isinstance(value, bool | str) or not isinstance(value, int | float | np.number):
         raise ConfigError(name, value, allowed)
-    if not np.isfinite(value) or kind(value) != value:
-        raise ConfigError(name, value, allowed)
+    try:
+        is_good = bool(np.isfinite(value)) and kind(value) == value and (kind is float or -_MOST <= value <= _MOST)
+    except (TypeError, OverflowError):  # beyond what a float holds
+        is_good = False
+    if not is_good:
+        raise ConfigError(name, value, f"{allowed}, of at most 2**62" if kind is int else allowed)
     return kind(value)

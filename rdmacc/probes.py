@@ -46,8 +46,10 @@ class Probe:
     is_rate: bool = False
 
     def __post_init__(self) -> None:
-        if self.place not in PLACES:
+        if not isinstance(self.place, str) or self.place not in PLACES:
             raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
+        if not isinstance(self.field, str) or not self.field:
+            raise ConfigError("Probe.field", self.field, "the name of a field, such as 'queue_bytes'")
         if self.every_ps is not None:
             every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:

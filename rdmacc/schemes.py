@@ -11,6 +11,7 @@ from typing import Any
 
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.handlers import check_handlers
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
@@ -97,7 +98,13 @@ class Scheme(Component):
     def __post_init__(self) -> None:
         for name in ("control", "switch"):
             value = getattr(self, name)
-            object.__setattr__(self, name, (value,) if isinstance(value, Component) else tuple(value))
+            try:
+                parts = (value,) if isinstance(value, Component | str) else tuple(value)
+            except TypeError:
+                raise ConfigError(name, value, "a component, or a list of components") from None
+            object.__setattr__(self, name, parts)
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigError("name", self.name, "a non-empty text")
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
@@ -112,6 +119,7 @@ class Scheme(Component):
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
             )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
+        check_handlers(self)
 
     def __repr__(self) -> str:
         """Return name and composition, with the parameters that are not their defaults."""
@@ -178,12 +186,14 @@ class Scheme(Component):
         ConfigError
             If there is no such parameter, its name must be qualified, or a value is not allowed.
         """
-        result = self
+        own = {}
         for name, value in changes.items():
-            owner, own_name = result.owner(name)
-            if owner is result:
-                result = dataclasses.replace(result, **{own_name: value})
-            else:
+            if name.removeprefix("Scheme.") in _OWN:
+                own[self.owner(name)[1]] = value
+        result = dataclasses.replace(self, **own) if own else self  # at once: one component may need another's header
+        for name, value in changes.items():
+            if name.removeprefix("Scheme.") not in _OWN:
+                owner, own_name = result.owner(name)
                 result = result._swap(owner, dataclasses.replace(owner, **{own_name: value}))  # type: ignore[type-var]
         return result
 
@@ -248,6 +258,9 @@ class Scheme(Component):
         )
 
 
+_OWN = frozenset(field.name for field in dataclasses.fields(Scheme))
+
+
 def _alternatives(names: list[str]) -> str:
     return " or ".join(map(repr, names))
 
@@ -279,6 +292,8 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, replace: bool = Fa
     """
     if not isinstance(name, str) or not name:
         raise ConfigError("scheme name", name, "a non-empty string")
+    if not callable(make):
+        raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
         raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
     SCHEMES[name] = make
@@ -308,7 +323,10 @@ def scheme(name: str, **changes: Any) -> Scheme:
     """
     if not isinstance(name, str) or name not in SCHEMES:
         raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
-    return SCHEMES[name]().replace(**changes)
+    made = SCHEMES[name]()
+    if not isinstance(made, Scheme):
+        raise ConfigError(f"scheme {name!r}", made, "a Scheme, made by the function that is registered")
+    return made.replace(**changes)
 
 
 def as_scheme(value: str | Scheme) -> Scheme:

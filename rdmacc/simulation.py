@@ -11,10 +11,11 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from rdmacc.engine.deadlock import find_deadlock
+from rdmacc.engine.hooks import limits_of
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.select import make_engine
-from rdmacc.errors import ConfigError, DeadlockError, StalledError
+from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.records import NEVER
@@ -22,7 +23,7 @@ from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation", "is_foreign", "simulate"]
 
 _SLICE_PS = time_ps("1ms")
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
@@ -30,6 +31,31 @@ _SLICE_PS = time_ps("1ms")
 
 _STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
+
+
+_CLEAN: set[Any] = set()
+"""Code of handlers from outside the package that have run to an end: what is equal to it need not be checked again."""
+
+
+def is_foreign(scheme: Scheme) -> bool:
+    """Tell whether a scheme has handlers from outside the package, whose first run in a process is checked.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    """
+    return bool(_foreign_handlers(scheme))
+
+
+def _foreign_handlers(scheme: Scheme) -> set[Any]:
+    """Return the code of the handlers that are not the package's own."""
+    return {
+        function.__code__
+        for part in scheme.components
+        if type(part).__module__.split(".")[0] != "rdmacc"
+        for function in part.handlers().values()
+    }
 
 
 class Simulation:
@@ -53,6 +79,11 @@ class Simulation:
         What goes wrong on links and with hosts' clocks.
     trace : bool
         Keep what happens to every packet, for `result.packet_trace`.
+    check : bool, optional
+        Catch the mistakes of handlers: what they raise, a division by zero, an index or a packet number out of range,
+        a number that a field cannot hold, a loop that does not end; and what an engine cannot use, such as a rate that
+        is no number. Results are the same; it takes longer. Default: only for a scheme with a component from outside
+        the package, as one typed in a notebook, until that has run once without an error.
 
     Raises
     ------
@@ -71,10 +102,18 @@ class Simulation:
         probes: Sequence[Probe] = (),
         faults: Sequence[Fault] = (),
         trace: bool = False,
+        check: bool | None = None,
     ) -> None:
         begin = time.perf_counter()
         chosen = as_scheme(scheme)
-        self.plan = make_plan(topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace)
+        for name, value in (("trace", trace), ("check", check)):
+            if not isinstance(value, bool) and not (name == "check" and value is None):
+                raise ConfigError(name, value, "True or False")
+        self._foreign = _foreign_handlers(chosen)
+        is_checked = not self._foreign <= _CLEAN if check is None else check
+        self.plan = make_plan(
+            topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace, is_checked=is_checked
+        )
         self._fabric = self.plan.fabric
         self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
@@ -116,6 +155,10 @@ class Simulation:
             If messages are unfinished and nothing is left that could finish them.
         ConfigError
             If `until` is not a time, or is past.
+        HandlerError
+            If a handler raises an exception, or writes what an engine cannot use.
+        LivelockError
+            If time stands still, as with a timer that is set to now again and again.
         KeyboardInterrupt
             On Ctrl-C. Like the errors above it has the result so far as `result`; `run` continues from there.
         """
@@ -142,13 +185,15 @@ class Simulation:
                 if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
                     self._raise_if_nothing_moved()
                 self._advance(bar, until_ps)
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, HandlerError, LivelockError) as error:
             self._wall_s += time.perf_counter() - begin
             begin = time.perf_counter()
             raise self._with_result(error) from None
         finally:
             self._wall_s += time.perf_counter() - begin
             bar.close()
+        if self.is_finished:
+            _CLEAN.update(self._foreign)
         return self.result()
 
     def result(self) -> Result:
@@ -179,7 +224,19 @@ class Simulation:
     def _stalled(self) -> Exception:
         outcome = self.engine.outcome()
         is_open = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
-        return self._with_result(StalledError(self.plan.workload.index[is_open].tolist(), self.now_ps))
+        reason = self._stopped_by(sorted(set(self.plan.qp[is_open].tolist())))
+        return self._with_result(StalledError(self.plan.workload.index[is_open].tolist(), self.now_ps, reason))
+
+    def _stopped_by(self, qps: list[int]) -> str:
+        """Return which component has stopped a queue pair by its rate or window; empty if none has."""
+        for number in qps:
+            for limit, owners in limits_of(self.plan.scheme).items():
+                for component in owners:
+                    value = self.engine.sender_value(number, component, limit)
+                    if not value > 0.0:
+                        name = type(self.plan.scheme.components[component]).__name__
+                        return f"{name}.Sender.{limit} of queue pair {number} is {value:g}"
+        return ""
 
     def _with_result(self, error: Any) -> Any:
         """Attach what has been computed, so that it is not lost with the exception."""
@@ -213,6 +270,7 @@ def simulate(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     trace: bool = False,
+    check: bool | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Simulate a workload on a network under a scheme.
@@ -239,6 +297,9 @@ def simulate(
         What goes wrong; see `rdmacc.faults`.
     trace : bool
         Keep every packet's way, as `Result.packet_trace`.
+    check : bool, optional
+        Catch the mistakes of handlers. Default: only those of handlers from outside the package, until they have run
+        once without an error.
     progress : bool, optional
         Show a progress bar; by default only when the run takes more than a second.
 
@@ -255,6 +316,6 @@ def simulate(
     [1.97, 1.98]
     """
     simulation = Simulation(
-        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace
+        topology, workload, scheme, engine=engine, seed=seed, probes=probes, faults=faults, trace=trace, check=check
     )
     return simulation.run(until, progress=progress)

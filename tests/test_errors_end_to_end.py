@@ -58,7 +58,7 @@ def one(*row):
         (one("h0", "h1", 1, 7), "start_ps", 7, "must carry a unit, such as '5us'"),
         (one("h0", "h1", 1, "-1us"), "start_ps", "-1us", "at least 0"),
         (one("h0", "h1", 1, "1kB"), "start_ps", "1kB", "us"),
-        (one("h0", "h1", 1, f"{2**62}ps"), "start_ps", 2**62, "53 days"),
+        (one("h0", "h1", 1, f"{2**62}ps"), "start_ps", 2**62, "11 days"),
         (one("h0", "h1", 1, 0, "web"), "group", "web", "whole number"),
         (one("h0", "h1", 1, 0, 0, (3,)), "after", 3, "id of a message"),
         (one("h0", "h1", 1, 0, 0, (0,)), "after", "0 -> 0", "circle"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import pickle
 import sys
 from dataclasses import replace
@@ -21,6 +22,7 @@ from rdmacc.faults import Clocks, LinkDown, ScriptedLoss
 from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
 from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, default_folder, read_table, write_atomically, write_table
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
@@ -299,3 +301,37 @@ def test_code_without_a_source_cannot_be_hashed():
     kind = type("Typed", (Tiny,), {"__module__": "typed_in_a_notebook"})
     with pytest.raises(ConfigError, match="a class of a module with a source file"):
         codehash.code_hash(kind, None)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_what_is_no_file_is_refused_and_not_waited_for(store, kept, caplog, make):
+    known, path = kept
+    path.unlink()
+    make(path)
+    with pytest.raises(ConfigError, match="not a folder, a pipe or a device"):
+        read_table(path)
+    assert store.load(known) is None
+    assert "is computed again" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "", "a\0b", "x" * 300, "..", 5, None])
+def test_a_name_that_leads_elsewhere_is_refused(store, name):
+    with pytest.raises(ConfigError, match="^experiment = "):
+        store.path(name, "abc")
+    with pytest.raises(ConfigError, match="^key = "):
+        store.path("dart.fig1", name)
+
+
+def test_a_point_that_cannot_be_stored_is_named_and_the_others_go_on(tmp_path, monkeypatch):
+    def save(self, table, provenance):
+        if provenance["point"] == next(iter(found.tables)):
+            raise OSError(28, "No space left on device")
+        whole(self, table, provenance)
+
+    found = sweep(Tiny(), store=tmp_path / "one", jobs=1, progress=False)
+    whole = Store.save
+    monkeypatch.setattr(Store, "save", save)
+    again = sweep(Tiny(), store=tmp_path / "other", jobs=1, progress=False)
+    assert list(again.failures) == [next(iter(found.tables))]
+    assert "could not be stored in" in next(iter(again.failures.values())).reason
+    assert len(again.tables) == len(found.tables) - 1

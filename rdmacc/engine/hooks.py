@@ -27,11 +27,12 @@ _LIMITS = ("rate_bps", "window_bytes")
 
 @dataclass(frozen=True)
 class Call:
-    """One handler at a hook: the component's number, the function, and the arguments it asks for."""
+    """One handler at a hook: the component's number, the function, the arguments it asks for, and its name."""
 
     component: int
     function: Callable[..., None]
     arguments: tuple[str, ...]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Slot:
 def calls_of(scheme: Scheme, hook: str) -> list[Call]:
     """Return the handlers that a scheme has for a hook, in the order in which they run."""
     return [
-        Call(number, function, tuple(inspect.signature(function).parameters))
+        Call(number, function, tuple(inspect.signature(function).parameters), name)
         for number, part in enumerate(scheme.components)
         for name, function in part.handlers().items()
         if name == hook and hook in HOOKS
@@ -56,8 +57,9 @@ def calls_of(scheme: Scheme, hook: str) -> list[Call]:
 
 def timer_call(scheme: Scheme, slot: Slot) -> Call:
     """Return the handler that serves a deadline."""
-    function = scheme.components[slot.component].handlers()[slot.field.handler_name]
-    return Call(slot.component, function, tuple(inspect.signature(function).parameters))
+    name = slot.field.handler_name
+    function = scheme.components[slot.component].handlers()[name]
+    return Call(slot.component, function, tuple(inspect.signature(function).parameters), name)
 
 
 def slots_of(scheme: Scheme, kind: str) -> list[Slot]:

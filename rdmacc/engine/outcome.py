@@ -109,6 +109,9 @@ class Engine(Protocol):
     def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
         """Take a link down, both directions; `fabric` has the routes without it."""
 
+    def sender_value(self, qp: int, component: int, field: str) -> float:
+        """Return a number that a component's sender record has for a queue pair."""
+
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""
 

@@ -21,7 +21,7 @@ from rdmacc.component import RECORD_KINDS
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
-from rdmacc.records import NEVER, Field
+from rdmacc.records import Field
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
@@ -33,6 +33,9 @@ __all__ = ["Plan", "Watch", "make_plan"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Int32s: TypeAlias = npt.NDArray[np.int32]
+
+_LATEST_PS = 10**18
+"""Messages start no later: sums of times stay below NEVER."""
 
 # Purposes of the streams of chance. Adding one must not renumber the others.
 _ECMP, _PORTS, _LOSS, _CLOCK_OFFSETS, _CLOCK_JITTER, _SENDERS, _RECEIVERS = 1, 2, 3, 4, 5, 6, 7
@@ -113,6 +116,8 @@ class Plan:
     clock_key: Ints
     has_trace: bool
     watches: tuple[Watch, ...]
+    is_checked: bool = False
+    """Whether handlers run with their mistakes caught (`rdmacc.engine.checked`)."""
 
     @property
     def has_clocks(self) -> bool:
@@ -139,6 +144,7 @@ def make_plan(
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     has_trace: bool = False,
+    is_checked: bool = False,
 ) -> Plan:
     """Return the plan of a scenario.
 
@@ -161,8 +167,8 @@ def make_plan(
     if packets.max() >= 2**31:
         raise ConfigError("size_bytes", int(size.max()), f"fewer than 2**31 packets of {scheme.payload_bytes} B")
     start_ps = frame["start_ps"].to_numpy(np.int64)
-    if start_ps.max() >= NEVER:
-        raise ConfigError("start_ps", int(start_ps.max()), f"less than 2**62 ps, {NEVER // 86_400 // 10**12} days")
+    if start_ps.max() > _LATEST_PS:
+        raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
@@ -207,7 +213,7 @@ def make_plan(
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
         link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
-        has_trace=has_trace,
+        has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
         watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
     )  # fmt: skip

@@ -41,7 +41,7 @@ def make_engine(name: str, plan: Plan) -> Engine:
     ConfigError
         If there is no engine of that name, or the compiled one is asked for and not available.
     """
-    if name not in ENGINES:
+    if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
     if name != "simpy":
         reason = why_not_compiled()

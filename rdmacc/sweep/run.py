@@ -25,6 +25,7 @@ from tqdm.auto import tqdm
 from rdmacc.engine.select import ENGINES, why_not_compiled
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.schemes import as_scheme
+from rdmacc.simulation import is_foreign
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.pace import Pace
@@ -349,6 +350,8 @@ class _Keeper:
             self.store.save(outcome.table, provenance)
         except ConfigError as error:
             return Failed(str(error))
+        except OSError as error:  # a full disk, a folder that may not be written: the other points go on
+            return Failed(f"computed, but it could not be stored in {self.store.folder}: {error}")
         found.tables[name] = as_stored(outcome.table)
         found.provenance[name] = provenance
         return outcome
@@ -376,6 +379,8 @@ def compile_once(points: Sequence[Point]) -> None:
             schemes[tuple((type(part), *part.handlers()) for part in scheme.components)] = scheme
     for scheme in schemes.values():
         CompiledHooks(scheme, Layout.of(scheme))
+        if is_foreign(scheme):
+            CompiledHooks(scheme, Layout.of(scheme), is_checked=True)
 
 
 def _progress(found: Sweep) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +28,9 @@ __all__ = ["Store", "as_stored", "default_folder", "read_table", "write_atomical
 
 _META = b"rdmacc"
 _FORMAT = 1
+_NAME = re.compile(r"[^\W.-][\w.+ -]*")
+"""Names that are files' names on every system, and stay in the store's folder."""
+
 _STALE_S = 3600.0
 """A temporary file so old is of a process that was killed."""
 
@@ -125,6 +129,8 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         If the file is not a whole table of rdmacc's.
     """
     wanted = "a complete Parquet table written by rdmacc"
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise ConfigError("file", path.name, f"{wanted}, not a folder, a pipe or a device")
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             arrow = file.read()
@@ -166,7 +172,15 @@ class Store:
             Name of the experiment.
         key : str
             The point's key, see `rdmacc.sweep.fingerprint.key_of`.
+
+        Raises
+        ------
+        ConfigError
+            If one of them is no name of a file, and might lead elsewhere.
         """
+        for field, name in (("experiment", experiment), ("key", key)):
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > 200:
+                raise ConfigError(field, name, "letters, digits, '.', '_' and '-', the first no dot")
         return self.folder / experiment / f"{key}.parquet"
 
     def load(self, identity: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]] | None:
@@ -213,7 +227,7 @@ class Store:
         experiment : str
             Name of the experiment.
         """
-        for draft in (self.folder / experiment).glob(".*.tmp"):
+        for draft in self.path(experiment, "any").parent.glob(".*.tmp"):
             with contextlib.suppress(OSError):
                 if time.time() - draft.stat().st_mtime > _STALE_S:
                     draft.unlink()

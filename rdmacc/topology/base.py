@@ -173,9 +173,9 @@ def completed(graph: Graph) -> Graph:
     if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
         return graph  # `validate` says what is wrong
     nodes, edges = graph.nodes(data=True), graph.edges(data=True)
-    if all("kind" in node and ("buffer_bytes" in node or node["kind"] != "switch") for _, node in nodes) and all(
-        "rate_bps" in link and "delay_ps" in link for *_, link in edges
-    ):
+    if all(
+        "kind" in node and ("buffer_bytes" in node or _kind(graph, name, node) != "switch") for name, node in nodes
+    ) and all("rate_bps" in link and "delay_ps" in link for *_, link in edges):
         return graph
     network = graph.copy()
     for one, other, link in network.edges(data=True):
@@ -195,7 +195,10 @@ def completed(graph: Graph) -> Graph:
 
 
 def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
-    return node.get("kind", "host" if graph.degree[name] == 1 else "switch")
+    kind = node.get("kind", "host" if graph.degree[name] == 1 else "switch")
+    if not isinstance(kind, str):
+        raise ConfigError("kind", kind, "'host' or 'switch'", where=f"node {name}")
+    return kind
 
 
 def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
@@ -278,6 +281,10 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
     return hops
 
 
+_MOST_NODES = 10_000_000
+"""More nodes of a kind than any network has, and than memory holds."""
+
+
 def checked_count(field: str, value: int) -> int:
     """Return a number of nodes or ports; raise a ConfigError unless it is whole and at least 1.
 
@@ -291,10 +298,12 @@ def checked_count(field: str, value: int) -> int:
     Raises
     ------
     ConfigError
-        If the number is not whole, or below 1.
+        If the number is not whole, below 1, or more than any network has.
     """
     if not _is_int(value) or value < 1:
         raise ConfigError(field, value, "a whole number, at least 1")
+    if value > _MOST_NODES:
+        raise ConfigError(field, value, f"at most {_MOST_NODES}")
     return int(value)
 
 
@@ -370,7 +379,7 @@ def _is_int(value: object) -> bool:
 def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
     place = f"node {name}"
     kind = node.get("kind")
-    if kind not in ("host", "switch"):
+    if not isinstance(kind, str) or kind not in ("host", "switch"):
         raise ConfigError("kind", kind, "'host' or 'switch'", where=place)
     if kind == "host":
         if not graph.degree[name]:
@@ -384,10 +393,11 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
 
 
 def _check_rate(rate: Any, place: str) -> None:
-    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
+    number: Any = rate  # comparisons, unlike float(), bear any integer
+    if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < number < math.inf:
         raise ConfigError("rate_bps", rate, "a positive, finite number of bit/s", where=place)
-    if not SLOWEST_BPS <= float(rate) <= FASTEST_BPS:
-        raise ConfigError("rate_bps", rate, _TOO_FAST if float(rate) > FASTEST_BPS else _TOO_SLOW, where=place)
+    if not SLOWEST_BPS <= number <= FASTEST_BPS:
+        raise ConfigError("rate_bps", rate, _TOO_FAST if number > FASTEST_BPS else _TOO_SLOW, where=place)
 
 
 def per_port_buffers(graph: Graph, buffer_per_port: Quantity) -> None:

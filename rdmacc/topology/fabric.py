@@ -190,12 +190,14 @@ class Fabric:
         ConfigError
             If no link joins them.
         """
-        is_known = isinstance(node, Hashable) and isinstance(peer, Hashable)
-        if is_known and node in self.index and peer in self.index:
-            here = self.index[node]
+        try:
+            here, there = self.index.get(node), self.index.get(peer)
+        except TypeError:  # a tuple, say, that holds a list
+            here = there = None
+        if here is not None and there is not None:
             low, high = self.node_first_port[here : here + 2]
-            found = low + int(np.searchsorted(self.port_peer[low:high], self.index[peer]))
-            if found < high and self.port_peer[found] == self.index[peer]:
+            found = low + int(np.searchsorted(self.port_peer[low:high], there))
+            if found < high and self.port_peer[found] == there:
                 return int(found)
         raise ConfigError("port", f"{node}->{peer}", "a link of the network")
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.workload.frame import Int64s, messages, nothing_after, row_error
+from rdmacc.workload.frame import Int64s, is_name, messages, nothing_after, row_error
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
@@ -168,6 +168,9 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     """Raise a ConfigError for the first row whose ends are not two different hosts that a path joins."""
     ends: list[Int64s] = []
     for field in ("src", "dst"):
+        for row, name in enumerate(frame[field]):
+            if not is_name(name):
+                raise row_error(frame, row, field, name, "the name of a host")
         codes, names = pd.factorize(frame[field])
         known = np.array([fabric.index.get(name, -1) for name in names] + [-1], dtype=np.int64)
         nodes = known[codes]

@@ -46,7 +46,9 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
     try:
         frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError("file", str(path), f"a file that can be read ({error})") from None
+    except (ValueError, TypeError, OverflowError) as error:  # the parser's errors among them
         raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
     known = ("message", *_NAMES, *others)
     for column in frame:
@@ -95,7 +97,12 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     ConfigError
         If a column is missing or has values that it does not allow.
     """
-    table = pq.read_table(path)
+    try:
+        table = pq.read_table(path)
+    except OSError as error:
+        raise ConfigError("file", str(path), f"a file that can be read ({error})") from None
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise ConfigError("file", str(path), f"a Parquet file ({error})") from None
     after = None
     if "after" in table.column_names:
         place = table.column_names.index("after")

@@ -25,7 +25,9 @@ __all__ = [
     "checked_hosts",
     "checked_whole",
     "from_columns",
+    "host_names",
     "is_missing",
+    "is_name",
     "messages",
     "nothing_after",
     "row_error",
@@ -96,7 +98,13 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     ([65536, 1000], [0, 1000000], [(), (0,)])
     """
     if not isinstance(rows, pd.DataFrame):
+        if isinstance(rows, str) or not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0:
+            raise ConfigError("rows", rows, "a DataFrame, or a list of dicts or tuples")
         rows = _as_frame(rows)
+    if rows.columns.nlevels > 1 or not rows.columns.is_unique:
+        twice = rows.columns[rows.columns.duplicated()]
+        value = twice[0] if len(twice) else rows.columns[0]
+        raise ConfigError("column", value, "the name of one column")
     frame = rows.rename(columns={old: new for old, new in _ALIASES.items() if new not in rows})
     for both in (old for old in _ALIASES if old in frame):
         raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
@@ -150,7 +158,10 @@ def from_columns(
     """
     count = len(src)
     lengths: Any = size
-    if not isinstance(size, np.ndarray):
+    if isinstance(size, np.ndarray):
+        if size.dtype.kind not in "iu" or size.ndim > 1:
+            raise ConfigError("size", size, "one size, or whole numbers of bytes")
+    else:
         lengths = size_bytes(size, field="size")
         if lengths < 1:
             raise ConfigError("size", size, "at least 1 byte")
@@ -222,6 +233,11 @@ def is_missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
+_MOST_OF_ANYTHING = 10_000_000
+_MOST = {"seed": 2**4096, "group": 2**62}
+"""By field; rounds, counts and degrees beyond would not fit into memory."""
+
+
 def checked_whole(field: str, value: int, least: int | None = None) -> int:
     """Return a whole number; raise a ConfigError if it is none, or below `least`.
 
@@ -242,7 +258,52 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
     allowed = "a whole number" + ("" if least is None else f", at least {least}")
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         raise ConfigError(field, value, allowed)
+    most = _MOST.get(field, _MOST_OF_ANYTHING)
+    if value > most or value < -most:
+        raise ConfigError(field, value, f"{allowed}, and at most {most}")
     return int(value)
+
+
+def host_names(field: str, names: Iterable[Host]) -> list[Host]:
+    """Return names of hosts as a list; raise a ConfigError unless they can be names.
+
+    Parameters
+    ----------
+    field : str
+        What they are, as the error names it.
+    names : iterable of hashable
+        The names.
+
+    Raises
+    ------
+    ConfigError
+        If it is no list, or holds what cannot be a name.
+    """
+    try:
+        listed = None if isinstance(names, str) else list(names)
+    except TypeError:
+        listed = None
+    if listed is None:
+        raise ConfigError(field, names, "a list of hosts")
+    for name in listed:
+        if not is_name(name):
+            raise ConfigError(field, name, "names of hosts")
+    return listed
+
+
+def is_name(name: object) -> bool:
+    """Tell whether something can be the name of a node.
+
+    Parameters
+    ----------
+    name : object
+        A tuple, say, may hold a list.
+    """
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return name is not pd.NA  # of which nothing can be said, not even that it equals another
 
 
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
@@ -258,7 +319,7 @@ def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
     ConfigError
         If there are fewer than two, or one occurs twice.
     """
-    names = list(hosts)
+    names = host_names("hosts", hosts)
     if len(names) < 2 or len(set(names)) < len(names):
         raise ConfigError("hosts", names, "at least two different hosts")
     return names
@@ -270,7 +331,7 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
     for number, row in enumerate(rows):
         if isinstance(row, Mapping):
             dicts.append(row)
-        elif isinstance(row, (str, bytes)) or not 3 <= len(row) <= len(names):
+        elif isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or not 3 <= len(row) <= len(names):
             raise ConfigError("rows", row, f"a dict or a tuple ({', '.join(names)})", where=f"row {number}")
         else:
             dicts.append(dict(zip(names, row, strict=False)))
@@ -309,7 +370,7 @@ def _parsed(frame: pd.DataFrame, field: str, parse: Callable[..., int], least: i
     known: dict[tuple[type, Hashable], int] = {}
     values = np.empty(len(frame), dtype=np.int64)
     for row, value in enumerate(frame[field]):
-        key = (type(value), value if isinstance(value, Hashable) else id(value))
+        key = (type(value), value if is_name(value) else id(value))
         if key not in known:
             try:
                 known[key] = parse(value, field=field)
@@ -326,16 +387,18 @@ def _groups(frame: pd.DataFrame) -> Any:
     column = frame["group"]
     if column.dtype == "Int64":
         return column.array
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
         return column.astype("Int64").array
     values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
     for row, value in enumerate(values):
-        if type(value) is int or value is pd.NA:
+        if value is pd.NA:
             continue
-        whole = isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
-        if not whole:
+        number: Any = value
+        if isinstance(value, bool) or not isinstance(value, Real) or number % 1 != 0:
             raise row_error(frame, row, "group", value, "a whole number or missing")
-        values[row] = int(value)
+        if not -(2**63) <= number < 2**63:
+            raise row_error(frame, row, "group", value, "a whole number below 2**63")
+        values[row] = int(number)
     return pd.array(values, dtype="Int64")
 
 
@@ -346,11 +409,11 @@ def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         for row, value in enumerate(column):
             try:
                 float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise row_error(frame, row, "weight", value, "a finite number above 0") from None
         raise
 
@@ -366,7 +429,7 @@ def _tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
 def _tuple(value: object) -> tuple[Any, ...]:
     if is_missing(value):
         return ()
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return (value,)
     ids = tuple(value)
     try:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, stream
+from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, size_distribution
 
 __all__ = ["incast", "long_flows", "many_to_many", "permutation"]
@@ -70,10 +70,11 @@ def incast(
         For an impossible number of senders or rounds, a sender that is the receiver or occurs twice, or
         jitter over several rounds without a period.
     """
+    host_names("receiver", [receiver])
     if isinstance(senders, (int, np.integer)):
         names = _drawn(int(senders), receiver, hosts, seed)
     else:
-        names = list(senders)
+        names = host_names("senders", senders)
     if not names or receiver in names or len(set(names)) < len(names):
         raise ConfigError("senders", names, f"different hosts, at least one, without {receiver!r}")
     turns, spread = checked_whole("rounds", rounds, 1), time_ps(jitter, field="jitter")
@@ -117,11 +118,14 @@ def long_flows(
     ConfigError
         If there are no pairs, or as many starts as pairs are not given.
     """
-    ends = list(pairs)
+    ends = host_names("pairs", pairs)
     if not ends:
         raise ConfigError("pairs", ends, "at least one pair of hosts")
+    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in ends):
+        raise ConfigError("pairs", ends, "pairs of hosts")
     moments: list[Any]
-    if isinstance(start, Iterable) and not isinstance(start, str):
+    is_scalar = isinstance(start, str) or (isinstance(start, np.ndarray) and start.ndim == 0)
+    if isinstance(start, Iterable) and not is_scalar:
         moments = list(start)
     else:
         moments = [start] * len(ends)
@@ -192,7 +196,10 @@ def many_to_many(
         If a host occurs twice among the senders or the receivers, or no message is left.
     """
     ends = []
-    for field, names in (("senders", list(senders)), ("receivers", list(receivers))):
+    for field, names in (
+        ("senders", host_names("senders", senders)),
+        ("receivers", host_names("receivers", receivers)),
+    ):
         if not names or len(set(names)) < len(names):
             raise ConfigError(field, names, "different hosts, at least one")
         ends.append(as_objects(names))

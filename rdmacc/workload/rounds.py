@@ -13,7 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.frame import Host, Int64s, Objects, as_objects, checked_whole, from_columns, stream
+from rdmacc.workload.frame import Host, Int64s, Objects, as_objects, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, size_distribution
 
 __all__ = ["partition_aggregate", "request_response"]
@@ -73,7 +73,7 @@ def partition_aggregate(
     ConfigError
         For workers that occur twice or are the aggregator, or an impossible number of rounds.
     """
-    names, turns = list(workers), checked_whole("rounds", rounds, 1)
+    names, turns = host_names("workers", workers), checked_whole("rounds", rounds, 1)
     if not names or aggregator in names or len(set(names)) < len(names):
         allowed = f"different hosts, at least one, without {aggregator!r}"
         raise ConfigError("workers", names, allowed)

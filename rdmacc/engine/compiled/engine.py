@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,24 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.compiled.faults import Catcher
 from rdmacc.engine.compiled.heap import HEAP_PADDING
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
-from rdmacc.engine.hooks import transfer_fields
+from rdmacc.engine.hooks import records_of, transfer_fields
+from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.records import NEVER
+from rdmacc.records import NEVER, record_dtype
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["CompiledEngine"]
 
 _CHUNK = 2_000_000
-"""Events between two looks at signals: about a fifth of a second."""
+"""Events between two looks at signals, at most."""
+
+_CHUNK_S = 0.2
+"""How long they may take: Ctrl-C and a progress bar wait for their end."""
 
 _STARTS = 16_384
 """Messages whose queue pairs are opened at a time."""
@@ -35,6 +41,7 @@ class CompiledEngine(Tables):
     def __init__(self, plan: Plan) -> None:
         self._run, self._call_rows, self._fail_port, self._push_events = compiled_kernel()
         super().__init__(plan)
+        self._standstill = Standstill(plan)
         self._open()
 
     def _open(self) -> None:
@@ -51,12 +58,15 @@ class CompiledEngine(Tables):
 
     def _call(self, hook: str, raw: npt.NDArray[np.uint8], rows: npt.NDArray[np.int64], is_armed: bool = True) -> bool:
         """Call on_open or on_port for rows; schedule the timers they set or not; return whether they set one."""
-        address = self._hooks.addresses[hook]
+        address = self.hooks.addresses[hook]
         if not address:
             return False
         stride = self.layout.row_bytes["qp" if hook == "on_open" else "port"]
         base = int(raw.ctypes.data)
-        due = self._call_rows(self._globals.ctypes.data, address, base, stride, rows.ctypes.data, len(rows), is_armed)
+        at = self._globals.ctypes.data
+        with Catcher(self) as caught:
+            due = self._call_rows(at, address, base, stride, rows.ctypes.data, len(rows), is_armed)
+        caught.raise_again()
         return bool(due)
 
     def _opens_early(self) -> bool:
@@ -64,7 +74,7 @@ class CompiledEngine(Tables):
 
         Or on_open sets a timer. Whether it does is tried out, on other memory.
         """
-        plan, hooks = self.plan, self._hooks
+        plan, hooks = self.plan, self.hooks
         if plan.dependents is not None or plan.watches or hooks.timers["Endpoint"]:
             return True
         if any(hooks.addresses[name] for name in ("on_candidate", "on_pick", "on_announce", "on_advertise")):
@@ -129,15 +139,20 @@ class CompiledEngine(Tables):
 
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
-        while self._run_kernel(until_ps, _CHUNK) != kernel.STOPPED:
-            pass
+        chunk, begin = _CHUNK, time.perf_counter()
+        while self._run_kernel(until_ps, chunk) != kernel.STOPPED:
+            self._standstill.look(self)
+            taken_s, begin = time.perf_counter() - begin, time.perf_counter()
+            chunk = min(_CHUNK, max(1_000, int(chunk * _CHUNK_S / taken_s)))
         if self.unfinished and until_ps < NEVER:
             self.globals["now_ps"] = until_ps
 
     def _run_kernel(self, until_ps: int, max_events: int) -> int:
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
-            reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
+            with Catcher(self) as caught:
+                reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
+            caught.raise_again()
             if reason == kernel.MORE_PACKETS:
                 self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))
             elif reason == kernel.MORE_EVENTS:
@@ -156,6 +171,13 @@ class CompiledEngine(Tables):
     def outcome(self) -> Outcome:
         """Return the counters so far."""
         return outcome_of(self)
+
+    def sender_value(self, qp: int, component: int, field: str) -> float:
+        """Return a number that a component's sender record has for a queue pair."""
+        record = dict(records_of(self.plan.scheme, "Sender"))[component]
+        at = qp * self.layout.row_bytes["qp"] + self.layout.offsets["Sender", component]
+        row = np.ndarray(1, record_dtype(record), self._memory["qp"], at)
+        return float(row[field][0])
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

@@ -11,26 +11,30 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import re
 import types as python_types
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
 
-from rdmacc import chance
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
+from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import UNIT, Part
+from rdmacc.engine.compiled.unit import CHECKED, UNIT, Part
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
+from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import CompileError, ConfigError
+from rdmacc.handlers import NATIVE, source_tree
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -38,6 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledHooks", "params_dtype"]
 
+TRAIL = record_dtype(Trail)
+
+_ROWS = {"packet": "packet_row", "reply": "reply_row", "notice": "notice_row", "message": "message_row",
+         "place": "place_row"}  # fmt: skip
 _SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
 _ARGUMENTS = "params, place, qp, message, packet, reply, notice, now"
 _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": "place", "Egress": "place",
@@ -45,14 +53,22 @@ _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": 
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
-_NATIVE = (chance.hash63, chance.uniform, *compiled_bits.FUNCTIONS)
 
-_COMPILED: dict[str, dict[str, Any]] = {}
+
+class _Code(NamedTuple):
+    """Machine code, and what keeps it; not what it was made of, which takes ten times as much."""
+
+    address: int
+    library: Any
+
+
+_COMPILED: dict[str, dict[str, _Code]] = {}
 """This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
 
 _SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 assert compiled_chance
+assert compiled_bits
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
@@ -75,10 +91,15 @@ class CompiledHooks:
         Offset of each component's parameters.
     source : str
         The source that was compiled.
+    trail_offset : int
+        Where behind the parameters the trail of checked hooks is.
+    checks : Checks or None
+        What is checked, if anything is.
     """
 
-    def __init__(self, scheme: Scheme, layout: Layout) -> None:
+    def __init__(self, scheme: Scheme, layout: Layout, is_checked: bool = False) -> None:
         self._scheme, self._layout = scheme, layout
+        self.checks = Checks(scheme, has_trail=True) if is_checked else None
         self._limits = limits_of(scheme)
         self._slots = {kind: slots_of(scheme, kind) for kind in KINDS}
         for kind, slots in self._slots.items():
@@ -100,6 +121,11 @@ class CompiledHooks:
                 if record is not None and kind != "Header":
                     self._namespace[f"{kind.lower()}{number}_at"] = record_at(record_dtype(record))
                     self._inputs.append(repr(record_dtype(record)))
+        self.trail_offset = self.params_bytes
+        if is_checked:
+            self.params_bytes += TRAIL.itemsize
+            self._namespace["trail_at"] = record_at(TRAIL)
+            self._inputs.append(repr(CHECKED))
         self._namespace["packet_at"] = record_at(layout.packet)
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
@@ -115,7 +141,7 @@ class CompiledHooks:
         for kind, slots in self._slots.items():
             timer_names[kind] = [(slot, f"{kind.lower()}_timer_{slot.number}") for slot in slots]
             for slot, name in timer_names[kind]:
-                sources[name] = self._write(name, [timer_call(scheme, slot)], kind == "Sender")
+                sources[name] = self._write(name, [timer_call(scheme, slot)], kind == "Sender", kind)
         self.source = "\n\n".join(sources.values())
         compiled = self._compile(list(sources))
         self.addresses = {name: compiled[name].address if name in compiled else 0 for name in HOOKS}
@@ -123,17 +149,27 @@ class CompiledHooks:
             kind: [(slot, compiled[name].address) for slot, name in names] for kind, names in timer_names.items()
         }
 
-    def _write(self, name: str, calls: list[Call], has_limits: bool) -> str:
+    def _write(self, name: str, calls: list[Call], has_limits: bool, timer_kind: str = "") -> str:
         """Return the source of one hook."""
         touched: dict[str, str] = {}  # local name -> expression
         lines = []
+        if self.checks is not None:
+            touched["trail"] = f"trail_at(params + {self.trail_offset})"
+            lines += [f"trail.{field} = {argument}" for argument, field in _ROWS.items()]
         touched_components: set[tuple[str, int]] = set()
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"
-            self._handlers[handler] = call.function
-            self._note(call.function)
+            function = call.function if self.checks is None else self.checks.function(call)
+            self._handlers[handler] = function
+            self._note(function)
             arguments = [self._argument(argument, call.component, touched) for argument in call.arguments]
-            lines.append(f"{handler}({', '.join(arguments)})")
+            if self.checks is None:
+                lines.append(f"{handler}({', '.join(arguments)})")
+            else:
+                record = partial(self._argument, component=call.component, touched=touched)
+                before, after = self.checks.around(call.name, timer_kind, call, record)
+                arguments += ["trail"] if is_instrumented(function) else []
+                lines += [*before, f"{handler}({', '.join(arguments)})", *after]
             touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if has_limits:
             for limit, owners in self._limits.items():
@@ -145,9 +181,9 @@ class CompiledHooks:
         for position, kind in enumerate(KINDS):
             for slot in self._slots[kind]:
                 if (kind, slot.component) in touched_components:
-                    record = f"{kind.lower()}{slot.component}_r"
+                    at = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
-                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self._scheme)
+                    condition = moved(f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", self._scheme)
                     lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
         lines.append("return due")
@@ -196,10 +232,11 @@ class CompiledHooks:
             copy = python_types.FunctionType(
                 function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
             )
-            self._functions[function] = Part(copy)
+            copy.__kwdefaults__ = function.__kwdefaults__
+            self._functions[function] = Part(copy, **(CHECKED if self.checks is not None else {}))
         return self._functions[function]
 
-    def _compile(self, names: list[str]) -> dict[str, Any]:
+    def _compile(self, names: list[str]) -> dict[str, _Code]:
         """Compile the written functions, or load them from the cache, or take what this process has."""
         text = "\n".join([self.source, *self._inputs])
         key = hashlib.sha256(text.encode()).hexdigest()
@@ -208,28 +245,41 @@ class CompiledHooks:
             _COMPILED[key] = kept(unit, lambda is_cached: self._compile_now(names, unit, is_cached))
         return _COMPILED[key]
 
-    def _compile_now(self, names: list[str], unit: str, is_cached: bool) -> dict[str, Any]:
+    def _compile_now(self, names: list[str], unit: str, is_cached: bool) -> dict[str, _Code]:
         folder = cache_folder()
         path = Path(f"{unit}.py") if folder is None else folder / f"{unit}.py"
         if is_cached and (not path.exists() or path.read_text(errors="replace") != self.source):
             scratch = path.with_suffix(f".{os.getpid()}.tmp")
             scratch.write_text(self.source)
             scratch.replace(path)
-        self._namespace |= {name: self._jitted(function) for name, function in self._handlers.items()}
-        exec(compile(self.source, str(path), "exec"), self._namespace)
+        namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
+        exec(compile(self.source, str(path), "exec"), namespace)
         options: dict[str, Any] = UNIT | {"cache": is_cached}
+        if self.checks is not None:
+            options |= CHECKED
         compiled = {}
         for name in names:
             try:
-                compiled[name] = numba.cfunc(_SIGNATURE, **options)(self._namespace[name])
+                made = numba.cfunc(_SIGNATURE, **options)(namespace[name])
+                compiled[name] = _Code(made.address, made._library)
             except numba.core.errors.NumbaError as error:
                 raise self._explain(name, error) from None
+        self._functions.clear()
         return compiled
 
     def _explain(self, name: str, error: Exception) -> CompileError:
         """Return an error that names the handler, its line and the reason."""
         message = str(error)
         line, reason = _line_and_reason(message)
+        for part in self._scheme.components:
+            for handler, function in part.handlers().items():
+                tree = source_tree(function)
+                file = Path(function.__code__.co_filename).name
+                if tree is None:
+                    continue
+                for text, number in re.findall(r'File "(.*?)", line (\d+)', message):
+                    if Path(text).name == file and tree.lineno <= int(number) <= (tree.end_lineno or 0):
+                        return CompileError(f"{type(part).__name__}.{handler}", reason, int(number))
         return CompileError(f"{self._scheme.name}: {name}", reason, line)
 
 
@@ -243,7 +293,7 @@ def _globals_of(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     used = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(used & function.__globals__.keys()):
         value = function.__globals__[name]
-        if (isinstance(value, python_types.FunctionType) and value not in _NATIVE) or isinstance(value, _CONSTANTS):
+        if (isinstance(value, python_types.FunctionType) and value not in NATIVE) or isinstance(value, _CONSTANTS):
             yield name, value
 
 
@@ -266,6 +316,9 @@ def _line_and_reason(message: str) -> tuple[int | None, str]:
             if number.isdigit():  # the handler's own line comes first, then the lines that call it
                 line = int(number)
                 break
+    own = re.findall(r"raised a specific error:\s*\w+: (.*)", message)
+    if own:
+        return line, own[-1]
     reasons = [
         text.strip()
         for text in message.splitlines()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
-from rdmacc.engine.compiled.handlers import CompiledHooks, params_dtype
+from rdmacc.engine.compiled.handlers import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
     CACHE_LINE,
@@ -72,7 +72,7 @@ class Tables:
         self.plan = plan
         self.layout = Layout.of(plan.scheme)
         self._ranks = TICK_RANKS if plan.scheme.tick_ps else RANKS
-        self._hooks = CompiledHooks(plan.scheme, self.layout)
+        self.hooks = CompiledHooks(plan.scheme, self.layout, plan.is_checked)
         self._memory: dict[str, Any] = {}
         self._heap: Any = None
         self._nodes: Any = None
@@ -104,7 +104,7 @@ class Tables:
             self.globals[name] = value
 
     def _fill_scheme(self) -> None:
-        scheme, policy, hooks = self.plan.scheme, self.plan.scheme.buffer, self._hooks
+        scheme, policy, hooks = self.plan.scheme, self.plan.scheme.buffer, self.hooks
         is_lossless = isinstance(policy, Pfc)
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
@@ -138,6 +138,11 @@ class Tables:
             for name in dtype.names or ():
                 row[name] = getattr(part, name, 0)
         self._memory["params"] = params
+        self.trail: Any = None
+        if hooks.checks is not None:
+            self.trail = np.ndarray(1, TRAIL, buffer=params, offset=hooks.trail_offset)[0]
+            self.trail["handler"] = self.trail["test"] = -1
+            self.trail["n_ports"], self.trail["n_messages"] = self.plan.fabric.n_ports, self.plan.n_messages
         timers = np.zeros((len(KINDS), MAX_SLOTS, 2), np.int64)
         for position, kind in enumerate(KINDS):
             for slot, address in hooks.timers[kind]:

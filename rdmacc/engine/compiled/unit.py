@@ -20,7 +20,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["OVERLOAD", "UNIT", "Part"]
+__all__ = ["CHECKED", "OVERLOAD", "UNIT", "Part"]
 
 
 class _NoEnvironment:
@@ -71,6 +71,7 @@ class _UnitLibrary(JITCodeLibrary):
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
+        self._linking_libraries.clear()  # the machine code has all of it: let go of what it was made of
 
 
 def _link(module: Any, library: Any) -> None:
@@ -136,6 +137,9 @@ UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy", "cache": True}
 PART = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Options for a function that compiled code calls: without the ways in from Python and C, a third of the work."""
 
+CHECKED = {"error_model": "python", "boundscheck": True}
+"""Options for handlers whose mistakes are caught: division by zero and an index out of range are exceptions."""
+
 OVERLOAD = {"pipeline_class": _PartCompiler, **PART}
 """Options for the compiled form of a function that handlers call."""
 
@@ -143,8 +147,8 @@ OVERLOAD = {"pipeline_class": _PartCompiler, **PART}
 class Part(CPUDispatcher):
     """A function that compiled code calls. There is one version of it for all widths of integers: 64 bits."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, targetoptions={"nopython": True, **PART}, pipeline_class=_PartCompiler)
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        super().__init__(function, targetoptions={"nopython": True, **PART, **options}, pipeline_class=_PartCompiler)
 
     def __call__(self, *args: Any) -> Any:
         """Call it from Python, as tests do: it becomes a unit of its own."""

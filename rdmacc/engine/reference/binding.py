@@ -16,9 +16,11 @@ the one pending. Set `source` to see what was written for a scheme.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rdmacc.component import HOOKS
+from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
 from rdmacc.schemes import Scheme
 
@@ -68,10 +70,11 @@ class Binding:
         The functions' source.
     """
 
-    def __init__(self, scheme: Scheme, arm: Callable[[Any, Slot], None]) -> None:
+    def __init__(self, scheme: Scheme, arm: Callable[[Any, Slot], None], trail: Trail | None = None) -> None:
         self.scheme = scheme
+        self.checks = Checks(scheme, has_trail=False) if trail is not None else None
         self._limits = limits_of(scheme)
-        self._namespace: dict[str, Any] = {"arm": arm}
+        self._namespace: dict[str, Any] = {"arm": arm, "trail": trail}
         for number, part in enumerate(scheme.components):
             self._namespace[f"params{number}"] = part
         self._slots = {kind: slots_of(scheme, kind) for kind in OWNERS}
@@ -90,27 +93,33 @@ class Binding:
 
     def _timer(self, kind: str, slot: Slot) -> Callable[..., None]:
         call = timer_call(self.scheme, slot)
-        return self._define(f"{kind}_{slot.number}", TIMER_SIGNATURES[kind], [call], limits_from=kind == "Sender")
+        name = f"{kind}_{slot.number}"
+        return self._define(name, TIMER_SIGNATURES[kind], [call], limits_from=kind == "Sender", kind=kind)
 
     def _define(
-        self, name: str, signature: tuple[str, ...], calls: list[Call], limits_from: bool
+        self, name: str, signature: tuple[str, ...], calls: list[Call], limits_from: bool, kind: str = ""
     ) -> Callable[..., None]:
         lines = []
         touched: set[tuple[str, int]] = set()
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"
-            self._namespace[handler] = call.function
+            self._namespace[handler] = call.function if self.checks is None else self.checks.function(call)
             arguments = [self._argument(argument, call.component) for argument in call.arguments]
-            lines.append(f"{handler}({', '.join(arguments)})")
+            called = [f"{handler}({', '.join(arguments)})"]
+            if self.checks is not None:
+                record = partial(self._argument, component=call.component)
+                before, after = self.checks.around(call.name, kind, call, record)
+                called = [*before, *called, *after]
+            lines += called
             touched |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if limits_from:
             lines += self._lowest(touched)
-        for kind, owner in OWNERS.items():
-            for slot in self._slots[kind]:
-                if owner in signature and (kind, slot.component) in touched:
-                    record = f"{owner}.{kind.lower()}{slot.component}"
-                    condition = moved(f"{record}.{slot.field.name}", f"{record}.{slot.field.armed_name}", self.scheme)
-                    lines.append(f"if {condition}: arm({owner}, {kind.lower()}_slot{slot.number})")
+        for held, owner in OWNERS.items():
+            for slot in self._slots[held]:
+                if owner in signature and (held, slot.component) in touched:
+                    at = f"{owner}.{held.lower()}{slot.component}"
+                    condition = moved(f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", self.scheme)
+                    lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
         self.source += source
         exec(compile(source, f"<{self.scheme.name}: {name}>", "exec"), self._namespace)

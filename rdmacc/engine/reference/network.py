@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections import defaultdict
 from functools import partial
 from heapq import heappop
@@ -12,7 +13,9 @@ import numpy as np
 
 from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
-from rdmacc.engine.hooks import bits_of, has_requests
+from rdmacc.engine.checked import Trail, explain
+from rdmacc.engine.hooks import bits_of, has_requests, limits_of
+from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
@@ -29,6 +32,7 @@ from rdmacc.engine.reference.scanning_nic import ScanningNicPort
 from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
+from rdmacc.errors import HandlerError, RdmaccError
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,
@@ -47,6 +51,9 @@ from rdmacc.switch.admission import queue_limit_bytes
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
+
+_LOOKS = (1 << 14) - 1
+"""After so many events, less one, it is looked whether time moves on."""
 
 
 class Network:
@@ -102,7 +109,10 @@ class Network:
         self.scripts = {script.key: 0 for script in plan.scripts}
         self._lost = {(*script.key, script.nth) for script in plan.scripts}
         self.trimmed_bytes = 0
-        self.binding = Binding(scheme, partial(arm, self))
+        self.trail = Trail() if plan.is_checked else None
+        if self.trail is not None:
+            self.trail.n_ports, self.trail.n_messages = plan.fabric.n_ports, plan.n_messages
+        self.binding = Binding(scheme, partial(arm, self), self.trail)
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
         self.has_requests = has_requests(scheme)
@@ -127,8 +137,14 @@ class Network:
         self.failed = 0
         self.samples: list[list[tuple[int, float]]] = [[] for _ in plan.watches]
         self._make_classes()
-        self._make_nodes()
-        self._make_flows()
+        try:
+            self._make_nodes()
+            self._make_flows()
+        except Exception as error:
+            explained = self._explained(error)
+            if explained is error:
+                raise
+            raise explained from error
         self._on_change = watch(self)
 
     # Building
@@ -348,6 +364,7 @@ class Network:
         before = self.events
         watched = self._on_change
         count = 0
+        standstill = Standstill(self.plan)
         collects = gc.isenabled()
         gc.disable()  # the engine makes no cycles, and the collector would look at every record of the network
         try:
@@ -361,14 +378,44 @@ class Network:
                 else:
                     env.step()
                 count += 1
+                if not count & _LOOKS:
+                    self.events = before + count
+                    standstill.look(self)
+                    count = self.events - before
                 if watched:
                     self._note_changes(watched)
+        except Exception as error:
+            explained = self._explained(error)
+            if explained is error:
+                raise
+            raise explained from error
         finally:
             self.events = before + count
             if collects:
                 gc.enable()
         if self.unfinished and until_ps < NEVER:
             env._now = until_ps
+
+    def _explained(self, error: Exception) -> Exception:
+        """Return a handler's exception as an error that names the handler; another one as it is."""
+        if isinstance(error, RdmaccError):
+            return error
+        found = explain(self.plan.scheme, error, self.now) or self._without_rate()
+        if self.trail is None or self.binding.checks is None or (found is None and self.trail.test < 0):
+            return found or error
+        trail = {field.name: getattr(self.trail, field.name) for field in Trail.fields}
+        return self.binding.checks.explain(trail, error, self.now)
+
+    def _without_rate(self) -> HandlerError | None:
+        """Return the error for a rate that is no number, which the engine cannot compute with."""
+        for component in limits_of(self.plan.scheme)["rate_bps"]:
+            name = type(self.plan.scheme.components[component]).__name__
+            for qp in self.qps:
+                value = self.sender_value(qp.number, component, "rate_bps")
+                if not math.isfinite(value):
+                    reason = f"sender.rate_bps = {value}: must be a finite number"
+                    return HandlerError(name, reason, None, self.now, f"queue pair {qp.number}")
+        return None
 
     def _note_changes(self, watched: list[tuple[Any, str, list[tuple[int, float]]]]) -> None:
         """Sample what has changed."""
@@ -381,6 +428,10 @@ class Network:
     def outcome(self) -> Outcome:
         """Return the counters so far."""
         return outcome_of(self)
+
+    def sender_value(self, qp: int, component: int, field: str) -> float:
+        """Return a number that a component's sender record has for a queue pair."""
+        return float(getattr(getattr(self.qps[qp], f"sender{component}"), field))
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

@@ -1,0 +1,290 @@
+"""Checked mode: a scheme's handlers run with their mistakes caught, at the same results.
+
+Handlers are rewritten from their source (`rdmacc.engine.rewriting`). After each handler the hook tests what the engine
+is going to use: kinds, verdicts, classes, rates, windows, packet numbers. Either engine writes the tests into its
+hooks; a `Trail` tells where the run was when one fails, and the error names component, handler and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rdmacc.component import HOOKS, TIMER_OFFERS
+from rdmacc.engine.hooks import Call
+from rdmacc.engine.rewriting import instrumented
+from rdmacc.errors import HandlerError
+from rdmacc.records import Float, Int, Record
+from rdmacc.state import (
+    ACCEPT,
+    ACK,
+    ADVERT,
+    CREDITS,
+    DATA,
+    DATA_CLASS,
+    DEFLECT,
+    NAK,
+    NONE,
+    NUM_CLASSES,
+    REQUEST,
+    TRIM_TAIL,
+    UNLIMITED,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from rdmacc.schemes import Scheme
+
+__all__ = ["Checks", "Test", "Trail", "explain"]
+
+_LEAST_BPS, _MOST_BPS = 1e3, 1e18
+_MOST_WIRE_BYTES = 2**24
+_MOST_CREDITS = UNLIMITED
+
+
+class Trail(Record):
+    """Where a run is: written by checked hooks, read when an exception ends it."""
+
+    handler = Int(-1, "number of the handler that was called last")
+    line = Int(0, "line of its file that it has come to, where the engine knows it")
+    test = Int(-1, "number of the test that failed; -1 for none")
+    value = Float(0.0, "the number that failed it")
+    qp = Int(-1)
+    message = Int(-1)
+    port = Int(-1)
+    host = Int(-1)
+    n_ports = Int()
+    n_messages = Int()
+    # Addresses of the rows that the hook was called with, in the compiled engine.
+    packet_row = Int()
+    reply_row = Int()
+    notice_row = Int()
+    message_row = Int()
+    place_row = Int()
+
+
+@dataclass(frozen=True)
+class Test:
+    """What must hold after a handler: a number between two others."""
+
+    __test__ = False  # no test of pytest's
+
+    value: str
+    low: str
+    high: str
+    field: str
+    allowed: str
+    shown: str = ""
+
+
+def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[[str], str]) -> list[Test]:
+    """Return what must hold once a handler has run.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    hook : str
+        Name of the hook, or of the handler that serves a deadline.
+    kind : str
+        For a timer the kind of the record that holds it, else empty.
+    call : Call
+        The handler.
+    record : callable
+        Returns the expression for an argument in the hook's source.
+    """
+    tests: list[Test] = []
+
+    timer_kind = kind
+
+    def must(argument: str, field: str, low: object, high: object, allowed: str) -> None:
+        at = record(argument)
+        tests.append(Test(f"{at}.{field}", str(low), str(high), f"{argument}.{field}", allowed))
+
+    given = set(call.arguments)
+    if "sender" in given:
+        own = scheme.components[call.component].record("Sender")
+        names = {field.name for field in own.fields} if own is not None else set()
+        if "rate_bps" in names:
+            must("sender", "rate_bps", _LEAST_BPS, _MOST_BPS, "from 1 kb/s to 10**18 b/s")
+        if "window_bytes" in names and hook != "on_open":  # some set it when a message starts
+            must("sender", "window_bytes", 1, UNLIMITED, "from 1 byte to UNLIMITED")
+    if "qp" in given:
+        must("qp", "credits", -_MOST_CREDITS, _MOST_CREDITS, "at most UNLIMITED")
+        must("qp", "inflight_bytes", -(2**62), 2**62, "below 2**62")
+    if "message" in given:
+        packets = f"{record('message')}.packets"
+        for field in ("next_psn", "una_psn", "granted_psn", "received_packets"):
+            must("message", field, 0, packets, "from 0 to message.packets")
+        must("message", "priority", DATA_CLASS, NUM_CLASSES - 1, f"a data class, {DATA_CLASS} to {NUM_CLASSES - 1}")
+        must("message", "failed", 0, 1, "0 or 1")
+        if hook == "on_candidate":
+            must("message", "key", -(2**62), 2**62, "at most NEVER")
+    if "host" in given:
+        must("host", "announce", 0, 1, "0 or 1")
+        must("host", "pick", 0, 2**31 - 1, "at least 0")
+    classes = f"a class from {CREDITS} (CREDITS) to {NUM_CLASSES - 1}"
+    if "packet" in given:
+        must("packet", "priority", CREDITS, NUM_CLASSES - 1, classes)
+        must("packet", "wire_bytes", 1, _MOST_WIRE_BYTES, "from 1 byte to 16 MiB")
+        must("packet", "ce", 0, 1, "0 or 1")
+        must("packet", "accepted", 0, 1, "0 or 1")
+        must("packet", "path", 0, 2**31 - 1, "at least 0")
+        if hook == "on_route":
+            must("packet", "route", -1, "trail.n_ports - 1", "-1 or the number of a port of this switch")
+        if hook == "on_route":
+            tests.append(_either(record("packet"), "packet.verdict", ACCEPT, DEFLECT, "ACCEPT or DEFLECT"))
+        elif hook in ("on_enqueue", "on_dequeue"):
+            must("packet", "verdict", ACCEPT, TRIM_TAIL, "ACCEPT, DROP, TRIM or TRIM_TAIL")
+        if hook == "on_ack":
+            must("packet", "kind", ACK, NAK, "ACK or NAK")
+    for argument in ("reply", "notice"):
+        if argument in given:
+            at = record(argument)
+            allowed = "NONE, ACK, NAK, CNP, CREDIT or ADVERT"
+            sendable = (
+                f"(0 if {at}.kind == {DATA} or {at}.kind == {REQUEST} or not {NONE} <= {at}.kind <= {ADVERT} else 1)"
+            )
+            tests.append(Test(sendable, "1", "1", f"{argument}.kind", allowed, f"{at}.kind"))
+    if "request" in given:
+        tests.append(_either(record("request"), "request.kind", NONE, REQUEST, "NONE or REQUEST"))
+    for argument in ("reply", "notice", "request"):
+        if argument in given:
+            must(argument, "priority", CREDITS, NUM_CLASSES - 1, classes)
+            must(argument, "wire_bytes", 0, _MOST_WIRE_BYTES, "from 0 (the scheme's) to 16 MiB")
+            must(argument, "path", 0, 2**31 - 1, "at least 0")
+            must(argument, "ce", 0, 1, "0 or 1")
+    if timer_kind == "Endpoint" and "reply" in given:
+        must("reply", "message", 0, "trail.n_messages - 1", "the number of a message to this host")
+    return tests
+
+
+def _either(at: str, field: str, one: int, other: int, allowed: str) -> Test:
+    name = field.split(".")[1]
+    return Test(f"(0 if {at}.{name} == {one} or {at}.{name} == {other} else {at}.{name})", "0", "0", field, allowed)
+
+
+class Checks:
+    """What is checked in a scheme's hooks: handlers and tests by number.
+
+    Attributes
+    ----------
+    calls : list of (str, Call, tuple of str)
+        Each handler's name, call, and what its hook offers.
+    tests : list of Test
+        Every test of every hook.
+    """
+
+    def __init__(self, scheme: Scheme, *, has_trail: bool) -> None:
+        self._scheme, self._has_trail = scheme, has_trail
+        self._memo: dict[Any, Callable[..., Any]] = {}
+        self.calls: list[tuple[str, Call, tuple[str, ...]]] = []
+        self.tests: list[Test] = []
+
+    def function(self, call: Call) -> Callable[..., Any]:
+        """Return a handler with its checks."""
+        owner = self._scheme.components[call.component]
+        return instrumented(call.function, owner, has_trail=self._has_trail, memo=self._memo)
+
+    def around(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> tuple[list[str], list[str]]:
+        """Return the lines of a hook before and after a handler's call; `trail` is at hand there.
+
+        Parameters
+        ----------
+        name : str
+            The handler's name.
+        kind : str
+            For a timer the kind of the record that holds it, else empty.
+        call : Call
+            The handler.
+        record : callable
+            Returns the expression for an argument of the handler in the hook's source.
+        """
+        offers = TIMER_OFFERS[kind] if kind else HOOKS[name].offers
+        numbers = {"qp": "number", "message": "number", "port": "number", "host": "node"}
+        before = [f"trail.{one} = {record(one)}.{numbers[one]}" for one in numbers if one in offers]
+        before += [f"trail.handler = {len(self.calls)}", "trail.line = 0"]
+        self.calls.append((name, call, offers))
+        after = []
+        for test in tests_of(self._scheme, name, kind, call, record):
+            after += [
+                f"if not {test.low} <= {test.value} <= {test.high}:",
+                f"    trail.test = {len(self.tests)}",
+                f"    trail.value = {test.shown or test.value}",
+                "    raise ValueError",
+            ]
+            self.tests.append(test)
+        return before, after
+
+    def explain(self, trail: Any, exception: BaseException, now: int) -> HandlerError:
+        """Return the error that names component, handler, line and reason.
+
+        Parameters
+        ----------
+        trail : dict
+            Where the run was, by the names of `Trail`.
+        exception : BaseException
+            What the handler raised, or a test.
+        now : int
+            Simulated time, ps.
+        """
+        name, call, offers = self.calls[int(trail["handler"])]
+        component = type(self._scheme.components[call.component]).__name__
+        failed = int(trail["test"])
+        if failed >= 0:
+            line, test, value = None, self.tests[failed], float(trail["value"])
+            shown = int(value) if value.is_integer() else value
+            reason = f"{test.field} = {shown}: must be {test.allowed}"
+        else:
+            line = _line_in(exception, call.function) or int(trail["line"]) or None
+            reason = _reason(exception)
+        words = {"qp": "queue pair", "message": "message", "port": "port", "host": "host"}
+        place = ", ".join(f"{word} {int(trail[key])}" for key, word in words.items() if key in offers)
+        return HandlerError(f"{component}.{name}", reason, line, now, place, call.function.__code__.co_filename)
+
+
+# When something went wrong
+
+
+def explain(scheme: Scheme, exception: BaseException, now: int) -> HandlerError | None:
+    """Return the error for an exception that a handler has raised without checks; None if no handler has.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    exception : BaseException
+        The exception, with its traceback.
+    now : int
+        Simulated time, ps.
+    """
+    trace = exception.__traceback__
+    known = {
+        (function.__code__.co_filename, function.__code__.co_name): type(part).__name__
+        for part in scheme.components
+        for function in part.handlers().values()
+    }
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if (code.co_filename, code.co_name) in known:
+            component = known[code.co_filename, code.co_name]
+            name = f"{component}.{code.co_name}"
+            return HandlerError(name, _reason(exception), trace.tb_lineno, now, filename=code.co_filename)
+        trace = trace.tb_next
+    return None
+
+
+def _reason(exception: BaseException) -> str:
+    text = str(exception)
+    return f"{type(exception).__name__}: {text}" if text else type(exception).__name__
+
+
+def _line_in(exception: BaseException, function: Callable[..., Any]) -> int | None:
+    """Return the line of a function at which an exception passed, None if it did not."""
+    trace, found = exception.__traceback__, None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if (code.co_filename, code.co_name) == (function.__code__.co_filename, function.__code__.co_name):
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found

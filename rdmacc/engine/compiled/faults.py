@@ -1,0 +1,106 @@
+"""Exceptions of compiled handlers.
+
+The kernel calls hooks by their addresses, so that an exception cannot pass through it: Numba hands it to
+`sys.unraisablehook`. There it is kept, what the handler has left in the records is made harmless, and the kernel ends
+with the event under way, since it then sees no unfinished message.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from rdmacc.engine.checked import explain
+from rdmacc.engine.compiled.layout import MESSAGE
+from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
+
+__all__ = ["Catcher"]
+
+_HALTED = 2**60
+
+
+class Catcher:
+    """Catches what handlers raise while the kernel runs.
+
+    Parameters
+    ----------
+    engine : CompiledEngine
+        The engine.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._raised: BaseException | None = None
+        self._trail: dict[str, Any] | None = None
+
+    def __enter__(self) -> Catcher:
+        self._before = sys.unraisablehook
+        sys.unraisablehook = self._take
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        sys.unraisablehook = self._before
+        if self._raised is not None:
+            self._engine.globals["unfinished"] += _HALTED
+
+    def raise_again(self) -> None:
+        """Raise the first exception that was caught, as an error that names the handler.
+
+        Raises
+        ------
+        HandlerError
+            If a handler has raised an exception, or failed a test.
+        """
+        if self._raised is None:
+            return
+        engine, raised = self._engine, self._raised
+        if self._trail is not None and self._trail["handler"] >= 0:
+            raise engine.hooks.checks.explain(self._trail, raised, engine.now) from None
+        raise (explain(engine.plan.scheme, raised, engine.now) or raised) from None
+
+    def _take(self, unraisable: Any) -> None:
+        if "numba" not in str(unraisable.object) or unraisable.exc_value is None:
+            self._before(unraisable)
+            return
+        trail = self._engine.trail
+        if self._raised is None:
+            self._raised = unraisable.exc_value
+            self._engine.globals["unfinished"] -= _HALTED
+            if trail is not None:
+                self._trail = {name: trail[name] for name in trail.dtype.names}
+        if trail is not None:
+            self._make_harmless(trail)
+
+    def _make_harmless(self, trail: Any) -> None:
+        """Let the event under way end: what the handler has written may be no number that the kernel can use."""
+        packets = self._engine.layout.packet
+        for name in ("packet_row", "reply_row", "notice_row"):
+            if trail[name]:
+                packet = _row_at(int(trail[name]), packets)
+                if name != "packet_row":
+                    packet["kind"] = 0
+                if not CREDITS <= packet["priority"] < NUM_CLASSES:
+                    packet["priority"] = CONTROL
+                packet["verdict"], packet["route"] = 0, -1
+                packet["path"] = max(int(packet["path"]), 0)
+                if not 0 <= packet["wire_bytes"] < 2**24:
+                    packet["wire_bytes"] = 1
+                if not 0 <= packet["message"] < self._engine.plan.n_messages:
+                    packet["message"] = 0
+        if trail["message_row"]:
+            message = _row_at(int(trail["message_row"]), MESSAGE)
+            for name in ("next_psn", "una_psn", "granted_psn", "received_packets"):
+                message[name] = min(max(int(message[name]), 0), int(message["packets"]))
+            if not DATA_CLASS <= message["priority"] < NUM_CLASSES:
+                message["priority"] = DATA_CLASS
+        self._engine.hosts["pick"] = self._engine.hosts["announce"] = 0
+
+
+def _row_at(address: int, dtype: np.dtype[np.void]) -> Any:
+    """Return the record at an address."""
+    memory: Any = (ctypes.c_char * dtype.itemsize).from_address(address)
+    return np.frombuffer(memory, dtype)[0]

@@ -1,0 +1,82 @@
+"""Livelocks: time stands still, since events make new events at the same instant without end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Protocol
+
+from rdmacc.engine.hooks import slots_of
+from rdmacc.engine.plan import Plan
+from rdmacc.engine.ranks import class_and_number
+from rdmacc.errors import LivelockError
+
+__all__ = ["Standstill"]
+
+_PATIENCE = 100_000
+_LOOKED_AT = 1_000
+_OWNERS = {"sender_timer": ("Sender", "queue pair"), "receiver_timer": ("Receiver", "queue pair"),
+           "transfer_timer": ("Transfer", "message"), "endpoint_timer": ("Endpoint", "host"),
+           "egress_timer": ("Egress", "port")}  # fmt: skip
+
+
+class _Stepping(Protocol):
+    plan: Plan
+
+    @property
+    def now(self) -> int: ...
+
+    @property
+    def events(self) -> int: ...
+
+    def peek(self) -> tuple[int, int] | None: ...
+
+    def step(self) -> None: ...
+
+
+class Standstill:
+    """Notices when an engine does not get beyond an instant.
+
+    Parameters
+    ----------
+    plan : Plan
+        What it runs: an instant has some events for each message, port and host at most.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._limit = _PATIENCE + 20 * (plan.n_messages + plan.fabric.n_ports + plan.fabric.n_nodes)
+        self._time_ps, self._events = -1, 0
+
+    def look(self, engine: _Stepping) -> None:
+        """Raise LivelockError if too much has happened since time moved; call it now and then.
+
+        Raises
+        ------
+        LivelockError
+            Naming what happens again and again.
+        """
+        if engine.now != self._time_ps:
+            self._time_ps, self._events = engine.now, engine.events
+        elif engine.events - self._events > self._limit:
+            seen: Counter[tuple[str, int]] = Counter()
+            for _ in range(_LOOKED_AT):
+                upcoming = engine.peek()
+                if upcoming is None or upcoming[0] != self._time_ps:
+                    return
+                seen[class_and_number(upcoming[1], engine.plan.scheme.tick_ps)] += 1
+                engine.step()
+            raise LivelockError(_named(engine.plan, *seen.most_common(1)[0][0]), self._time_ps)
+
+
+def _named(plan: Plan, name: str, number: int) -> str:
+    """Return what an event is, for people."""
+    if name not in _OWNERS:
+        return f"an event of kind '{name}' of number {number}"
+    kind, owner = _OWNERS[name]
+    slots = slots_of(plan.scheme, kind)
+    slot: Any = slots[number % len(slots)]
+    component = type(plan.scheme.components[slot.component]).__name__
+    handler = f"{component}.{slot.field.handler_name}"
+    return (
+        f"{component}.{kind}.{slot.field.name} of {owner} {number // len(slots)}: "
+        f"{handler} must not set it to a time that is not after `now`"
+    )

@@ -1,0 +1,207 @@
+"""Checked mode: handlers' mistakes reach the user, and results stay as they are."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import rdmacc
+from rdmacc import Scheme, simulation
+from rdmacc.component import Component
+from rdmacc.errors import CompileError, HandlerError, LivelockError, StalledError
+from rdmacc.records import Deadline, Float, Ints, Record
+from rdmacc.schemes import SCHEMES
+from tests.conftest import ENGINES
+
+_NET = rdmacc.leaf_spine(2, 2, 2, rate="25Gbps")
+_WORK = rdmacc.incast(["h1", "h2"], "h0", "30kB")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slip(Component):
+    """Fails at the sixth packet."""
+
+    class Sender(Record):
+        rate_bps = Float()
+        seen = Ints(4)
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_ack(sender, packet):
+        if packet.psn > 5:
+            sender.seen[packet.psn] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fine(Component):
+    """Does no harm."""
+
+    class Sender(Record):
+        rate_bps = Float()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped(Component):
+    """Ends with a rate that is no rate."""
+
+    class Sender(Record):
+        rate_bps = Float()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_ack(sender, packet):
+        if packet.psn > 3:
+            sender.rate_bps = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raises(Component):
+    """Raises an exception of its own."""
+
+    @staticmethod
+    def on_ack(packet):
+        if packet.psn > 5:
+            raise ValueError("too far")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circle(Component):
+    """Sets its timer to now."""
+
+    class Sender(Record):
+        circle_timer_ps = Deadline()
+
+    @staticmethod
+    def on_start(sender, now):
+        sender.circle_timer_ps = now + 1000
+
+    @staticmethod
+    def on_circle_timer(sender, now):
+        sender.circle_timer_ps = now
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_index_out_of_range_is_named_with_handler_line_and_queue_pair(engine: str) -> None:
+    with pytest.raises(
+        HandlerError, match=r"^Slip\.on_ack, line \d+ \(at \d+ ps, queue pair 0, message 0\): IndexError"
+    ) as caught:
+        rdmacc.simulate(_NET, _WORK, Scheme(control=Slip()), engine=engine)
+    line = caught.value.line
+    assert line is not None
+    with open(__file__) as file:
+        assert "sender.seen[packet.psn] = 1" in file.readlines()[line - 1]
+    assert caught.value.filename == __file__
+    assert caught.value.result.flows.fct_ps.isna().all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_handler_raises_reaches_the_user_unchecked_too(engine: str) -> None:
+    with pytest.raises(HandlerError, match=r"^Raises\.on_ack, line \d+ .*: ValueError: too far"):
+        rdmacc.simulate(_NET, _WORK, Scheme(control=Raises()), engine=engine, check=False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_rate_that_is_no_rate_is_named(engine: str) -> None:
+    scheme = Scheme(control=Stopped())
+    with pytest.raises(HandlerError, match=r"queue pair 0, message 0\): sender\.rate_bps = 0: must be from 1 kb/s"):
+        rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
+    with pytest.raises(StalledError, match=r"Stopped\.Sender\.rate_bps of queue pair \d is 0"):
+        rdmacc.simulate(_NET, _WORK, scheme, engine=engine, check=False)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_livelock_is_named(engine: str) -> None:
+    allowed = r"livelock at 1000 ps: .*Circle\.Sender\.circle_timer_ps of queue pair \d: Circle\.on_circle_timer"
+    with pytest.raises(LivelockError, match=allowed) as caught:
+        rdmacc.simulate(_NET, _WORK, Scheme(control=Circle()), engine=engine, check=False)
+    assert len(caught.value.result.flows) == 2
+
+
+def test_a_foreign_scheme_is_checked_until_it_has_run() -> None:
+    scheme = Scheme(control=Fine())
+    first = rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy")
+    assert first.plan.is_checked
+    assert simulation.is_foreign(scheme)
+    first.run()
+    assert not rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy").plan.is_checked
+    assert rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy", check=True).plan.is_checked
+    assert not rdmacc.Simulation(_NET, _WORK, "dcqcn", engine="simpy").plan.is_checked
+
+
+def same(name: str, engine: str) -> bool:
+    plain, checked = (
+        rdmacc.simulate(_NET, _WORK, name, engine=engine, until="2ms", check=check) for check in (False, True)
+    )
+    return plain.flows.equals(checked.flows) and plain.counters.equals(checked.counters)
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_every_scheme_passes_its_checks(name: str) -> None:
+    assert same(name, "simpy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dcqcn", "hpcc", "homa", "dart", "ren", "ndp", "expresspass-aeolus", "swift"])
+def test_every_scheme_passes_its_checks_compiled(name: str) -> None:
+    assert same(name, "compiled")
+
+
+@contextmanager
+def interrupted(after_s: float) -> Iterator[Callable[[], float]]:
+    """Press Ctrl-C after so long; tell how long it took to have an effect."""
+    pressed = [0.0]
+
+    def press(*_: object) -> None:
+        pressed[0] = time.perf_counter()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, after_s)
+    begin = time.perf_counter()
+    try:
+        yield lambda: time.perf_counter() - begin - after_s
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ctrl_c_ends_a_run_within_a_second(engine: str) -> None:
+    work: Any = rdmacc.incast(["h1", "h2"], "h0", "100GB")
+    run = rdmacc.Simulation(_NET, work, "dcqcn", engine=engine)
+    with interrupted(1.5) as late_s, pytest.raises(KeyboardInterrupt) as caught:
+        run.run(progress=False)
+    assert late_s() < 1.0
+    assert caught.value.result.counters.data_packet_hops > 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_float_in_an_integer_field_is_named_by_the_compiler_or_the_check() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Text(Component):
+        class Sender(Record):
+            x = Float()
+
+        @staticmethod
+        def on_ack(sender):
+            sender.x = "x"
+
+    with pytest.raises(CompileError, match=r"Text\.on_ack \(line \d+\) cannot be compiled"):
+        rdmacc.simulate(_NET, _WORK, Scheme(control=Text()), engine="compiled")

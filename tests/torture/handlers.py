@@ -1,0 +1,437 @@
+"""Handlers that misbehave: each is a clear error, or the same on both engines."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from functools import cache
+from typing import Any
+
+from rdmacc import Scheme
+
+_TEMPLATE = """
+import math
+import random
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from rdmacc import bits, chance
+from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
+from rdmacc.component import Component, param
+from rdmacc.records import NEVER, Bits, Byte, Deadline, Float, Floats, Int, Int32, Ints, Record
+from rdmacc.state import *
+
+TABLE = (1, 2, 3)
+SHARED = []
+COUNTS = dict(n=0)
+ARRAY = np.zeros(3)
+
+
+def helper(record):
+    record.dst = 1
+
+
+def spin(n):
+    while n > 0:
+        n += 1
+    return n
+
+
+def deeper(n):
+    return deeper(n - 1) if n else 10 // n
+
+
+def below(n):
+    return 10 // n
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odd(Component):
+    gain: float = param(0.5, "a gain")
+    count: int = param(3, "a count")
+    case: int = param(0, "which of several bodies runs")
+
+    class Sender(Record):
+        rate_bps = Float()
+        window_bytes = Int(2**40)
+        flag = Byte()
+        small = Int32()
+        big = Int()
+        x = Float()
+        vector = Ints(4)
+        floats = Floats(4)
+        s_timer_ps = Deadline()
+
+    class Receiver(Record):
+        big = Int()
+        r_timer_ps = Deadline()
+
+    class Transfer(Record):
+        seen = Bits()
+        big = Int()
+        t_timer_ps = Deadline()
+
+    class Endpoint(Record):
+        big = Int()
+        e_timer_ps = Deadline()
+
+    class Egress(Record):
+        big = Int()
+        p_timer_ps = Deadline()
+
+    class Header(Record):
+        stamp = Int()
+        tag = Byte()
+
+{others}
+{timers}
+    @staticmethod
+    def {hook}({arguments}):
+{body}
+"""
+_TIMERS = {"on_s_timer": "sender", "on_r_timer": "receiver", "on_t_timer": "transfer", "on_e_timer": "endpoint",
+           "on_p_timer": "egress"}  # fmt: skip
+_number = itertools.count()
+
+_OPEN = {"on_open": ("on_open(params, qp, sender)", "sender.rate_bps = qp.line_bps")}
+_DATA = {"on_data": ("on_data(host)", "host.pick = 1")}
+_BESIDE = {
+    "on_candidate": _DATA,
+    "on_pick": _DATA | {"on_candidate": ("on_candidate(message)", "message.key = message.number")},
+    "on_s_timer": {"on_open": ("on_open(qp, sender)", "sender.rate_bps = qp.line_bps; sender.s_timer_ps = 5000000")},
+    "on_r_timer": {"on_data": ("on_data(receiver, now)", "receiver.r_timer_ps = now + 1000")},
+    "on_t_timer": {"on_start": ("on_start(transfer, now)", "transfer.t_timer_ps = now + 1000")},
+    "on_e_timer": {"on_data": ("on_data(endpoint, now)", "endpoint.e_timer_ps = now + 1000")},
+    "on_p_timer": {"on_port": ("on_port(egress)", "egress.p_timer_ps = 1000000")},
+}
+"""The handlers that lead to an odd one."""
+
+ARGUMENTS = {
+    "on_open": "params, qp, sender",
+    "on_start": "params, qp, sender, message, transfer, request, now",
+    "on_send": "params, qp, sender, message, transfer, packet, request, now",
+    "on_ack": "params, qp, sender, message, transfer, packet, request, now",
+    "on_data": "params, host, endpoint, qp, receiver, message, transfer, packet, reply, notice, now",
+    "on_candidate": "params, host, endpoint, qp, receiver, message, transfer, now",
+    "on_pick": "params, host, endpoint, qp, receiver, message, transfer, reply, now",
+    "on_route": "params, port, message, packet, now",
+    "on_deflect": "params, port, message, packet, now",
+    "on_enqueue": "params, port, egress, packet, now",
+    "on_dequeue": "params, port, egress, packet, now",
+    "on_port": "params, port, egress",
+    "on_s_timer": "params, qp, sender, request, now",
+    "on_r_timer": "params, host, endpoint, qp, receiver, reply, now",
+    "on_t_timer": "params, qp, sender, message, transfer, request, reply, now",
+    "on_e_timer": "params, host, endpoint, reply, now",
+    "on_p_timer": "params, port, egress, now",
+}
+
+
+def scheme_of(hook: str, body: str) -> Any:
+    """Return a scheme whose only odd handler has a body; its source can be read, as that of a notebook's cell."""
+    template, timers = _TEMPLATE, ""
+    for name, record in _TIMERS.items():
+        field = f"{name[3:]}_ps"
+        if name == "on_s_timer" and hook != name:  # other handlers set it
+            timers += f"    @staticmethod\n    def {name}({record}):\n        {record}.{field} = NEVER\n\n"
+        elif name != hook:
+            template = template.replace(f"        {field} = Deadline()\n", "")
+    others = dict(_OPEN) | _BESIDE.get(hook, {})
+    others.pop(hook, None)
+    beside = "".join(f"    @staticmethod\n    def {head}:\n        {text}\n\n" for head, text in others.values())
+    indented = "\n".join(f"        {line}" for line in body.splitlines())
+    source = template.format(timers=timers, hook=hook, arguments=ARGUMENTS[hook], body=indented, others=beside)
+    name = f"<torture {next(_number)}>"
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, name, "exec"), namespace)
+    return Scheme(name="odd", control=namespace["Odd"]())
+
+
+REFUSED = {
+    # A handler writes what is an engine's
+    "packet.dst": ("on_data", "packet.dst = 3"),
+    "packet.qp": ("on_data", "packet.qp = 77"),
+    "packet.message": ("on_data", "packet.message = 10**6"),
+    "packet.kind at a switch": ("on_enqueue", "packet.kind = 9"),
+    "packet.kind on_data": ("on_data", "packet.kind = ACK"),
+    "packet.payload_bytes": ("on_enqueue", "packet.payload_bytes = 0"),
+    "packet.is_trimmed": ("on_enqueue", "packet.is_trimmed = 1"),
+    "packet.order": ("on_enqueue", "packet.order = 5"),
+    "packet.sent_ps": ("on_dequeue", "packet.sent_ps = now"),
+    "packet.route outside on_route": ("on_enqueue", "packet.route = 1"),
+    "packet.verdict on_data": ("on_data", "packet.verdict = DROP"),
+    "packet.psn": ("on_send", "packet.psn += 1"),
+    "packet.wire_bytes on_dequeue": ("on_dequeue", "packet.wire_bytes += 100"),
+    "reply.dst": ("on_data", "reply.dst = 0"),
+    "reply.qp": ("on_data", "reply.qp = 0"),
+    "reply.message": ("on_data", "reply.message = 5"),
+    "notice.payload_bytes": ("on_data", "notice.payload_bytes = 1000"),
+    "request.dst": ("on_send", "request.dst = 1"),
+    "qp.number": ("on_ack", "qp.number = 10**6"),
+    "qp.state": ("on_ack", "qp.state = READY"),
+    "qp.closed": ("on_ack", "qp.closed = 1"),
+    "qp.src": ("on_ack", "qp.src = 2"),
+    "qp.dst": ("on_ack", "qp.dst += 1"),
+    "qp.rate_bps": ("on_ack", "qp.rate_bps = 1e9"),
+    "qp.window_bytes": ("on_ack", "qp.window_bytes = 1"),
+    "qp.line_bps": ("on_open", "qp.line_bps = 0.0"),
+    "qp.pace_timer_ps": ("on_ack", "qp.pace_timer_ps = 0"),
+    "qp.active_messages": ("on_ack", "qp.active_messages -= 1"),
+    "qp.last_start_ps": ("on_ack", "qp.last_start_ps = -1"),
+    "qp.chance_key": ("on_ack", "qp.chance_key = 1"),
+    "message.number": ("on_ack", "message.number = 3"),
+    "message.qp": ("on_data", "message.qp = 9"),
+    "message.packets": ("on_start", "message.packets = 10**6"),
+    "message.size_bytes": ("on_start", "message.size_bytes = 1"),
+    "message.src": ("on_ack", "message.src = 1"),
+    "message.highest_psn": ("on_ack", "message.highest_psn = 0"),
+    "message.delivered_ps": ("on_data", "message.delivered_ps = now"),
+    "message.acked_ps": ("on_ack", "message.acked_ps = now"),
+    "message.key outside on_candidate": ("on_pick", "message.key = 0"),
+    "message.start_ps": ("on_start", "message.start_ps = 0"),
+    "host.node": ("on_data", "host.node = 50"),
+    "host.rx_packets": ("on_data", "host.rx_packets = 0"),
+    "port.number": ("on_enqueue", "port.number = 1000"),
+    "port.queue_bytes": ("on_enqueue", "port.queue_bytes = 0"),
+    "port.rate_bps": ("on_port", "port.rate_bps = 1.0"),
+    "port.paused": ("on_enqueue", "port.paused = 0"),
+    "params": ("on_ack", "params.gain = 2.0"),
+    "params, added to": ("on_ack", "params.count += 1"),
+    "through another name": ("on_data", "it = packet\nit.dst = 3"),
+    "through a choice": ("on_data", "it = packet if now else reply\nit.dst = 3"),
+    "through a loop": ("on_data", "for it in (reply, notice):\n    it.dst = 3"),
+    "through a function": ("on_data", "helper(packet)"),
+    "through a tuple": ("on_ack", "a, b = qp, message\na.number = 1"),
+    "in a tuple": ("on_ack", "qp.number, x = 1, 2"),
+    "in a branch": ("on_ack", "if now < 0:\n    qp.number = 1"),
+    "a set of packets": ("on_ack", "transfer.seen = 0"),
+    "an armed time": ("on_ack", "sender.s_timer_armed = 5"),
+    # A field that is not there
+    "misspelt, read": ("on_ack", "x = message.next_pns"),
+    "misspelt, written": ("on_ack", "sender.rate_bsp = 1e9"),
+    "misspelt parameter": ("on_ack", "sender.x = params.gian"),
+    "misspelt header": ("on_data", "reply.stmap = now"),
+    "misspelt in a call": ("on_ack", "sender.x = max(qp.rate, 1.0)"),
+    "an engine's own": ("on_ack", "x = qp.nic"),
+    "an engine's own, deeper": ("on_ack", "x = qp.pending"),
+    "another method": ("on_ack", "sender.reset()"),
+    # What a handler may not use
+    "import": ("on_ack", "import math\nsender.x = math.pi"),
+    "from import": ("on_ack", "from math import pi\nsender.x = pi"),
+    "global": ("on_ack", "global TABLE\nTABLE = 3"),
+    "nonlocal state": ("on_ack", "del sender.x"),
+    "try": ("on_ack", "try:\n    sender.x = 1.0\nexcept Exception:\n    pass"),
+    "with": ("on_ack", "with open('x') as f:\n    pass"),
+    "yield": ("on_ack", "yield 3"),
+    "random": ("on_ack", "sender.x = random.random()"),
+    "numpy.random": ("on_ack", "sender.x = np.random.random()"),
+    "time": ("on_ack", "sender.x = time.time()"),
+    "setattr": ("on_ack", "setattr(qp, 'number', 3)"),
+    "eval": ("on_ack", "sender.x = eval('3.0')"),
+    "open": ("on_ack", "open('/etc/passwd')"),
+    "recursion": ("on_ack", "sender.big = deeper(3)"),
+    "unbound local": ("on_ack", "if now < 0:\n    y = 1.0\nsender.x = y"),
+    "unbound after a loop": ("on_ack", "for i in range(packet.psn):\n    y = i\nsender.big = y"),
+    "unbound, added to": ("on_ack", "y += 1"),
+    "subscript": ("on_ack", "x = packet['dst']"),
+}
+"""Bodies that are refused when the scheme is made."""
+
+RUN = {
+    # Exceptions
+    "raise": ("on_ack", "raise ValueError('no')"),
+    "raise later": ("on_ack", "if packet.psn > 10:\n    raise RuntimeError('late')"),
+    "assert": ("on_ack", "assert packet.psn < 5"),
+    "assert with words": ("on_data", "assert packet.psn < 5, 'words'"),
+    "// 0": ("on_ack", "sender.big = now // (packet.psn - packet.psn)"),
+    "% 0": ("on_ack", "sender.big = now % (packet.psn - packet.psn)"),
+    "/ 0": ("on_ack", "sender.x = 1.0 / sender.x"),
+    "/ 0 of integers": ("on_ack", "sender.x = now / sender.big"),
+    "divmod 0": ("on_ack", "a, b = divmod(now, sender.big)\nsender.big = a"),
+    "// 0.0": ("on_ack", "sender.x = 5.0 // sender.x"),
+    "in a function": ("on_ack", "sender.big = below(sender.big)"),
+    "sqrt of a negative": ("on_ack", "sender.x = math.sqrt(-1.0 - sender.x)"),
+    "log of zero": ("on_ack", "sender.x = math.log(sender.x)"),
+    "power overflow": ("on_ack", "sender.x = (10.0 + sender.x) ** 400"),
+    "exp overflow": ("on_ack", "sender.x = math.exp(1000.0 + sender.x)"),
+    "shift too far": ("on_ack", "sender.big = 1 << (70 + sender.big)"),
+    "negative shift": ("on_ack", "sender.big = 1 << (sender.big - 1)"),
+    "undefined name": ("on_ack", "sender.x = nothing_of_that_name"),
+    # Indices
+    "vector above": ("on_ack", "sender.vector[packet.psn] = 1"),
+    "vector below": ("on_ack", "sender.vector[-1 - packet.psn] = 1"),
+    "vector read above": ("on_ack", "sender.big = sender.vector[4 + packet.psn]"),
+    "floats above": ("on_ack", "sender.floats[packet.psn] = 1.0"),
+    "tuple above": ("on_ack", "sender.big = TABLE[packet.psn]"),
+    "last of a vector": ("on_ack", "sender.vector[-1] = packet.psn"),
+    "bits above": ("on_ack", "set_bit(transfer.seen, message.packets + 5)"),
+    "bits below": ("on_ack", "set_bit(transfer.seen, -1)"),
+    "bits far above": ("on_ack", "clear_bit(transfer.seen, 10**9)"),
+    "bits read above": ("on_ack", "sender.flag = has_bit(transfer.seen, message.packets + 1)"),
+    "find beyond": ("on_ack", "sender.small = find_clear(transfer.seen, 0, 10**6)"),
+    # Numbers that a field cannot hold
+    "Byte overflow": ("on_ack", "sender.flag += 100"),
+    "Byte -129": ("on_ack", "sender.flag = -129"),
+    "Int32 overflow": ("on_ack", "sender.small = 2**31"),
+    "Int32 of now": ("on_ack", "sender.small = now * 1000"),
+    "Int overflow": ("on_ack", "sender.big = 2**62 + now\nsender.big += 2**62"),
+    "float to Int": ("on_ack", "sender.big = 3.5 * now"),
+    "float to Byte": ("on_ack", "sender.flag = 0.5"),
+    "NaN to Int": ("on_ack", "sender.big = int(math.nan)"),
+    "inf to Int": ("on_ack", "sender.big = int(math.inf)"),
+    "big float to Int": ("on_ack", "sender.big = int(1e300)"),
+    "Float vector to Ints": ("on_ack", "sender.vector[0] = 1.5"),
+    "header overflow": ("on_send", "packet.tag = 200"),
+    "text to Int": ("on_ack", "sender.big = 'x'"),
+    "None to Float": ("on_ack", "sender.x = None"),
+    "a list to Float": ("on_ack", "sender.x = [1.0]"),
+    "bool to Byte": ("on_ack", "sender.flag = now > 5"),
+    "float deadline": ("on_ack", "sender.s_timer_ps = now + 1e6"),
+    # Rates and windows
+    "rate 0": ("on_ack", "sender.rate_bps = 0.0"),
+    "rate negative": ("on_ack", "sender.rate_bps = -1e9"),
+    "rate NaN": ("on_ack", "sender.rate_bps = math.nan"),
+    "rate inf": ("on_ack", "sender.rate_bps = math.inf"),
+    "rate denormal": ("on_ack", "sender.rate_bps = 5e-324"),
+    "rate 1 b/s": ("on_ack", "sender.rate_bps = 1.0"),
+    "rate of an Int": ("on_ack", "sender.rate_bps = 10**9"),
+    "rate 0 on_open": ("on_open", "sender.rate_bps = 0.0"),
+    "rate NaN on_open": ("on_open", "sender.rate_bps = math.nan"),
+    "rate never set": ("on_open", "pass"),
+    "rate falls": ("on_ack", "sender.rate_bps = max(sender.rate_bps * 0.5, 1e6)"),
+    "window 0": ("on_ack", "sender.window_bytes = 0"),
+    "window negative": ("on_ack", "sender.window_bytes = -5"),
+    "window 1": ("on_ack", "sender.window_bytes = 1"),
+    "credits 0": ("on_ack", "qp.credits = 0"),
+    "credits negative": ("on_ack", "qp.credits = -(2**60)"),
+    "credits large": ("on_ack", "qp.credits = 2**63 - 1"),
+    "inflight negative": ("on_ack", "qp.inflight_bytes = -(10**9)"),
+    # Packets
+    "reply.kind 100": ("on_data", "reply.kind = 100"),
+    "reply.kind -1": ("on_data", "reply.kind = -1"),
+    "reply.kind DATA": ("on_data", "reply.kind = DATA"),
+    "reply.kind PAUSE": ("on_data", "reply.kind = PAUSE"),
+    "reply.kind REQUEST": ("on_data", "reply.kind = REQUEST"),
+    "reply.kind ADVERT": ("on_data", "reply.kind = ADVERT"),
+    "notice.kind 100": ("on_data", "notice.kind = 100"),
+    "notice.kind RETURN": ("on_data", "notice.kind = RETURN"),
+    "notice.kind CNP": ("on_data", "notice.kind = CNP"),
+    "request.kind ACK": ("on_send", "request.kind = ACK"),
+    "request.kind REQUEST": ("on_send", "request.kind = REQUEST"),
+    "request.priority -1": ("on_send", "request.kind = REQUEST\nrequest.priority = -1"),
+    "reply.priority 64": ("on_data", "reply.priority = 64"),
+    "reply.priority MAC": ("on_data", "reply.priority = MAC"),
+    "reply.wire_bytes negative": ("on_data", "reply.wire_bytes = -1"),
+    "reply.wire_bytes huge": ("on_data", "reply.wire_bytes = 2**31 - 1"),
+    "reply.psn 10**9": ("on_data", "reply.psn = 10**9"),
+    "reply.psn negative": ("on_data", "reply.psn = -1"),
+    "packet.priority 11": ("on_send", "packet.priority = 11"),
+    "packet.priority -1": ("on_enqueue", "packet.priority = -1"),
+    "packet.priority 5": ("on_enqueue", "packet.priority = 5"),
+    "packet.priority up": ("on_dequeue", "packet.priority = 7"),
+    "packet.wire_bytes 0": ("on_send", "packet.wire_bytes = 0"),
+    "packet.wire_bytes more": ("on_send", "packet.wire_bytes += 20"),
+    "packet.ce 2": ("on_enqueue", "packet.ce = 2"),
+    "packet.ce 1": ("on_enqueue", "packet.ce = 1"),
+    "packet.accepted 3": ("on_data", "packet.accepted = 3"),
+    "packet.accepted always": ("on_data", "packet.accepted = 1"),
+    "packet.path negative": ("on_send", "packet.path = -3"),
+    "verdict 9": ("on_enqueue", "packet.verdict = 9"),
+    "verdict DEFLECT on_enqueue": ("on_enqueue", "packet.verdict = DEFLECT"),
+    "verdict DROP": ("on_enqueue", "if packet.psn == 3 and now < 10**7:\n    packet.verdict = DROP"),
+    "verdict TRIM": ("on_enqueue", "if packet.psn == 3 and now < 10**7:\n    packet.verdict = TRIM"),
+    "verdict TRIM_TAIL": ("on_enqueue", "if packet.psn == 9 and now < 10**7:\n    packet.verdict = TRIM_TAIL"),
+    "verdict DEFLECT": ("on_route", "packet.verdict = DEFLECT"),
+    "verdict TRIM on_route": ("on_route", "packet.verdict = TRIM"),
+    "route 10**6": ("on_route", "packet.route = 10**6"),
+    "route -7": ("on_route", "packet.route = -7"),
+    "route to the same": ("on_route", "packet.route = port.number"),
+    # Messages
+    "next_psn beyond": ("on_ack", "message.next_psn = message.packets + 7"),
+    "next_psn negative": ("on_ack", "message.next_psn = -1"),
+    "una_psn beyond": ("on_ack", "message.una_psn = message.packets + 1"),
+    "granted_psn beyond": ("on_start", "message.granted_psn = 10**8"),
+    "granted_psn negative": ("on_start", "message.granted_psn = -1"),
+    "granted_psn 0": ("on_start", "message.granted_psn = 0"),
+    "received_packets beyond": ("on_data", "message.received_packets = 10**6"),
+    "priority of a message 0": ("on_start", "message.priority = 0"),
+    "priority of a message 200": ("on_start", "message.priority = 120"),
+    "priority of a message 9": ("on_start", "message.priority = 9"),
+    "failed": ("on_ack", "message.failed = 1"),
+    "failed 2": ("on_ack", "message.failed = 2"),
+    "done at once": ("on_start", "message.una_psn = message.packets"),
+    "key": ("on_candidate", "message.key = -now"),
+    "host.pick": ("on_data", "host.pick = 2"),
+    "host.pick negative": ("on_data", "host.pick = -2"),
+    "host.pick in on_pick": ("on_pick", "host.pick = 5"),
+    "host.announce 2": ("on_data", "host.announce = 2"),
+    "host.announce": ("on_data", "host.announce = 1"),
+    "port.chance_count": ("on_enqueue", "port.chance_count += 1"),
+    # Loops and timers
+    "endless loop": ("on_ack", "while True:\n    sender.x += 1.0"),
+    "endless loop of a function": ("on_ack", "sender.big = spin(5)"),
+    "long loop": ("on_ack", "for i in range(1000):\n    sender.x += 1.0"),
+    "timer at now": ("on_s_timer", "sender.s_timer_ps = now"),
+    "timer in the past": ("on_s_timer", "sender.s_timer_ps = -5"),
+    "timer of an endpoint at now": ("on_e_timer", "endpoint.e_timer_ps = now"),
+    "timer every ns": ("on_s_timer", "sender.s_timer_ps = now + 1000"),
+    "timer at 2**63": ("on_ack", "sender.s_timer_ps = 2**63 - 1"),
+    "timer far": ("on_ack", "sender.s_timer_ps = now + 10**15"),
+    "reply of an endpoint's timer": ("on_e_timer", "reply.kind = ACK\nreply.message = 10**6"),
+    "reply of an endpoint's timer, -1": ("on_e_timer", "reply.kind = ACK\nreply.message = -1"),
+    "timer of an egress": ("on_p_timer", "egress.p_timer_ps = now + 10**6"),
+    # What one engine knows and the other may not
+    "print": ("on_ack", "print(end='')"),
+    "a string": ("on_ack", "x = 'a' + 'b'\nsender.big = len(x)"),
+    "a list": ("on_ack", "x = [1, 2, 3]\nsender.big = x[0]"),
+    "a dict": ("on_ack", "x = {1: 2}\nsender.big = x[1]"),
+    "a set": ("on_ack", "x = {1, 2}\nsender.big = len(x)"),
+    "a lambda": ("on_ack", "f = lambda y: y + 1\nsender.big = f(3)"),
+    "a shared list": ("on_ack", "SHARED.append(1)\nsender.big = len(SHARED)"),
+    "a shared dict": ("on_ack", "COUNTS['n'] += 1\nsender.big = COUNTS['n']"),
+    "a shared array": ("on_ack", "ARRAY[0] += 1.0\nsender.x = ARRAY[0]"),
+    "numpy": ("on_ack", "sender.x = np.sqrt(2.0)"),
+    "round": ("on_ack", "sender.big = round(2.5)"),
+    "min of mixed": ("on_ack", "sender.x = min(3, 2.5)"),
+    "floor division of negatives": ("on_ack", "sender.big = (-7 - sender.flag) // 2"),
+    "modulo of negatives": ("on_ack", "sender.big = (-7 - sender.flag) % 3"),
+    "int of a negative": ("on_ack", "sender.big = int(-2.7 + sender.flag)"),
+    "chained": ("on_ack", "sender.big = 1 if 0 < packet.psn < 5 else 2"),
+    "isinstance": ("on_ack", "sender.flag = isinstance(now, int)"),
+    "return a value": ("on_ack", "return 5"),
+    "assigns an argument": ("on_ack", "packet = 3\nsender.big = packet"),
+    "big constant": ("on_ack", "sender.big = 10**30"),
+    "uint64": ("on_ack", "sender.big = np.uint64(2**63 + now)"),
+    "None": ("on_ack", "x = None\nsender.flag = x is None"),
+}
+"""Bodies that run, or say why not."""
+
+ALONE = {
+    "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
+    "None", "text to Int", "None to Float", "a list to Float", "undefined name", "assigns an argument",
+    "big constant", "uint64", "isinstance", "return a value", "Int32 overflow",
+}  # fmt: skip
+"""What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
+
+
+@cache
+def _together(hook: str) -> Any:
+    """Return a scheme with the other bodies of a hook in one handler: `case` says which runs."""
+    names = [name for name, (where, _) in RUN.items() if where == hook and name not in ALONE]
+    body = "".join(
+        f"if params.case == {names.index(name)}:\n" + "".join(f"    {line}\n" for line in RUN[name][1].splitlines())
+        for name in names
+    )
+    return names, scheme_of(hook, body)
+
+
+def scheme_for(name: str) -> Any:
+    """Return the scheme of a body that runs; those of a hook share their machine code."""
+    hook, body = RUN[name]
+    if name in ALONE:
+        return scheme_of(hook, body)
+    names, scheme = _together(hook)
+    return scheme.replace(case=names.index(name))
