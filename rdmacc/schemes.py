@@ -168,24 +168,22 @@ class Scheme(Component):
         Scheme
             The copy.
 
-        Parameters
-        ----------
-        **changes : object
-            New values by parameter name.
-
         Raises
         ------
         ConfigError
             If there is no such parameter, its name must be qualified, or a value is not allowed.
         """
-        result = self
+        owners: dict[int, Any] = {}
+        own_changes: dict[int, dict[str, Any]] = {}
         for name, value in changes.items():
-            owner, own_name = result.owner(name)
-            if owner is result:
-                result = dataclasses.replace(result, **{own_name: value})
-            else:
-                result = result._swap(owner, dataclasses.replace(owner, **{own_name: value}))  # type: ignore[type-var]
-        return result
+            owner, own_name = self.owner(name)
+            owners[id(owner)] = owner
+            own_changes.setdefault(id(owner), {})[own_name] = value
+        result = self
+        for key, owner in owners.items():  # all of one at once: K_min and K_max are checked together
+            if owner is not self:
+                result = result._swap(owner, dataclasses.replace(owner, **own_changes[key]))
+        return dataclasses.replace(result, **own_changes.get(id(self), {}))
 
     def owner(self, name: str) -> tuple[Component, str]:
         """Return what has a parameter, and the parameter's name there.
@@ -199,11 +197,6 @@ class Scheme(Component):
         -------
         tuple of Component and str
             The scheme, one of its components, its buffer or its queueing; the name without the component.
-
-        Parameters
-        ----------
-        name : str
-            Parameter, alone or with its component: ``"alpha"``, ``"Pfc.alpha"``.
 
         Raises
         ------

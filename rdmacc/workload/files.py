@@ -41,12 +41,12 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     Raises
     ------
     ConfigError
-        As :func:`messages`; for a column that is not known, and a file that is no CSV.
+        As :func:`messages`; for a column that is not known, and a file that is not there or no CSV.
     """
     texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
     try:
         frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
         raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
     known = ("message", *_NAMES, *others)
     for column in frame:
@@ -93,9 +93,12 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     ConfigError
-        If a column is missing or has values that it does not allow.
+        If a column is missing or has values that it does not allow, or the file is not there or no Parquet.
     """
-    table = pq.read_table(path)
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ConfigError("file", str(path), f"a Parquet file ({error})") from None
     after = None
     if "after" in table.column_names:
         place = table.column_names.index("after")
