@@ -13,7 +13,8 @@ mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from gallery import write_gallery  # noqa: E402 - it lies beside this file
+from gallery import write_gallery  # noqa: E402 - they lie beside this file
+from notebooks import write_notebooks  # noqa: E402
 
 project = "rdmacc"
 author = "The rdmacc authors"
@@ -62,3 +63,4 @@ html_theme_options = {
 html_context = {"default_mode": "light"}
 
 write_gallery(HERE)
+write_notebooks(HERE)

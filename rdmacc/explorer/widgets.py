@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.explorer.picture import draw
 from rdmacc.explorer.setup import NETWORKS, WORKS, Setup, movable
+from rdmacc.plotting.png import png
 from rdmacc.schemes import SCHEMES
 
 __all__ = ["Explorer"]
@@ -165,9 +165,7 @@ class Explorer:
             return
         figure, limits = draw(self.setup, results, self._limits)
         self._limits = self._limits or limits
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=95)
-        self.picture.value = buffer.getvalue()
+        self.picture.value = png(figure, dpi=95)
         self.code.value = self.setup.to_python()
         lines = []
         for name, result in results.items():
