@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from gallery import write_gallery  # noqa: E402 - they lie beside this file
+
 from notebooks import write_notebooks  # noqa: E402
 
 project = "rdmacc"
