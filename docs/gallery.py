@@ -20,7 +20,7 @@ _DPI = 70
 
 
 def write_gallery(docs: Path) -> None:
-    """Write ``gallery.md`` and its pictures into the folder of the documentation; pictures newer than their tables stay.
+    """Write ``gallery.md`` and its pictures into the folder of the documentation; newer than its table, one stays.
 
     Parameters
     ----------

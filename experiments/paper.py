@@ -38,9 +38,9 @@ class Claims:
     @property
     def title(self) -> str:
         """How many there are of each outcome, in words."""
-        counts = count_outcomes(self.frame)
+        hold, direction, fail, rest = count_outcomes(self.frame).values()
+        words = f"{hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
         surprises = int((~self.frame["matches"].astype(bool)).sum())
-        words = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.items())
         same = "every verdict is the recorded one" if not surprises else f"{surprises} NOT as recorded"
         return f"{len(self.frame)} claims: {words}; {same}"
 

@@ -160,7 +160,7 @@ class Simulation:
         return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
 
     def _run_to(self, stop_ps: int, bar: tqdm[Any], until_ps: int) -> None:
-        """Run to the end of a slice in steps. What depends on the clock on the wall here is only when progress shows."""
+        """Run to the end of a slice, in steps whose length only decides when progress shows."""
         short_s, long_s = _STEP_S
         while self.now_ps < stop_ps and not self.is_finished:
             begin = time.perf_counter()

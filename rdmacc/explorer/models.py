@@ -12,8 +12,8 @@ __all__ = ["SHOWN", "ModelExplorer"]
 
 SHOWN = (
     "RccLoop", "RccFluid", "RccMarginSurface", "DcqcnFluid", "DcqcnMargin", "TimelyFluid", "PatchedTimelyFluid",
-    "RcpFluid", "HpccSteady", "DasrIncast", "DasrConvergence", "RenQueue", "RenUtilisation", "RenRate", "ProcessorSharing",
-    "GoBackNGoodput",
+    "RcpFluid", "HpccSteady", "DasrIncast", "DasrConvergence", "RenQueue", "RenUtilisation", "RenRate",
+    "ProcessorSharing", "GoBackNGoodput",
 )  # fmt: skip
 """Models of `rdmacc.models` that need nothing but parameters."""
 
