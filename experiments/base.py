@@ -207,7 +207,7 @@ class Claim:
 
 
 class Experiment(ABC):
-    """A figure or a table of a paper. Subclasses give the class attributes and three methods.
+    """A figure or a table of a paper. Subclasses give the class attributes, `points`, `measure` and `plot`.
 
     Class attributes
     ----------------
@@ -242,9 +242,10 @@ class Experiment(ABC):
             Of all randomness.
         """
 
-    @abstractmethod
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return one point's rows of the table (see `rdmacc.sweep.tidy`), from its simulation alone.
+
+        Every experiment overrides this or `execute`.
 
         Parameters
         ----------
@@ -252,7 +253,18 @@ class Experiment(ABC):
             One of `points`.
         result : Result
             Its simulation.
+
+        Returns
+        -------
+        DataFrame
+            The point's rows of the table.
+
+        Raises
+        ------
+        NotImplementedError
+            Where `execute` is overridden instead.
         """
+        raise NotImplementedError(f"{type(self).__name__} measures in execute()")
 
     @abstractmethod
     def plot(self, table: pd.DataFrame) -> Figure:
@@ -429,9 +441,12 @@ def register_experiment(one: _Registered, *, replace: bool = False) -> _Register
     Raises
     ------
     ConfigError
-        If another experiment has that name.
+        If another experiment has that name, or this one overrides neither `measure` nor `execute`.
     """
     added = one() if isinstance(one, type) else one
+    kind = type(added)
+    if kind.measure is Experiment.measure and kind.execute is Experiment.execute:
+        raise ConfigError(f"{kind.__name__}.measure", "not defined", "a method, unless execute() is one")
     if added.name in EXPERIMENTS and not replace:
         raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
     EXPERIMENTS[added.name] = added

@@ -26,17 +26,18 @@ assumed, for all figures alike:
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
+from rdmacc.experiments import cases as shared
+from rdmacc.experiments.base import Point, Verdict
+from rdmacc.experiments.cases import CaseFigure, judged_claim
 from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
@@ -45,9 +46,6 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ms
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = [
     "BOTH",
@@ -134,6 +132,11 @@ class Case:
         parts += ["long flows of 1 GB"] if self.is_persistent else []
         return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Labels that no other case of a reading has."""
+        return {"scheme": self.scheme, "mix": self.mix, "load": self.load, "changes": self.differences}
+
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.mix} {self.load:.0%}"
@@ -149,9 +152,8 @@ class Case:
             topology=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
             scheme=metered(self.scheme, connection=connection, **dict(self.changes)),
         )  # fmt: skip
-        labels = {
-            "scheme": self.scheme, "mix": self.mix, "load": self.load, "reading": self.reading, "degree": self.degree,
-            "short_bytes": self.short_bytes, "changes": self.differences, "seed": seed,
+        labels = self.identity | {
+            "reading": self.reading, "degree": self.degree, "short_bytes": self.short_bytes, "seed": seed,
         }  # fmt: skip
         return Point(name=name, scenario=scenario, labels=labels, cost=self.load)
 
@@ -167,29 +169,16 @@ def metered(name: str, **changes: Any) -> Scheme:
     return replace(scheme, control=(PacketMeter(), *scheme.control, MarkMeter()))
 
 
-class ClosFigure(Experiment):
+class ClosFigure(CaseFigure):
     """A figure or a table of these runs. What one figure has stored, the others reuse."""
 
     name = "dart.clos"
 
     seeds = SEEDS
-    """Most runs of a point at paper scale; at quick scale there is one."""
 
-    @abstractmethod
-    def cases(self, scale: str) -> Sequence[Case]:
-        """Return the runs that are needed."""
-
-    @abstractmethod
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the figure from one row for each run."""
-
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points: at quick scale one seed."""
-        found = []
-        for case in self.cases(scale):
-            count = min(self.seeds, SEEDS_OF[case.mix]) if scale == "paper" else 1
-            found += [case.point(scale, each) for each in range(seed, seed + count)]
-        return found
+    def seeds_of(self, case: Case) -> int:
+        """Return the runs of a case at paper scale."""
+        return min(self.seeds, SEEDS_OF[case.mix])
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
@@ -231,10 +220,6 @@ class ClosFigure(Experiment):
             "packet hops": (ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum(), ""),
         }
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure."""
-        return self.draw(wide(table))
 
 
 ClosFigure.points_of = ClosFigure
@@ -279,13 +264,8 @@ def has_size(measured: float, published: float, factor: float = 2.0) -> bool:
     return published / factor <= measured <= published * factor
 
 
-@dataclass(frozen=True)
-class Judge:
-    """Judges a claim by one row for each point of a reading, once all that it needs has run, with so many seeds."""
-
-    verdict: Callable[[pd.DataFrame], Verdict]
-    needs: tuple[Case, ...]
-    seeds: int
+class Judge(shared.Judge):
+    """Judges a claim by the runs of one reading."""
 
     def __call__(self, table: pd.DataFrame) -> Verdict:
         """Return the verdict by `DEFAULT_READING`."""
@@ -293,30 +273,8 @@ class Judge:
 
     def in_reading(self, table: pd.DataFrame, reading: str) -> Verdict:
         """Return the verdict by one of `READINGS`."""
-        rows = of_reading(wide(table), reading)
-        ran = set(zip(rows["scheme"], rows["mix"], rows["load"], rows["changes"], strict=True))
-        if any((one.scheme, one.mix, one.load, one.differences) not in ran for one in self.needs):
-            return Verdict.not_judged("not run at this scale")
-        found = self.verdict(rows)
-        ran_seeds = rows["seed"].nunique()
-        if ran_seeds < self.seeds:
-            return Verdict.not_judged(f"{found.measured} (with {ran_seeds} of the {self.seeds} seeds that it takes)")
-        return found
+        return self.of_rows(of_reading(wide(table), reading))
 
 
-def claim(
-    id: str,
-    place: str,
-    quantity: str,
-    condition: str,
-    published: str,
-    band: str,
-    verdict: Callable[[pd.DataFrame], Verdict],
-    needs: Iterable[Case] = (),
-    seeds: int = 1,
-) -> Claim:
-    """Return a claim with a `Judge`."""
-    return Claim(
-        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band,
-        verdict=Judge(verdict, tuple(needs), seeds), **known_at_scale(id),
-    )  # fmt: skip
+claim = partial(judged_claim, known_at_scale, Judge)
+"""Return a claim that is judged once all it needs has run: see `judged_claim`."""

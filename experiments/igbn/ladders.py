@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
@@ -48,9 +49,9 @@ def nak(psn: int, nth: int = 1) -> ScriptedLoss:
 class Ladders(Experiment):
     """A point for each scripted loss; its rows are numbers, and the arrows of its ladder diagram."""
 
+    @abstractmethod
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         """Return (name, scheme, losses, further labels) of each point."""
-        raise NotImplementedError
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both: nothing is random

@@ -17,30 +17,27 @@ of the traffic that there are "different link loads". Assumed, for all figures a
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.cases import CaseFigure, Judge, judged_claim
 from rdmacc.experiments.rcc.known import known
 from rdmacc.presets import preset
 from rdmacc.protocols.homa import Homa
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = [
     "LOADS",
@@ -153,6 +150,13 @@ class Case:
         """The changed parameters in words."""
         return ", ".join(f"{name} {value}" for name, value in self.changes)
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Labels that no other case has."""
+        return {
+            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": self.differences,
+        }  # fmt: skip
+
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         scenario = Scenario(
@@ -161,35 +165,18 @@ class Case:
             seed=seed, until=UNTIL_PS,
         )  # fmt: skip
         arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)
-        labels = {
-            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": self.differences,
-            "arrival_ms": arrival_ms, "seed": seed,
-        }  # fmt: skip
+        labels = self.identity | {"arrival_ms": arrival_ms, "seed": seed}
         what = f"{self.scheme}, {WORKLOADS[self.workload].name} {self.load:.0%}"
         name = ", ".join(filter(None, [what, self.differences, f"seed {seed}"]))
         return Point(name=name, scenario=scenario, labels=labels, cost=self.load * arrival_ms)
 
 
-class FatTreeFigure(Experiment):
+class FatTreeFigure(CaseFigure):
     """A figure of these runs. What one figure has stored, the others reuse."""
 
     name = "rcc.fat-tree"
 
     seeds = SEEDS
-    """Runs of a point at paper scale; at quick scale there is one."""
-
-    @abstractmethod
-    def cases(self, scale: str) -> Sequence[Case]:
-        """Return the runs that are needed."""
-
-    @abstractmethod
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the figure from one row for each run."""
-
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points: at quick scale one seed."""
-        seeds = range(seed, seed + (self.seeds if scale == "paper" else 1))
-        return [case.point(scale, each) for case in self.cases(scale) for each in seeds]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return completion times of all, of short and of long flows, and what went wrong."""
@@ -226,10 +213,6 @@ class FatTreeFigure(Experiment):
         }
         return tidy(point.name, numbers)
 
-    def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure."""
-        return self.draw(wide(table))
-
 
 FatTreeFigure.points_of = FatTreeFigure
 
@@ -256,26 +239,5 @@ def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.S
     return 1 - means(rows, quantity, "rcc", name) / means(rows, quantity, other, name)
 
 
-def claim(
-    id: str,
-    place: str,
-    quantity: str,
-    condition: str,
-    published: str,
-    band: str,
-    verdict: Callable[[pd.DataFrame], Verdict],
-    needs: Iterable[Case] = (),
-) -> Claim:
-    """Return a claim that is judged by one row for each point, once all it needs has run."""
-
-    def judged(table: pd.DataFrame) -> Verdict:
-        rows = wide(table)
-        ran = set(zip(rows["scheme"], rows["workload"], rows["load"], rows["changes"], strict=True))
-        if any((one.scheme, one.workload, one.load, one.differences) not in ran for one in needs):
-            return Verdict.not_judged("not run at this scale")
-        return verdict(rows)
-
-    return Claim(
-        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
-        **known(id),
-    )  # fmt: skip
+claim = partial(judged_claim, known, Judge)
+"""Return a claim that is judged once all it needs has run: see `judged_claim`."""

@@ -18,7 +18,6 @@ from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols import rcc
-from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import us
 
@@ -145,9 +144,6 @@ class Figure2(Experiment):
         return pd.concat(
             [tidy(point.name, numbers), rows_of_calls(point.name, calls_in(rcc, roots))], ignore_index=True
         )
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("nothing is simulated")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -18,7 +18,6 @@ from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import curve, scalar, tidy
 
 if TYPE_CHECKING:
@@ -135,9 +134,6 @@ class Figure3(Experiment):
             "window": (pd.Series(windows, updates), "bytes"),
         }
         return tidy(point.name, numbers, curves)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("nothing is simulated")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

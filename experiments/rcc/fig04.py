@@ -17,7 +17,6 @@ from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import TABLE_COLUMNS, scalar, tidy, typed
 
 if TYPE_CHECKING:
@@ -192,9 +191,6 @@ class Figure4(Experiment):
         rows = grid[["kp", "kd"]].assign(value=grid["phase_margin_deg"], point=point.name, quantity="phase margin",
                                          time_ps=pd.NA, unit="degrees")  # fmt: skip
         return pd.concat([tidy(point.name, numbers), typed(rows[[*TABLE_COLUMNS, "kp", "kd"]])], ignore_index=True)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("nothing is simulated")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

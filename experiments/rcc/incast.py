@@ -16,6 +16,7 @@ At quick scale there are 200 senders.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -100,9 +101,9 @@ class IncastFigure(Experiment):
 
     name = "rcc.incast"
 
+    @abstractmethod
     def cases(self, scale: str) -> list[Case]:
         """Return what the figure is drawn from."""
-        raise NotImplementedError
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         points = []

@@ -22,7 +22,6 @@ from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEU
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import ms
 
@@ -189,9 +188,6 @@ class RccMap(Experiment):
             numbers[form] = found["swing"]
             numbers |= {f"{form}: {name}": value for name, value in found.items() if name != "swing"}
         return tidy(point.name, numbers)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("a point takes several simulations")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -12,7 +12,6 @@ from rdmacc.experiments.rcc.known import known
 from rdmacc.plotting.style import style
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
-from rdmacc.results.result import Result
 from rdmacc.state import Message
 from rdmacc.sweep.tidy import scalars, tidy
 
@@ -108,9 +107,6 @@ class Table1(Experiment):
         numbers = {name: (bytes_of(record, own), "bytes") for name, (_, record, own, _) in LISTED.items()}
         numbers |= {name: (bytes_of(Rcc.Receiver, name), "bytes") for name in NEEDED}
         return tidy(point.name, numbers | {"u": (bytes_of(Rcc.Receiver, "control"), "bytes")})
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("nothing is simulated")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -25,7 +25,6 @@ from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, chec
 from rdmacc.experiments.rcc.known import known
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets import preset
-from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.workload import SIZES
@@ -159,9 +158,6 @@ class Verdicts(Experiment):
             own, other = (fct[scheme][is_long & chosen] for scheme in ("rcc", "rcc-ewa"))
             numbers[f"cost of the {name}"] = (own.mean() / other.mean() - 1 if len(own) else np.nan, "")
         return tidy(point.name, numbers)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("a point takes two simulations")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         rows = wide(table)

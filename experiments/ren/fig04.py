@@ -15,7 +15,6 @@ from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 
@@ -106,9 +105,6 @@ class Figure4(Experiment):
         for component, handler, place in parts_of(TESTBED["ren"].components):
             frames.append(tidy(point.name, {f"{component}.{handler}": (1, "")}).assign(place=place))
         return pd.concat(frames, ignore_index=True)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("computed by the handlers alone")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -18,7 +18,6 @@ from rdmacc.experiments.ren.parts import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.ren import Ren
-from rdmacc.results.result import Result
 from rdmacc.state import QueuePair
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
@@ -127,9 +126,6 @@ class Figure7(Experiment):
             "marks that fell": (sum(end < pair[0] for end, pair in zip(ends, pairs, strict=True)), ""),
         }
         return tidy(point.name, numbers, marks)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("computed by the handlers alone")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -314,9 +314,6 @@ class Figure9(Experiment):
         labels = {"protocol": protocol, "strength": float(strength), "case": float(flows or SIMULATED_LINE_BPS)}
         return tidy(point.name, numbers).assign(**labels)
 
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("a point takes several simulations")
-
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 

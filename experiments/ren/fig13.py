@@ -21,7 +21,6 @@ from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_BYTES, PACKET_PS, TESTBED
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import record_dtype
-from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import tidy, wide
 
 if TYPE_CHECKING:
@@ -140,9 +139,6 @@ class Figure13(Experiment):
                 counts[kind, place] = counted / packets
         numbers |= {f"{kind}, {place}": (value, "") for (kind, place), value in counts.items()}
         return tidy(point.name, numbers)
-
-    def measure(self, point: Point, result: Result) -> pd.DataFrame:
-        raise NotImplementedError("counted in the handlers alone")
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -89,17 +89,37 @@ _THEY_SCHEDULE = (
     " 0.7, so that there is not much for marks to take away."
 )
 
+_ALL_FLOWS = (
+    "Short flows gain, the mean of all does not: a packet that finds a queue at any of its ports takes one from its"
+    " flow, and only where all its ports have room does the flow get one more. Long flows pass many short queues and"
+    " end up with less in flight than they started with."
+)
+
 _AT_SCALE: dict[str, tuple[Outcome, str]] = {
+    "ren-f16-1a": (
+        Outcome.FAILS,
+        f"{_THEY_SCHEDULE} REN has the lowest at 0.7, where Homa's unscheduled packets begin to wait for each other.",
+    ),
+    "ren-f16d-1": (
+        Outcome.FAILS,
+        f"{_ALL_FLOWS} With a seed at 0.7 REN is 47% below DCTCP and 56% below ExpressPass, within 5% of Homa and"
+        " Aeolus, and 15 to 20% above NDP and pHost.",
+    ),
+    "ren-f18-1a": (
+        Outcome.FAILS,
+        f"{_THEY_SCHEDULE} REN is 8% above Homa at 0.7, 23% below NDP.",
+    ),
+    "ren-f18d-1": (
+        Outcome.FAILS,
+        f"{_ALL_FLOWS} With a seed at 0.7 REN is 50% below DCTCP and 63% below ExpressPass, 4% above Homa and Aeolus,"
+        " 23% above NDP and pHost. With 128 KB of buffer for a whole switch it is 50% below pHost, 60% and more below"
+        " Homa (`ren.buffers`).",
+    ),
     "ren-f17-1a": (
         Outcome.FAILS,
         f"{_THEY_SCHEDULE} REN is 51% below DCTCP and 83% below ExpressPass at 0.7, within 4% of NDP and pHost.",
     ),
-    "ren-x-1c": (
-        Outcome.FAILS,
-        "Short flows gain, the mean of all does not: a packet that finds a queue at any of its ports takes one from"
-        " its flow, and only where all its ports have room does the flow get one more. Long flows pass many short"
-        " queues and end up with less in flight than they started with.",
-    ),
+    "ren-x-1c": (Outcome.FAILS, _ALL_FLOWS),
     "ren-x-1b": (
         Outcome.FAILS,
         "Where queues are short and sprayed over eight ports few marks are made twice. On a single bottleneck the"

@@ -21,29 +21,26 @@ and 4 hosts (12 hosts); 100 messages of at most 2 MB. It shows how the figures c
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.cases import CaseFigure
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.state import HOST_NIC
-from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.sweep.tidy import tidy
 from rdmacc.topology import Graph
 from rdmacc.workload import SizeDistribution
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = [
     "BASELINES", "LOADS", "SCHEMES", "TENTHS", "WORKLOADS", "Case", "LeafSpineFigure", "cases",
@@ -95,6 +92,14 @@ class Case:
         parts += ["128 KB a switch"] if self.is_shared else []
         return ", ".join(parts + [f"{name} {value}" for name, value in self.changes])
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Labels that no other case has."""
+        return {
+            "scheme": self.scheme, "workload": self.workload, "load": self.load, "hosts": 8 * self.hosts_per_leaf,
+            "changes": self.differences,
+        }  # fmt: skip
+
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.workload} {self.load:.0%}, {8 * self.hosts_per_leaf} hosts"
@@ -104,12 +109,9 @@ class Case:
             topology=network, workload=traffic, scheme=scheme_of(self.scheme, self.changes),
             seed=seed, until=_UNTIL,
         )  # fmt: skip
-        labels = {
-            "scheme": self.scheme, "workload": self.workload, "load": self.load, "hosts": 8 * self.hosts_per_leaf,
-            "changes": self.differences, "seed": seed,
-        }  # fmt: skip
         return Point(
-            name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario, labels=labels,
+            name=", ".join(filter(None, [what, self.differences, f"seed {seed}"])), scenario=scenario,
+            labels=self.identity | {"seed": seed},
             cost=sizes_of(self.workload, scale).mean,
         )  # fmt: skip
 
@@ -150,26 +152,12 @@ def oversubscription(result: Result) -> float:
     return float(rates[fabric.port_class == HOST_NIC].sum() / rates[LOAD.ports(fabric)].sum())
 
 
-class LeafSpineFigure(Experiment):
+class LeafSpineFigure(CaseFigure):
     """A figure of these runs. What one figure has stored, the others reuse."""
 
     name = "ren.leaf-spine"
 
-    seeds: Mapping[str, int] = SEEDS
-    """Number of seeds, by scale."""
-
-    @abstractmethod
-    def cases(self, scale: str) -> Sequence[Case]:
-        """Return the runs that are needed."""
-
-    @abstractmethod
-    def draw(self, rows: pd.DataFrame) -> Figure:
-        """Draw the figure from one row for each run."""
-
-    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
-        """Return the points: every case with every seed."""
-        seeds = range(seed, seed + self.seeds[scale])
-        return [case.point(scale, each) for case in self.cases(scale) for each in seeds]
+    seeds = SEEDS["paper"]
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return completion times, throughput, slowdowns by size, and what went wrong."""
@@ -201,10 +189,6 @@ class LeafSpineFigure(Experiment):
             "packet hops": (hops, ""),
         }
         return tidy(point.name, numbers)
-
-    def plot(self, table: pd.DataFrame) -> Figure:
-        """Draw the figure."""
-        return self.draw(wide(table))
 
 
 LeafSpineFigure.points_of = LeafSpineFigure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -10,11 +11,11 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rdmacc.experiments.base import Claim, Verdict
+from rdmacc.experiments.cases import Judge, judged_claim
 from rdmacc.experiments.ren.known import known_at_scale
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.setup import LOOKS
 from rdmacc.plotting.style import style
-from rdmacc.sweep.tidy import wide
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -160,27 +161,5 @@ class WorkloadFigure(LeafSpineFigure):
         return figure
 
 
-def claim(
-    id: str,
-    place: str,
-    quantity: str,
-    condition: str,
-    published: str,
-    band: str,
-    verdict: Callable[[pd.DataFrame], Verdict],
-    needs: Iterable[Case] = (),
-) -> Claim:
-    """Return a claim that is judged by one row for each point, once all it needs has run."""
-
-    def judged(table: pd.DataFrame) -> Verdict:
-        rows = wide(table)
-        ran = set(zip(rows["scheme"], rows["workload"], rows["load"], rows["hosts"], rows["changes"], strict=True))
-        wanted = {(one.scheme, one.workload, one.load, 8 * one.hosts_per_leaf, one.differences) for one in needs}
-        if not wanted <= ran:
-            return Verdict.not_judged("not run at this scale")
-        return verdict(rows)
-
-    return Claim(
-        id=id, place=place, quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
-        **known_at_scale(id),
-    )  # fmt: skip
+claim = partial(judged_claim, known_at_scale, Judge)
+"""Return a claim that is judged once all it needs has run: see `judged_claim`."""

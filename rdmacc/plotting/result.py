@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.plotting.ladder import draw_ladder
-from rdmacc.plotting.style import axis_time_unit, draw_trace, ecdf, new_axes, style, value_unit
+from rdmacc.plotting.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.units import Quantity, format_size
 
@@ -19,47 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rdmacc.probes import Probe
-    from rdmacc.results.result import Result
+    from rdmacc.results.result import Recorded, Result
 
 __all__ = ["ResultPlots"]
 
 _MANY_SIZES = 5
-_WIDE = 50.0
-"""Completion times that differ by more than this factor are drawn over a logarithmic axis."""
-
-
-class Plotted(Protocol):
-    """What has plots: a `rdmacc.Result`, or a saved one."""
-
-    @property
-    def scheme_name(self) -> str:
-        """Name of the scheme that ran."""
-        ...
-
-    @property
-    def now_ps(self) -> int:
-        """Simulated time at which the run stopped."""
-        ...
-
-    @property
-    def watched(self) -> tuple[Probe, ...]:
-        """The probes."""
-        ...
-
-    @property
-    def flows(self) -> pd.DataFrame:
-        """A row for each message."""
-        ...
-
-    def samples(self, name: str) -> pd.Series:
-        """Return the samples of one probe, by `time_ps`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the probe.
-        """
-        ...
 
 
 class ResultPlots:
@@ -70,11 +34,11 @@ class ResultPlots:
 
     Parameters
     ----------
-    result : Result or other Plotted
+    result : Result or SavedResult
         The simulation.
     """
 
-    def __init__(self, result: Plotted) -> None:
+    def __init__(self, result: Recorded) -> None:
         self._result = result
 
     def rates(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
@@ -180,15 +144,9 @@ class ResultPlots:
         fct_ps = delivered["fct_ps"].to_numpy(np.float64)
         with style():
             ax, prefix = self._axes(ax, "Flow completion times", label)
-            unit_ps, unit = axis_time_unit(ax, float(fct_ps.max()))
-            for name, rows in by_size:
-                fct, fraction = ecdf(rows["fct_ps"].to_numpy(np.float64) / unit_ps)
-                x, y = np.r_[fct[:1], fct], np.r_[0.0, fraction]
-                ax.plot(x, y, drawstyle="steps-post", label=prefix if prefix and len(by_size) == 1 else name)
-            ax.set(xlabel=f"flow completion time ({unit})", ylabel="fraction of flows", ylim=(0, 1.02))
-            if fct_ps.max() > _WIDE * fct_ps.min():
-                ax.set_xscale("log")
-            ax.legend(loc="lower right")
+            if prefix and len(by_size) == 1:
+                by_size = [(prefix, delivered)]
+            draw_fct_cdf(ax, {name: rows["fct_ps"] for name, rows in by_size}, float(fct_ps.max()))
         return ax
 
     def slowdown_by_size(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:

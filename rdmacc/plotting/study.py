@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas, ecdf
+from rdmacc.plotting.style import COLOURS, canvas, draw_fct_cdf
 from rdmacc.results.summary import half_width, slowdown_by_size
 
 if TYPE_CHECKING:
@@ -60,15 +60,11 @@ class StudyPlots:
         if not len(delivered):
             raise ConfigError("flows", "none delivered", "at least one delivered message")
         with canvas(ax) as ax:
-            unit_ps, unit = axis_time_unit(ax, float(delivered["fct_ps"].quantile(0.5)))
-            for label, rows, look in self._groups(delivered):
-                fct, fraction = ecdf(rows["fct_ps"].to_numpy() / unit_ps)
-                ax.plot(np.r_[fct[:1], fct], np.r_[0.0, fraction], drawstyle="steps-post", label=label, **look)
-            ax.set(xlabel=f"flow completion time ({unit})", ylabel="fraction of flows", ylim=(0, 1.02))
+            groups = list(self._groups(delivered))
+            looks = {label: look for label, _, look in groups}
+            times = {label: rows["fct_ps"] for label, rows, _ in groups}
+            draw_fct_cdf(ax, times, float(delivered["fct_ps"].median()), looks)
             ax.set_title("Flow completion times")
-            if delivered["fct_ps"].max() > 50 * delivered["fct_ps"].min():
-                ax.set_xscale("log")
-            ax.legend(loc="lower right")
         return ax
 
     def slowdown_by_size(self, percentile: float = 99.0, ax: Axes | None = None) -> Axes:

@@ -7,9 +7,10 @@ colours are Okabe and Ito's, which all kinds of colour vision tell apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "COLOURS",
     "axis_time_unit",
     "canvas",
+    "draw_fct_cdf",
     "draw_trace",
     "ecdf",
     "new_axes",
@@ -48,6 +50,8 @@ _TITLE_PLACES: tuple[Literal["left", "center", "right"], ...] = ("left", "center
 _STYLE = Path(__file__).with_name("rdmacc.mplstyle")
 
 _TIME_UNITS = ((1e12, "s"), (1e9, "ms"), (1e6, "µs"), (1e3, "ns"), (1.0, "ps"))
+_WIDE = 50.0
+"""Completion times that differ by more than this factor are drawn over a logarithmic axis."""
 _VALUE_UNITS = {"bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "ps": (1e6, "µs")}
 
 
@@ -196,6 +200,38 @@ def ecdf(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     return ordered, np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
+
+
+def draw_fct_cdf(
+    ax: Axes,
+    curves: Mapping[str, npt.ArrayLike],
+    typical_ps: float,
+    looks: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> None:
+    """Draw distributions of flow completion times: over a logarithmic axis where they differ widely.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    curves : mapping of str to array of shape (N,)
+        Completion times in picoseconds, by the name in the legend.
+    typical_ps : float
+        A time that chooses the axis' unit.
+    looks : mapping of str to mapping, optional
+        Properties of the lines, by the same names.
+    """
+    unit_ps, unit = axis_time_unit(ax, typical_ps)
+    least, most = np.inf, 0.0
+    for label, fct_ps in curves.items():
+        fct, fraction = ecdf(np.asarray(fct_ps, dtype=np.float64) / unit_ps)
+        x, y = np.r_[fct[:1], fct], np.r_[0.0, fraction]
+        ax.plot(x, y, drawstyle="steps-post", label=label, **looks.get(label, {}))
+        least, most = min(least, fct[0]), max(most, fct[-1])
+    ax.set(xlabel=f"flow completion time ({unit})", ylabel="fraction of flows", ylim=(0, 1.02))
+    if most > _WIDE * least:
+        ax.set_xscale("log")
+    ax.legend(loc="lower right")
 
 
 def draw_trace(

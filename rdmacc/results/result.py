@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from functools import cached_property
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +27,73 @@ if TYPE_CHECKING:
     from rdmacc.plotting.result import ResultPlots
     from rdmacc.probes import Probe
 
-__all__ = ["Result"]
+__all__ = ["Recorded", "Result"]
 
 
-class Result:
+class Recorded(ABC):
+    """What a result that has just been computed and one read from a folder have in common."""
+
+    @property
+    @abstractmethod
+    def flows(self) -> pd.DataFrame:
+        """A row for each message."""
+
+    @property
+    @abstractmethod
+    def probes(self) -> pd.DataFrame:
+        """A row for each sample."""
+
+    @property
+    @abstractmethod
+    def scheme_name(self) -> str:
+        """Name of the scheme that ran."""
+
+    @property
+    @abstractmethod
+    def now_ps(self) -> int:
+        """Simulated time at which the run stopped."""
+
+    @property
+    @abstractmethod
+    def watched(self) -> tuple[Probe, ...]:
+        """The probes, in their order."""
+
+    @abstractmethod
+    def summary(self) -> Summary:
+        """Return the numbers that say how the run went; `print` them."""
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Plots of the result; each takes `ax` and returns the Axes."""
+        from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
+
+        return ResultPlots(self)
+
+    def samples(self, name: str) -> pd.Series:
+        """Return the samples of one probe, indexed by `time_ps`.
+
+        Parameters
+        ----------
+        name : str
+            Name of the probe, such as ``"queue s0->h0"``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no probe of that name.
+        """
+        known = [probe.name for probe in self.watched]
+        if not known:
+            raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")
+        if name not in known:
+            raise unknown("probe", name, known, "the name of a probe")
+        return self.probes[self.probes["probe"] == name].set_index("time_ps")["value"].rename(name)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
+class Result(Recorded):
     """The outcome of a simulation.
 
     ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`.
@@ -239,36 +302,7 @@ class Result:
             "setup_s": self.setup_s,
         }
 
-    @property
-    def plot(self) -> ResultPlots:
-        """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
-
-        return ResultPlots(self)
-
-    def save(self, folder: str | Path, *, replace: bool = False) -> Path:
-        """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
-
-        A packet trace is not saved; `rdmacc.results.pcapng` writes one.
-
-        Parameters
-        ----------
-        folder : path
-            Where to; made if it is not there.
-        replace : bool
-            Whether a result that is there may be replaced.
-
-        Returns
-        -------
-        Path
-            The folder.
-
-        Raises
-        ------
-        ConfigError
-            If the folder has files in it, and is not a saved result that may be replaced.
-        """
-        return save(self, folder, replace=replace)
+    save = save
 
     def goodput(self, flow: Hashable) -> float:
         """Return the goodput of a message in bit/s: payload received over the time since its start.
@@ -292,27 +326,6 @@ class Result:
         if flow not in labels:
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
         return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
-
-    def samples(self, name: str) -> pd.Series:
-        """Return the samples of one probe, indexed by `time_ps`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the probe, such as ``"queue s0->h0"``.
-
-        Raises
-        ------
-        ConfigError
-            If there is no probe of that name.
-        """
-        known = [watch.probe.name for watch in self.plan.watches]
-        if name not in known:
-            if not known:
-                raise ConfigError("probe", name, "recorded: pass probes=[...] to simulate()")
-            raise unknown("probe", name, known, "the name of a probe")
-        rows = self.probes[self.probes["probe"] == name]
-        return rows.set_index("time_ps")["value"].rename(name)
 
     def summary(self) -> Summary:
         """Return the numbers that say how the run went; `print` them."""
@@ -379,6 +392,3 @@ class Result:
             f"<Result {self.plan.scheme.name} on {self.plan.fabric.name or 'a network'}: {finished} of "
             f"{len(self.flows)} flows finished, {format_time(self.now_ps)} simulated>"
         )
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()

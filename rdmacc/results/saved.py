@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError
 from rdmacc.probes import Probe
+from rdmacc.results.result import Recorded
 from rdmacc.results.saving import ABOUT, FORMAT, FRAMES
 from rdmacc.results.summary import Summary
-
-if TYPE_CHECKING:
-    from rdmacc.plotting.result import ResultPlots
 
 __all__ = ["SavedResult", "load"]
 
 
-class SavedResult:
+class SavedResult(Recorded):
     """A result from a folder: the frames of `rdmacc.Result`, its counters, summary, provenance and plots.
 
     Names of nodes that are neither text nor whole numbers have become text.
@@ -34,7 +32,7 @@ class SavedResult:
 
     Attributes
     ----------
-    transfers, probes, ports, buffers : DataFrame
+    transfers, ports, buffers : DataFrame
         As `rdmacc.Result` has them.
     counters : Series
         Totals by name.
@@ -43,8 +41,8 @@ class SavedResult:
     """
 
     def __init__(self, frames: dict[str, pd.DataFrame], about: dict[str, Any]) -> None:
-        self._flows, self.transfers = frames["flows"], frames["transfers"]
-        self.probes, self.ports, self.buffers = frames["probes"], frames["ports"], frames["buffers"]
+        self._flows, self._probes = frames["flows"], frames["probes"]
+        self.transfers, self.ports, self.buffers = frames["transfers"], frames["ports"], frames["buffers"]
         self.counters = pd.Series(about["counters"], name="counters")
         self.provenance: dict[str, Any] = about["provenance"]
         self._watched = tuple(_probe(one) for one in about["watched"])
@@ -56,6 +54,11 @@ class SavedResult:
     def flows(self) -> pd.DataFrame:
         """Messages, as `rdmacc.Result.flows`."""
         return self._flows
+
+    @property
+    def probes(self) -> pd.DataFrame:
+        """Samples, as `rdmacc.Result.probes`."""
+        return self._probes
 
     @property
     def watched(self) -> tuple[Probe, ...]:
@@ -83,40 +86,12 @@ class SavedResult:
         """
         raise ConfigError("result", "saved", "as simulate() returns it: a trace is not saved")
 
-    def samples(self, name: str) -> pd.Series:
-        """Return the samples of one probe, indexed by `time_ps`.
-
-        Parameters
-        ----------
-        name : str
-            Name of the probe, such as ``"queue s0->h0"``.
-
-        Raises
-        ------
-        ConfigError
-            If there is no probe of that name.
-        """
-        known = [probe.name for probe in self._watched]
-        if name not in known:
-            raise unknown("probe", name, known, "the name of a probe")
-        return self.probes[self.probes["probe"] == name].set_index("time_ps")["value"].rename(name)
-
     def summary(self) -> Summary:
         """Return the numbers that say how the run went; `print` them."""
         return Summary(**self._summary)
 
-    @property
-    def plot(self) -> ResultPlots:
-        """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
-
-        return ResultPlots(self)
-
     def __repr__(self) -> str:
         return f"<SavedResult {self.summary().title}>"
-
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
 
 
 def load(folder: str | Path) -> SavedResult:

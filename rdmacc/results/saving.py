@@ -21,7 +21,9 @@ FORMAT = 1
 
 
 def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
-    """Write a result into a folder: see `rdmacc.Result.save`.
+    """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
+
+    A packet trace is not saved; `rdmacc.results.pcapng` writes one.
 
     Parameters
     ----------

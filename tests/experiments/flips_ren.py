@@ -105,11 +105,16 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
     "ren-f12-a": [put("timeouts", 1, scheme="ren")],
     # Leaf-spine networks: figures 14 to 19 and what belongs to them
+    "ren-f16-1a": [times("AFCT, short", 0.5, scheme="ren")],
+    "ren-f16d-1": [times("AFCT", 0.5, scheme="ren")],
     "ren-f17-1a": [times("AFCT, short", 0.5, scheme="ren")],
+    "ren-f18-1a": [times("AFCT, short", 0.5, scheme="ren")],
+    "ren-f18d-1": [times("AFCT", 0.5, scheme="ren")],
     "ren-x-1a": [put("unfinished", 1, scheme="ren"), put("unfinished", 0, scheme="ren-literal-unsafe")],
     "ren-x-1b": [times("AFCT", 1.08, scheme="ren-literal")],
     "ren-x-1c": [
         both(*(times(one, 1.5, scheme="traditional") for one in ("AFCT", "AFCT, short", "p99 FCT, short"))),
     ],
     "ren-x-4a": [both(*(times("AFCT", 0.3, scheme=one) for one in ("phost", "homa", "ndp")))],
+    "ren-x-4b": [times("AFCT", 100, scheme="ren")],
 }
