@@ -216,7 +216,8 @@ class Simulation:
         )
 
     def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
-        done = self.now_ps / 1e6 if until_ps < NEVER else min(self.engine.accepted_bytes, bar.total)
+        most = bar.total or 0
+        done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
         bar.update(max(done - bar.n, 0))
 
 

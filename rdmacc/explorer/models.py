@@ -66,10 +66,9 @@ class ModelExplorer:
         self._chosen()
 
     def _chosen(self) -> None:
-        from rdmacc import models
         from rdmacc.models.explore import controls
 
-        self._model = getattr(models, self.choice.value)()
+        self._model = getattr(import_module("rdmacc.models"), self.choice.value)()
         made = controls(self._model)
         self.sliders = {name: widget for name, (widget, _) in made.items()}
         self._back = {name: back for name, (_, back) in made.items()}
