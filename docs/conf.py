@@ -51,6 +51,7 @@ default_role = "code"
 html_theme = "pydata_sphinx_theme"
 html_title = f"rdmacc {release}"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
