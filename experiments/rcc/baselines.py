@@ -65,7 +65,7 @@ def _means(rows: pd.DataFrame, quantity: str = "all mean") -> dict[str, float]:
 def _spraying(rows: pd.DataFrame) -> Verdict:
     found = _means(rows)
     gain = 1 - found["Homa, ECMP"] / found["Homa"]
-    return Verdict(f"with ECMP Homa's average FCT is {gain:.0%} lower", gain >= 0.05, gain > 0)
+    return Verdict(f"with ECMP Homa's average FCT changes by {-gain:+.0%}", gain >= 0.05, gain > 0)
 
 
 def _every_dcqcn(rows: pd.DataFrame) -> Verdict:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.ticker import LogFormatter
 
 from rdmacc.experiments.rcc.fat_tree import SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
 from rdmacc.experiments.rcc.fct import draw_fct
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.plotting.style import COLOURS, plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,8 +50,7 @@ class Breakdown(FatTreeFigure):
                     edgecolor=COLOURS["blue"], alpha=0.35, linewidth=0, label="published RCC, by our DCQCN",
                 )  # fmt: skip
                 ax.set_title(title)
-                for axis_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
-                    axis_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
+                plain_log(ax)
             axes[0].set_ylabel("FCT (µs)")
             figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
             name = WORKLOADS[self.workload].name

@@ -17,9 +17,9 @@ import pandas as pd
 
 from rdmacc.experiments.base import Verdict, register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, LeafSpineFigure, cases
-from rdmacc.experiments.ren.loads import claim, in_words, mean_of, plain_log, reduction
+from rdmacc.experiments.ren.loads import claim, in_words, mean_of, reduction
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES
-from rdmacc.plotting.style import style
+from rdmacc.plotting.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

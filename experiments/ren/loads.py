@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from rdmacc.experiments.base import Claim, Verdict
 from rdmacc.experiments.cases import Judge, judged_claim
 from rdmacc.experiments.ren.known import known_at_scale
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.setup import LOOKS
-from rdmacc.plotting.style import style
+from rdmacc.plotting.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load", "plain_log",
+    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load",
     "published_marks", "reduction", "reductions", "short_flows_claim",
 ]  # fmt: skip
 
@@ -106,14 +105,6 @@ def over_load(ax: Axes, rows: pd.DataFrame, quantity: str, workload: str) -> Non
         ax.set_ylim(0, 40)
     else:
         plain_log(ax)
-
-
-def plain_log(ax: Axes) -> None:
-    """Make an axis logarithmic, labelled with plain numbers."""
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def published_marks(

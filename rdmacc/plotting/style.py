@@ -28,6 +28,7 @@ __all__ = [
     "draw_trace",
     "ecdf",
     "new_axes",
+    "plain_log",
     "save",
     "style",
     "time_unit",
@@ -232,6 +233,22 @@ def draw_fct_cdf(
     if most > _WIDE * least:
         ax.set_xscale("log")
     ax.legend(loc="lower right")
+
+
+def plain_log(ax: Axes) -> None:
+    """Make the vertical axis logarithmic, with plain numbers between the powers of ten.
+
+    Parameters
+    ----------
+    ax : Axes
+        Whose axis.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_trace(
