@@ -61,7 +61,7 @@ class ModelExplorer:
         self._model: Any = None
         self._back: dict[str, Any] = {}
         self.choice.observe(lambda _: self._chosen(), names="value")
-        panels = widgets.HBox([self._box, self.picture], layout={"flex_flow": "row wrap"})
+        panels = widgets.HBox([self._box, self.picture], layout={"flex_flow": "row wrap", "align_items": "flex-start"})
         self.view = widgets.VBox([self.choice, panels, self.message, self.code])
         self._chosen()
 
