@@ -159,6 +159,11 @@ def picture(model: Model) -> Axes:
     ----------
     model : Model
         The model.
+
+    Returns
+    -------
+    Axes
+        Of a new figure; of a loop, those of its gain.
     """
     bode = getattr(model, "plot_bode", None)
     return model.plot() if bode is None else bode()[0]
