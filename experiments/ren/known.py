@@ -96,6 +96,51 @@ _ALL_FLOWS = (
 )
 
 _AT_SCALE: dict[str, tuple[Outcome, str]] = {
+    "ren-f14-1": (
+        Outcome.FAILS,
+        f"{_ALL_FLOWS} In the largest tenth of data mining REN's p99 slowdown is a third of DCTCP's and ExpressPass's,"
+        " and about twice that of the others.",
+    ),
+    "ren-f14-2": (
+        Outcome.FAILS,
+        f"{_ALL_FLOWS} REN is 62% below DCTCP and 74% below ExpressPass, 6 to 28% above the others.",
+    ),
+    "ren-f14-3": (
+        Outcome.FAILS,
+        f"{_THEY_SCHEDULE} Homa has the lowest in 24 of the 40 tenths, pHost in 13.",
+    ),
+    "ren-f14-4": (
+        Outcome.FAILS,
+        "The gain comes from DCTCP and ExpressPass, and these cost short flows the most: they wait in queues that marks"
+        " leave, or for the first credit.",
+    ),
+    "ren-f15-1": (
+        Outcome.FAILS,
+        f"{_THEY_SCHEDULE} REN has the lowest in web search at 0.7 alone.",
+    ),
+    "ren-f15-1a": (Outcome.FAILS, f"{_THEY_SCHEDULE} The four are within 8% of each other."),
+    "ren-f15b-1": (
+        Outcome.FAILS,
+        f"{_THEY_SCHEDULE} REN is 46% below DCTCP, 94% below ExpressPass and 33% below Aeolus, 7% below NDP, 8 and 12%"
+        " above pHost and Homa.",
+    ),
+    "ren-f15c-1": (Outcome.FAILS, f"{_ALL_FLOWS} REN's are up to 6% slower than pHost's, up to 10% than Homa's."),
+    "ren-f15c-2": (Outcome.FAILS, "There is no gain over pHost and Homa (ren-f15c-1), and so no order of gains."),
+    "ren-f15d-2": (
+        Outcome.FAILS,
+        "It is the same at both loads. It grows up to 0.5 or 0.6; then marks take more from long flows than queues"
+        " would (ren-x-1c).",
+    ),
+    "ren-x-1": (
+        Outcome.FAILS,
+        f"{_ALL_FLOWS} In the body 68% is another quantity: the p99 of short flows, over pHost, in data mining. REN"
+        " gets there with one path for each flow, or 128 KB of buffer for a whole switch (`ren.sensitivity`,"
+        " `ren.buffers`).",
+    ),
+    "ren-x-3a": (
+        Outcome.FAILS,
+        "So it is in data mining and Hadoop; by the public distributions not in the other two.",
+    ),
     "ren-f16-1a": (
         Outcome.FAILS,
         f"{_THEY_SCHEDULE} REN has the lowest at 0.7, where Homa's unscheduled packets begin to wait for each other.",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
+from rdmacc.experiments.ren.fig14 import PUBLISHED
 from rdmacc.experiments.ren.fig20 import KEPT, NOT_KEPT
 from rdmacc.experiments.ren.fig21 import SLOW_TIMER
+from rdmacc.experiments.ren.leaf_spine import TENTHS
 from tests.experiments.flips import Change, both, put, times
 
 _GROWING = {1: 0.05, 2: 0.25, 3: 0.35, 4: 0.45}
@@ -23,6 +25,15 @@ def _nothing_at_ports(table: pd.DataFrame) -> pd.DataFrame:
 
 def _loses(scheme: str, losses: dict[int, float]) -> Change:
     return both(*(put("throughput after", 1e10 * (1 - lost), scheme=scheme, bursts=n) for n, lost in losses.items()))
+
+
+def _slowdowns_at(workload: str) -> Change:
+    """Return a change to the published gains of figure 14: all these flows are among the largest tenth."""
+    published = PUBLISHED[workload][1]
+    of_others = (
+        put("p99 slowdown, 10", 1 / (1 - one), scheme=name, workload=workload) for name, one in published.items()
+    )
+    return both(put("p99 slowdown, 10", 1, scheme="ren", workload=workload), *of_others)
 
 
 FLIPS: dict[str, list[Change]] = {
@@ -105,6 +116,23 @@ FLIPS: dict[str, list[Change]] = {
     "ren-f12-2": [times("FCT", 0.1, scheme="ndp", size_bytes=40_000)],
     "ren-f12-a": [put("timeouts", 1, scheme="ren")],
     # Leaf-spine networks: figures 14 to 19 and what belongs to them
+    "ren-f14-1": [_slowdowns_at("data_mining")],
+    "ren-f14-2": [_slowdowns_at("cache_follower")],
+    "ren-f14-3": [both(*(times(f"p99 slowdown, {k}", 0.1, scheme="ren") for k in TENTHS))],
+    "ren-f14-4": [both(*(times(f"p99 slowdown, {k}", 2.2 - 0.2 * k, scheme="ren") for k in TENTHS))],
+    "ren-f15-1": [times("AFCT, short", 0.5, scheme="ren")],
+    "ren-f15-1a": [times("AFCT, short", 0.5, scheme="ren")],
+    "ren-f15b-1": [times("p99 FCT, short", 0.5, scheme="ren")],
+    "ren-f15c-1": [times("throughput, long", 1.2, scheme="ren")],
+    "ren-f15c-2": [
+        both(*(times("throughput, long", 1.3, scheme="ren", workload=one) for one in ("data_mining", "web_search"))),
+    ],
+    "ren-f15c-3": [times("throughput, long", 2, scheme="expresspass")],
+    "ren-f15d-2": [times("AFCT", 0.5, scheme="ren", load=0.7)],
+    "ren-x-1": [times("AFCT", 0.38, scheme="ren")],
+    "ren-x-2": [put("oversubscription", 5)],
+    "ren-x-3": [times("flows, long", 0.5, workload="data_mining")],
+    "ren-x-3a": [put("bytes in the largest tenth", 0.95)],
     "ren-f16-1a": [times("AFCT, short", 0.5, scheme="ren")],
     "ren-f16d-1": [times("AFCT", 0.5, scheme="ren")],
     "ren-f17-1a": [times("AFCT, short", 0.5, scheme="ren")],
