@@ -13,7 +13,9 @@ mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from gallery import write_gallery  # noqa: E402 - it lies beside this file
+from gallery import write_gallery  # noqa: E402 - they lie beside this file
+
+from notebooks import write_notebooks  # noqa: E402
 
 project = "rdmacc"
 author = "The rdmacc authors"
@@ -49,6 +51,7 @@ default_role = "code"
 html_theme = "pydata_sphinx_theme"
 html_title = f"rdmacc {release}"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
@@ -62,3 +65,4 @@ html_theme_options = {
 html_context = {"default_mode": "light"}
 
 write_gallery(HERE)
+write_notebooks(HERE)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from rdmacc.experiments import EXPERIMENTS, load_summary
+from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
 from rdmacc.experiments.score import PAPERS, score_text
-from rdmacc.plotting.style import style
+from rdmacc.plotting.png import png
 
 _DPI = 70
 
 
 def write_gallery(docs: Path) -> None:
-    """Write ``gallery.md`` and its pictures into the folder of the documentation; pictures that are there stay.
+    """Write ``gallery.md`` and its pictures into the folder of the documentation; newer than its table, one stays.
 
     Parameters
     ----------
@@ -29,23 +35,31 @@ def write_gallery(docs: Path) -> None:
         "`rdmacc run dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for",
         "each: claims, verdicts and reasons.", "", score_text(), "",
     ]  # fmt: skip
+    drawn = []
     for paper, name in PAPERS.items():
         lines += [f"## {name}", ""]
         for one in EXPERIMENTS.values():
-            table = load_summary(one.name) if one.name.partition(".")[0] == paper else None
-            if table is None:
+            table = summary_path(one.name)
+            if one.name.partition(".")[0] != paper or load_summary(one.name) is None:
                 continue
             picture = pictures / f"{one.name}.png"
-            if not picture.exists():
-                figure = one.plot(table)
-                with style():
-                    figure.savefig(picture, dpi=_DPI)
-                plt.close(figure)
+            if not picture.exists() or picture.stat().st_mtime < table.stat().st_mtime:
+                drawn.append((one.name, picture))
             lines += [
                 f"### {one.name}: {one.title}", "",
                 f"![{one.description}](_static/gallery/{one.name}.png)", "",
                 f"{one.description}. {len(one.claims)} claims.", "",
             ]  # fmt: skip
+    if drawn:
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            for made in [pool.submit(_draw, *one) for one in drawn]:
+                made.result()
     page, text = docs / "gallery.md", "\n".join(lines)
     if not page.exists() or page.read_text() != text:
         page.write_text(text)
+
+
+def _draw(name: str, picture: Path) -> None:
+    figure = experiment(name).plot(load_summary(name))
+    picture.write_bytes(png(figure, dpi=_DPI))
+    plt.close(figure)

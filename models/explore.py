@@ -16,7 +16,7 @@ from rdmacc.models.base import Model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["controls", "explore", "slider_fields"]
+__all__ = ["controls", "explore", "picture", "slider_fields"]
 
 SHOWN = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 """Base unit: (base units of the unit that a slider shows, its name)."""
@@ -100,11 +100,11 @@ def _number(
             "max": np.log10(high),
             "step": (np.log10(high) - np.log10(low)) / _STEPS,
         }
-        return widgets.FloatLogSlider(value=shown, readout_format=".3g", **common), back
+        return widgets.FloatLogSlider(value=shown, readout_format=".5", **common), back
     if is_whole and factor == 1.0:
         return widgets.IntSlider(value=round(shown), min=round(low), max=round(high), **common), back
     common |= {"min": low, "max": high, "step": (high - low) / _STEPS}
-    return widgets.FloatSlider(value=shown, readout_format=".4g", **common), back
+    return widgets.FloatSlider(value=shown, readout_format=".5", **common), back
 
 
 def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None) -> Axes:
@@ -120,14 +120,14 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
     *names : str
         Parameters to give sliders to; default all that have a range.
     draw : callable, optional
-        ``draw(model)`` returns Axes; default the model's `plot`.
+        ``draw(model)`` returns Axes; default `picture`.
 
     Returns
     -------
     Axes
         Of the first picture.
     """
-    drawn = draw or (lambda chosen: chosen.plot())
+    drawn = draw or picture
     made = _controls_if_possible(model, names)
     if made is None:
         return drawn(model)
@@ -150,6 +150,23 @@ def explore(model: Model, *names: str, draw: Callable[[Any], Axes] | None = None
     for widget, _ in made.values():
         widget.observe(update, names="value")
     return axes
+
+
+def picture(model: Model) -> Axes:
+    """Draw what an explorer shows of a model: gain and phase of a control loop, else the model's `plot`.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+
+    Returns
+    -------
+    Axes
+        Of a new figure; of a loop, those of its gain.
+    """
+    bode = getattr(model, "plot_bode", None)
+    return model.plot() if bode is None else bode()[0]
 
 
 def _controls_if_possible(model: Model, names: tuple[str, ...]) -> dict[str, tuple[Any, Callable[[Any], Any]]] | None:

@@ -176,11 +176,6 @@ class Scheme(Component):
         Scheme
             The copy.
 
-        Parameters
-        ----------
-        **changes : object
-            New values by parameter name.
-
         Raises
         ------
         ConfigError
@@ -191,10 +186,13 @@ class Scheme(Component):
             if name.removeprefix("Scheme.") in _OWN:
                 own[self.owner(name)[1]] = value
         result = dataclasses.replace(self, **own) if own else self  # at once: one component may need another's header
+        parts: dict[int, tuple[Any, dict[str, Any]]] = {}
         for name, value in changes.items():
             if name.removeprefix("Scheme.") not in _OWN:
                 owner, own_name = result.owner(name)
-                result = result._swap(owner, dataclasses.replace(owner, **{own_name: value}))  # type: ignore[type-var]
+                parts.setdefault(id(owner), (owner, {}))[1][own_name] = value
+        for owner, values in parts.values():  # all of one at once: K_min and K_max are checked together
+            result = result._swap(owner, dataclasses.replace(owner, **values))
         return result
 
     def owner(self, name: str) -> tuple[Component, str]:
@@ -209,11 +207,6 @@ class Scheme(Component):
         -------
         tuple of Component and str
             The scheme, one of its components, its buffer or its queueing; the name without the component.
-
-        Parameters
-        ----------
-        name : str
-            Parameter, alone or with its component: ``"alpha"``, ``"Pfc.alpha"``.
 
         Raises
         ------

@@ -29,6 +29,10 @@ _SLICE_PS = time_ps("1ms")
 """Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
 
 
+_FIRST_STEP_PS = time_ps("20us")
+_STEP_S = 0.1, 0.5
+"""Within a slice the engine runs in steps that take so many seconds, so that progress shows and Ctrl-C is heard."""
+
 _STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
 
@@ -118,6 +122,7 @@ class Simulation:
         self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
         self._moved = self._moved_ps = 0
+        self._step_ps = _FIRST_STEP_PS
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
 
@@ -139,8 +144,8 @@ class Simulation:
         until : quantity of time, optional
             Stop before the events of this time. Default: run until every message is finished.
         progress : bool, optional
-            Show a progress bar: simulated time if `until` is given, else finished messages. Default: only when it
-            takes more than a second.
+            Show a progress bar with the time left: simulated time if `until` is given, else delivered bytes.
+            Default: only when it takes more than a second.
 
         Returns
         -------
@@ -178,13 +183,12 @@ class Simulation:
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
                 if self._link_downs:
                     stop_ps = min(stop_ps, self._link_downs[0].time_ps)
-                self.engine.run(stop_ps)
+                self._run_to(stop_ps, bar, until_ps)
                 self._fail_links()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
                 if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
                     self._raise_if_nothing_moved()
-                self._advance(bar, until_ps)
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
             self._wall_s += time.perf_counter() - begin
             begin = time.perf_counter()
@@ -199,6 +203,19 @@ class Simulation:
     def result(self) -> Result:
         """Return the result so far."""
         return Result(self.plan, self.engine.outcome(), self.engine.name, self._wall_s, self._setup_s)
+
+    def _run_to(self, stop_ps: int, bar: tqdm[Any], until_ps: int) -> None:
+        """Run to the end of a slice, in steps whose length only decides when progress shows."""
+        short_s, long_s = _STEP_S
+        while self.now_ps < stop_ps and not self.is_finished:
+            begin = time.perf_counter()
+            self.engine.run(min(max(self.now_ps, min(self.engine.next_event_ps(), stop_ps)) + self._step_ps, stop_ps))
+            self._advance(bar, until_ps)
+            took_s = time.perf_counter() - begin
+            if took_s < short_s:
+                self._step_ps = min(2 * self._step_ps, _SLICE_PS)
+            elif took_s > long_s:
+                self._step_ps = max(self._step_ps // 2, 1)
 
     def _fail_links(self) -> None:
         """Take down the links whose time has come, and route around them."""
@@ -246,8 +263,9 @@ class Simulation:
     def _progress_bar(self, until_ps: int, progress: bool | None) -> tqdm[Any]:
         timed = until_ps < NEVER
         return tqdm(
-            total=round(until_ps / 1e6, 3) if timed else self.plan.n_messages,
-            unit="us" if timed else "message",
+            total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
+            unit="us" if timed else "B",
+            unit_scale=not timed,
             desc=self.plan.scheme.name,
             delay=1.0 if progress is None else 0.0,
             disable=progress is False,
@@ -255,8 +273,9 @@ class Simulation:
         )
 
     def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
-        done = self.now_ps / 1e6 if until_ps < NEVER else self.plan.n_messages - self.engine.unfinished
-        bar.update(done - bar.n)
+        most = bar.total or 0
+        done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
+        bar.update(max(done - bar.n, 0))
 
 
 def simulate(

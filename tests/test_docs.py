@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import matplotlib
@@ -13,6 +14,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
+NOTEBOOKS = DOCS.parent / "notebooks"
 PAGES = sorted(path for folder in ("tutorials", "howto") for path in (DOCS / folder).glob("*.md"))
 
 
@@ -35,11 +37,28 @@ def test_every_page_is_in_a_table_of_contents():
                 target = DOCS / name[1:] if name.startswith("/") else page.parent / name
                 listed.add(target.relative_to(DOCS).as_posix())
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
-    own = {name for name in pages if not name.startswith(("schemes/", "api/", "_"))}
-    assert own - {"index"} == listed - {"schemes/README"} - ({"gallery"} - own)
+    own = {name for name in pages if not name.startswith(("schemes/", "api/", "notebooks/", "_"))}
+    made = {f"notebooks/{path.stem}" for path in NOTEBOOKS.glob("*.ipynb")} | {"gallery"}
+    assert own - {"index", "gallery"} == listed - made - {"schemes/README"}
+    assert made <= listed
 
 
 def test_links_between_pages_lead_somewhere():
     for page in DOCS.rglob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+?\.md)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), (page.name, target)
+            notebook = NOTEBOOKS / f"{Path(target).stem}.ipynb"  # its page is written when the site is built
+            is_notebook = Path(target).parent.name == "notebooks" or page.parent.name == "notebooks"
+            made = target == "gallery.md" and page.parent == DOCS
+            assert made or (notebook if is_notebook else page.parent / target).exists(), (page.name, target)
+
+
+def test_the_readmes_links_lead_somewhere_and_on_pypi_too():
+    root = DOCS.parent
+    text = (root / "README.md").read_text()
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    assert len(targets) > 10
+    assert [target for target in targets if not (root / target).exists()] == []
+    made = runpy.run_path(str(root / ".github" / "absolute_links.py"))["absolute"](text, "someone/rdmacc", "v1.0")
+    assert re.findall(r"\]\((?!https?:)", made) == []
+    assert "![Rates and queue over time, under DCQCN and under DASR](https://raw.githubusercontent.com/" in made
+    assert "(https://github.com/someone/rdmacc/blob/v1.0/docs/write_your_own.md)" in made

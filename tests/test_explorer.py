@@ -19,7 +19,11 @@ from rdmacc.schemes import SCHEMES
 
 ipywidgets = pytest.importorskip("ipywidgets")
 
+from rdmacc.explorer import page  # noqa: E402
+from rdmacc.explorer.models import SHOWN, ModelExplorer  # noqa: E402
 from rdmacc.explorer.widgets import Explorer  # noqa: E402
+from rdmacc.models import RenRate  # noqa: E402
+from rdmacc.models.explore import slider_fields  # noqa: E402
 
 
 @pytest.mark.parametrize("work", WORKS)
@@ -104,6 +108,30 @@ def test_the_picture_has_three_panels_and_models():
     assert {"fair share", "max-min fair shares"} <= set(labels)
     assert set(limits) == {"rates", "queue", "fct"}
     figure.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_model_has_a_picture_and_sliders(name):
+    made = ModelExplorer(name)
+    assert bytes(made.picture.value).startswith(b"\x89PNG")
+    assert made.sliders
+    assert f"rdmacc.models.{name}()." in made.code.value
+
+
+def test_dragging_a_models_slider_changes_its_picture_and_its_python():
+    made = ModelExplorer("RccLoop")
+    before = bytes(made.picture.value)
+    made.sliders["feedback_rtts"].value = 1.0
+    assert bytes(made.picture.value) != before
+    assert "RccLoop(feedback_rtts=1.0).plot_bode()" in made.code.value
+    made.choice.value = "RenRate"
+    assert set(made.sliders) == {field.name for field in slider_fields(RenRate())}
+
+
+def test_the_page_has_both_explorers():
+    tab = page()
+    assert tab.titles == ("Schemes", "Models")
+    assert len(tab.children) == 2
 
 
 @pytest.mark.parametrize(

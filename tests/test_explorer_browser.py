@@ -65,7 +65,15 @@ def wait(condition):
 
 
 def picture(page):
-    return next((image.get_attribute("src") for image in page.find_elements("css selector", "img.widget-image")), None)
+    """Return the source of the picture that is shown."""
+    images = page.find_elements("css selector", "img.widget-image")
+    return next((image.get_attribute("src") for image in images if image.is_displayed()), None)
+
+
+def show(page, title):
+    """Click on a tab."""
+    tabs = page.find_elements("css selector", ".lm-TabBar-tab, .p-TabBar-tab")
+    next(tab for tab in tabs if tab.text == title).click()
 
 
 def test_it_opens_and_a_choice_changes_the_picture(page):
@@ -75,3 +83,10 @@ def test_it_opens_and_a_choice_changes_the_picture(page):
     chosen.find_elements("tag name", "option")[1].click()  # dumbbell
     assert wait(lambda: picture(page) != before)
     assert "dcqcn" in page.find_element("tag name", "body").text
+    show(page, "Models")
+    before = wait(lambda: picture(page))
+    assert before
+    chosen = next(one for one in page.find_elements("css selector", "select") if one.is_displayed())
+    next(one for one in chosen.find_elements("tag name", "option") if one.text == "RenRate").click()
+    assert wait(lambda: picture(page) not in (None, before))
+    assert wait(lambda: "RenRate().plot()" in page.find_element("tag name", "body").text)

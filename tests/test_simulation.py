@@ -215,6 +215,33 @@ def test_the_progress_bar_may_be_on(engine, capsys):
     assert "line-rate" in capsys.readouterr().err
 
 
+def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, monkeypatch):
+    """One long message: the bar moves all the time, not when the message is finished."""
+    simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "2MB")]), "line-rate", engine=engine)
+    shown = []
+    advance = simulation._advance
+
+    def noted(bar, until_ps):
+        advance(bar, until_ps)
+        shown.append((bar.n, bar.total, simulation._step_ps))
+
+    monkeypatch.setattr(simulation, "_advance", noted)
+    simulation.run(progress=True)
+    counts = [n for n, *_ in shown]
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 3
+    assert counts[-1] == 2_000_000 == shown[-1][1]
+    assert simulation._step_ps > shown[0][2]
+
+
+def test_steps_change_no_result(engine, monkeypatch):
+    monkeypatch.setattr("rdmacc.simulation._FIRST_STEP_PS", 1_000_000_000)
+    whole = rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine)
+    monkeypatch.setattr("rdmacc.simulation._FIRST_STEP_PS", 1_000)
+    monkeypatch.setattr("rdmacc.simulation._STEP_S", (0.0, float("inf")))  # all steps stay that short
+    same(whole, rdmacc.simulate(rdmacc.star(3), WORK.iloc[:2].assign(dst="h2", src="h1"), "dcqcn", engine=engine))
+
+
 def test_inputs_are_not_changed(engine):
     graph, work = rdmacc.star(3), WORK.iloc[:2].copy()
     nodes, edges, rows = dict(graph.nodes(data=True)), list(graph.edges(data=True)), work.copy()

@@ -266,7 +266,7 @@ def test_validate_refuses(change, text):
         (nx.Graph(), "graph = 'Graph with 0 nodes and 0 edges': must have at least one node"),
         (nx.DiGraph([(0, 1)]), "graph = 'DiGraph': must be an undirected networkx.Graph"),
         (nx.MultiGraph([(0, 1)]), "graph = 'MultiGraph': must be an undirected networkx.Graph"),
-        ({"a": 1}, "graph = {'a': 1}: must be a networkx.Graph"),
+        ({"a": 1}, "graph = 'dict': must be a networkx.Graph"),
     ],
 )
 def test_validate_refuses_other_graphs(graph, text):

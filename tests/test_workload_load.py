@@ -246,9 +246,18 @@ def test_same_seed_same_traffic(seed):
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: workload.poisson(NETWORK, 1, 0, count=1), "load = 0: must be a number above 0"),
-        (lambda: workload.poisson(NETWORK, 1, True, count=1), "load = True: must be a number above 0"),
-        (lambda: workload.poisson(NETWORK, 1, "0.5", count=1), "load = '0.5': must be a number above 0"),
+        (
+            lambda: workload.poisson(NETWORK, 1, 0, count=1),
+            "load = 0: must be a fraction of the links' rate, above 0 and at most 10",
+        ),
+        (
+            lambda: workload.poisson(NETWORK, 1, True, count=1),
+            "load = True: must be a fraction of the links' rate, above 0 and at most 10",
+        ),
+        (
+            lambda: workload.poisson(NETWORK, 1, "0.5", count=1),
+            "load = '0.5': must be a fraction of the links' rate, above 0 and at most 10",
+        ),
         (lambda: workload.poisson(NETWORK, 1, 0.5), "count = None: must be given if duration is not, and only then"),
         (
             lambda: workload.poisson(NETWORK, 1, 0.5, count=1, duration="1us"),

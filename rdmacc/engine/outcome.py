@@ -90,6 +90,10 @@ class Engine(Protocol):
         """Messages that are neither acknowledged nor failed."""
 
     @property
+    def accepted_bytes(self) -> int:
+        """Payload that receivers have taken, of all messages."""
+
+    @property
     def now(self) -> int:
         """Simulated time, ps."""
 

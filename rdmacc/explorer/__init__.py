@@ -13,7 +13,7 @@ from typing import Any
 from rdmacc.errors import ConfigError
 from rdmacc.explorer.setup import Setup
 
-__all__ = ["Setup", "explore", "serve"]
+__all__ = ["Setup", "explore", "page", "serve"]
 
 
 def explore(setup: Setup | None = None, **changes: Any) -> Any:
@@ -48,6 +48,26 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
     return Explorer(replace(setup or Setup(), **changes)).view
 
 
+def page() -> Any:
+    """Show the schemes' and the models' explorer, a tab for each: what ``rdmacc explore`` serves.
+
+    Returns
+    -------
+    ipywidgets.Widget
+        What the browser shows.
+
+    Raises
+    ------
+    ConfigError
+        If ipywidgets is not installed.
+    """
+    from rdmacc.explorer.models import ModelExplorer
+
+    schemes = explore()
+    widgets: Any = import_module("ipywidgets")
+    return widgets.Tab([schemes, ModelExplorer().view], titles=("Schemes", "Models"))
+
+
 def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
     """Serve the explorer on this machine until Ctrl-C, in a page without code.
 
@@ -71,7 +91,7 @@ def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
     if find_spec("voila") is None:
         raise ConfigError("explore", "voila", "installed: pip install rdmacc[explorer]")
     notebook: Any = import_module("nbformat.v4")
-    cell = notebook.new_code_cell("import rdmacc\nrdmacc.explore()")
+    cell = notebook.new_code_cell("from rdmacc.explorer import page\npage()")
     title = notebook.new_markdown_cell("# rdmacc explorer")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "explorer.ipynb"

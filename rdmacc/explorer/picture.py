@@ -69,7 +69,9 @@ def draw(
         axes["queue"].set(title=f"Queue at {_receiver(network)}", xlabel="time (µs)", ylabel="queue (kB)")
         axes["fct"].set(title="Flow completion times", xlabel="FCT (µs)", ylabel="fraction of flows", ylim=(0, 1.02))
         for panel, ax in axes.items():
-            if panel != "fct":
+            if panel == "fct":
+                ax.set_xlim(left=0)  # axes stay as they are, and completion times may become shorter
+            else:
                 ax.set_ylim(bottom=0)
             if limits and panel in limits:
                 ax.set(xlim=limits[panel][0], ylim=limits[panel][1])

@@ -82,7 +82,7 @@ class Setup:
 
     def build(self) -> Graph:
         """Return the network."""
-        graph: Graph = eval(self._network(), {"rdmacc": _Names})
+        graph: Graph = self._network().make()
         return graph
 
     def messages(self, network: Graph) -> pd.DataFrame:
@@ -93,8 +93,7 @@ class Setup:
         network : networkx.Graph
             What `build` returns.
         """
-        names = {"rdmacc": _Names, "network": network, "hosts": topology.hosts(network)}
-        frame: pd.DataFrame = eval(self._work(), names)
+        frame: pd.DataFrame = self._work(network).make(network)
         return frame
 
     def scheme(self, name: str) -> Scheme:
@@ -127,14 +126,15 @@ class Setup:
 
     def to_python(self) -> str:
         """Return a script that does the same with rdmacc alone."""
-        watched = f"[rdmacc.probes.rate(flow) for flow in range(min({_WATCHED}, len(work)))]"
+        network = self.build()
+        receiver = topology.hosts(network)[0]
+        (switch,) = network[receiver]
+        watched = min(_WATCHED, len(self.messages(network)))
         lines = [
             "import matplotlib.pyplot as plt", "import rdmacc", "",
             f"network = {self._network()}",
-            "hosts = rdmacc.topology.hosts(network)",
-            f"work = {self._work()}",
-            "(switch,) = network[hosts[0]]",
-            f"probes = [rdmacc.probes.queue(switch, hosts[0]), *{watched}]",
+            f"work = {self._work(network)}",
+            f"probes = [rdmacc.probes.queue({switch!r}, {receiver!r}), *map(rdmacc.probes.rate, range({watched}))]",
             "", "results = {}",
         ]  # fmt: skip
         for name in self.schemes:
@@ -151,38 +151,59 @@ class Setup:
         ]  # fmt: skip
         return "\n".join(lines) + "\n"
 
-    def _network(self) -> str:
-        links = f'rate="{self.rate_gbps:g}Gbps", delay="{self.delay_us:g}us"'
-        if self.network == "star":
-            return f"rdmacc.star({self.hosts}, {links})"
+    def _network(self) -> _Call:
+        links = {"rate": f"{self.rate_gbps:g}Gbps", "delay": f"{self.delay_us:g}us"}
         half = max(2, self.hosts // 2)
+        if self.network == "star":
+            return _Call("star", self.hosts, **links)
         if self.network == "dumbbell":
-            return f"rdmacc.dumbbell({half}, {half}, {links})"
-        return f"rdmacc.leaf_spine(2, 2, {half}, {links})"
+            return _Call("dumbbell", half, half, **links)
+        return _Call("leaf_spine", 2, 2, half, **links)
 
-    def _work(self) -> str:
-        size = f'"{self.size_kb:g}kB"'
-        incast = f"rdmacc.incast(hosts[1:], hosts[0], {size}"
+    def _work(self, network: Graph) -> _Call:
+        hosts, size = topology.hosts(network), f"{self.size_kb:g}kB"
+        receiver, last, next_to_last = hosts[0], hosts[-1], hosts[-2]
         if self.work == "incast":
-            return f"{incast})"
+            return _Call("incast", hosts[1:], receiver, size)
         if self.work == "incast beside a long flow":
-            long = f'rdmacc.long_flows([(hosts[-1], hosts[0])], "{_LONG * self.size_kb * self.hosts / 8:g}kB")'
-            return f'rdmacc.combine({long}, rdmacc.incast(hosts[1:-1], hosts[0], {size}, start="50us"))'
+            long = _Call("long_flows", [(last, receiver)], f"{_LONG * self.size_kb * self.hosts / 8:g}kB")
+            return _Call("combine", long, _Call("incast", hosts[1:-1], receiver, size, start="50us"))
         if self.work == "two long flows":
             later = f"{_LONG * self.size_kb * 8 / self.rate_gbps / 4:g}us"
-            long = "[(hosts[-1], hosts[0]), (hosts[-2], hosts[0])]"
-            return f'rdmacc.long_flows({long}, "{_LONG * self.size_kb:g}kB", ["0us", "{later}"])'
+            pairs = [(last, receiver), (next_to_last, receiver)]
+            return _Call("long_flows", pairs, f"{_LONG * self.size_kb:g}kB", ["0us", later])
         if self.work == "permutation":
-            return f"rdmacc.permutation(hosts, {size}, seed={self.seed})"
-        return f'rdmacc.poisson(network, "web_search", {self.load:g}, count=40, seed={self.seed})'
+            return _Call("permutation", hosts, size, seed=self.seed)
+        return _Call("poisson", _NETWORK, "web_search", self.load, count=40, seed=self.seed)
 
 
-class _Names:
-    """What the expressions of a setup's network and messages may use: the same names as in a script."""
+class _Network:
+    """Stands for the network in a call that needs it."""
 
-    star, dumbbell, leaf_spine = topology.star, topology.dumbbell, topology.leaf_spine
-    incast, long_flows, combine = workload.incast, workload.long_flows, workload.combine
-    permutation, poisson = workload.permutation, workload.poisson
+    def __repr__(self) -> str:
+        return "network"
+
+
+_NETWORK = _Network()
+
+
+class _Call:
+    """A call of one of rdmacc's builders: to make, and as text to write down."""
+
+    def __init__(self, name: str, *given: Any, **named: Any) -> None:
+        self._name, self._given, self._named = name, given, named
+
+    def make(self, network: Graph | None = None) -> Any:
+        """Make the call, with that network where it needs one."""
+        given = [
+            network if one is _NETWORK else one.make(network) if isinstance(one, _Call) else one for one in self._given
+        ]
+        module = topology if hasattr(topology, self._name) else workload
+        return getattr(module, self._name)(*given, **self._named)
+
+    def __repr__(self) -> str:
+        named = [f"{name}={value!r}" for name, value in self._named.items()]
+        return f"rdmacc.{self._name}({', '.join([*map(repr, self._given), *named])})"
 
 
 def movable(name: str) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.explorer.picture import draw
 from rdmacc.explorer.setup import NETWORKS, WORKS, Setup, movable
+from rdmacc.plotting.png import png
 from rdmacc.schemes import SCHEMES
 
 __all__ = ["Explorer"]
@@ -88,13 +88,13 @@ class Explorer:
                 **common,
             ),
             "delay_us": widgets.FloatLogSlider(
-                value=setup.delay_us, min=-1, max=1.5, step=0.05, description="link delay (µs)", readout_format=".3g",
+                value=setup.delay_us, min=-1, max=1.5, step=0.05, description="link delay (µs)", readout_format=".5",
                 **common,
             ),
             "seed": widgets.BoundedIntText(value=setup.seed, min=0, max=10**6, description="seed", **named),
             "work": widgets.Dropdown(options=WORKS, value=setup.work, description="messages", **named),
             "size_kb": widgets.FloatLogSlider(
-                value=setup.size_kb, min=0, max=3.3, step=0.05, description="size (kB)", readout_format=".3g", **common
+                value=setup.size_kb, min=0, max=3.3, step=0.05, description="size (kB)", readout_format=".5", **common
             ),
             "load": widgets.FloatSlider(
                 value=setup.load, min=0.05, max=0.95, step=0.05, description="load", **common
@@ -137,7 +137,7 @@ class Explorer:
         low, high = np.log10(row["low"] / factor), np.log10(row["high"] / factor)
         symbol = f"{row['symbol']} " if row["symbol"] else ""
         slider = self._widgets.FloatLogSlider(
-            value=value / factor, min=low, max=high, step=(high - low) / _STEPS, readout_format=".3g",
+            value=value / factor, min=low, max=high, step=(high - low) / _STEPS, readout_format=".5",
             description=f"{symbol}{row['name']}" + (f" ({unit})" if unit else ""), tooltip=row["doc"],
             continuous_update=False, style={"description_width": "20em"}, layout={"width": "40em"},
         )  # fmt: skip
@@ -165,9 +165,7 @@ class Explorer:
             return
         figure, limits = draw(self.setup, results, self._limits)
         self._limits = self._limits or limits
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=95)
-        self.picture.value = buffer.getvalue()
+        self.picture.value = png(figure, dpi=95)
         self.code.value = self.setup.to_python()
         lines = []
         for name, result in results.items():

@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -181,11 +182,11 @@ class Study:
         cells = []
         for label, row in table.iterrows():
             names = [label] if isinstance(label, str) else list(label)  # type: ignore[call-overload]
-            line = [str(names[0]), *("-" if pd.isna(one) else f"{one}" for one in names[1:])]
+            line = [str(names[0]), *("-" if pd.isna(one) else _shown(one) for one in names[1:])]
             for name in _SHOWN:
                 factor = _SCALES[QUANTITIES[name]][0]
                 mean, half = row[name, "mean"] / factor, (row[name, "high"] - row[name, "mean"]) / factor
-                line.append(f"{mean:.4g}" if np.isnan(half) else f"{mean:.4g} ± {half:.2g}")
+                line.append(_rounded(mean, 4) if np.isnan(half) else f"{_rounded(mean, 4)} ± {_rounded(half, 2)}")
             cells.append(line)
         return headers, cells
 
@@ -201,6 +202,16 @@ class Study:
 
     def _repr_html_(self) -> str:
         return html_table(*self._cells(), caption=self._title)
+
+
+def _shown(value: Any) -> str:
+    """Return a parameter's value; beside missing ones pandas has made whole numbers fractions."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, never in powers of ten."""
+    return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
 def study(
@@ -395,6 +406,8 @@ def _runs(
             for seed in seeds:
                 graph = build("network", network, {**given, "seed": seed})
                 frame = build("work", work, {**given, "seed": seed})
+                if not isinstance(graph, nx.Graph):
+                    raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
                 if not isinstance(frame, pd.DataFrame):
                     raise ConfigError("work", frame, "a workload (DataFrame), or a function that returns one")
                 words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]

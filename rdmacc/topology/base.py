@@ -180,11 +180,12 @@ def completed(graph: Graph) -> Graph:
     network = graph.copy()
     for one, other, link in network.edges(data=True):
         place = f"edge {one}-{other}"
+        written = dict(link)
         if "rate_bps" not in link:
-            link["rate_bps"] = checked_rate("rate", _given(link, "rate", "25Gbps", place))
+            link["rate_bps"] = checked_rate("rate", _given(written, "rate", "25Gbps", place))
             del link["rate"]
         if "delay_ps" not in link:
-            link["delay_ps"] = checked_delay(_given(link, "delay", "1us", place))
+            link["delay_ps"] = checked_delay(_given(written, "delay", "1us", place))
             del link["delay"]
     for name, node in network.nodes(data=True):
         node["kind"] = _kind(network, name, node)
@@ -225,7 +226,7 @@ def validate(graph: Graph) -> None:
         to itself.
     """
     if not isinstance(graph, nx.Graph):
-        raise ConfigError("graph", graph, "a networkx.Graph")
+        raise ConfigError("graph", type(graph).__name__, "a networkx.Graph")
     if graph.is_directed() or graph.is_multigraph():
         allowed = "an undirected networkx.Graph with one link per pair of nodes"
         raise ConfigError("graph", type(graph).__name__, allowed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.plotting.style import COLOURS, new_axes, style
-from rdmacc.topology.base import Graph, completed, hops_to, hosts
+from rdmacc.topology.base import Graph, completed, hops_to, hosts, validate
 from rdmacc.topology.measures import describe
 from rdmacc.units import format_rate, format_size, format_time
 
@@ -43,6 +43,7 @@ def draw(graph: Graph, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
     """
     graph = completed(graph)
+    validate(graph)
     tiers = _tiers(graph)
     place = _places(graph, tiers)
     fans = _fans(graph, tiers, place)

@@ -41,7 +41,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     Raises
     ------
     ConfigError
-        As :func:`messages`; for a column that is not known, and a file that is no CSV.
+        As :func:`messages`; for a column that is not known, and a file that is not there or no CSV.
     """
     texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
     try:
@@ -95,7 +95,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     ConfigError
-        If a column is missing or has values that it does not allow.
+        If a column is missing or has values that it does not allow, or the file is not there or no Parquet.
     """
     try:
         table = pq.read_table(path)

@@ -44,6 +44,8 @@ __all__ = [
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 LOAD_LINKS = ("host", "receiver", "uplink", "core")
+_MOST = 10
+"""More than this is a percentage by mistake."""
 """Names of the sets of defining links; see :class:`LoadDefinition`."""
 
 
@@ -172,10 +174,10 @@ def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) 
     Raises
     ------
     ConfigError
-        If the load is not above 0, or the traffic uses none of the defining links.
+        If the load is not above 0 and at most 10, or the traffic uses none of the defining links.
     """
-    if isinstance(load, bool) or not isinstance(load, Real) or not 0 < float(load) < float("inf"):
-        raise ConfigError("load", load, "a number above 0")
+    if isinstance(load, bool) or not isinstance(load, Real) or not 0 < float(load) <= _MOST:
+        raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {_MOST}: 0.3 for 30%")
     ports, shares = _used(traffic, definition)
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 

@@ -70,6 +70,8 @@ def incast(
         For an impossible number of senders or rounds, a sender that is the receiver or occurs twice, or
         jitter over several rounds without a period.
     """
+    if isinstance(senders, str):
+        raise ConfigError("senders", senders, "several hosts, in a list, or how many of hosts= to draw")
     host_names("receiver", [receiver])
     if isinstance(senders, (int, np.integer)):
         names = _drawn(int(senders), receiver, hosts, seed)
@@ -121,8 +123,9 @@ def long_flows(
     ends = host_names("pairs", pairs)
     if not ends:
         raise ConfigError("pairs", ends, "at least one pair of hosts")
-    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in ends):
-        raise ConfigError("pairs", ends, "pairs of hosts")
+    for pair in ends:
+        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(list(pair)) != 2:
+            raise ConfigError("pairs", pair, "pairs of hosts, such as [('h1', 'h0')]")
     moments: list[Any]
     is_scalar = isinstance(start, str) or (isinstance(start, np.ndarray) and start.ndim == 0)
     if isinstance(start, Iterable) and not is_scalar:
@@ -217,7 +220,9 @@ def many_to_many(
 
 def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) -> list[Host]:
     """Return `count` random hosts, in the order of `hosts`."""
-    pool = [host for host in hosts or () if host != receiver]
+    if hosts is None:
+        raise ConfigError("senders", count, "hosts in a list; to draw so many at random, pass hosts= too")
+    pool = [host for host in hosts if host != receiver]
     degree = checked_whole("senders", count, 1)
     if degree > len(pool):
         raise ConfigError("senders", count, f"at most {len(pool)}, the number of other hosts in hosts=")

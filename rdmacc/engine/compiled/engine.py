@@ -116,6 +116,11 @@ class CompiledEngine(Tables):
         return int(self.globals["unfinished"])
 
     @property
+    def accepted_bytes(self) -> int:
+        """Payload that receivers have taken, of all messages."""
+        return int(self.globals["accepted_bytes"])
+
+    @property
     def events(self) -> int:
         """Events processed."""
         return int(self.globals["events"])

@@ -1,0 +1,162 @@
+"""A paper in a notebook: its figures, its claims and what they took, from the tables that rdmacc comes with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from rdmacc.errors import unknown
+from rdmacc.experiments.base import Outcome, experiment, load_summary, select, summary_path
+from rdmacc.experiments.score import PAPERS, count_outcomes
+from rdmacc.plotting.png import png
+from rdmacc.sweep import sweep
+from rdmacc.sweep.store import read_table
+
+__all__ = ["Claims", "Paper"]
+
+MARKS = {Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–"}
+"""How the outcomes are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """Claims of a paper with their verdicts, figure by figure. A notebook shows them as a table.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        A row of `rdmacc.experiments.base.CHECK_COLUMNS` for each claim, and its `experiment`.
+    """
+
+    frame: pd.DataFrame
+
+    @property
+    def title(self) -> str:
+        """How many there are of each outcome, in words."""
+        hold, direction, fail, rest = count_outcomes(self.frame).values()
+        words = f"{hold} hold, {direction} direction only, {fail} do not hold, {rest} not judged"
+        surprises = int((~self.frame["matches"].astype(bool)).sum())
+        same = "every verdict is the recorded one" if not surprises else f"{surprises} NOT as recorded"
+        return f"{len(self.frame)} claims: {words}; {same}"
+
+    def __repr__(self) -> str:
+        return self.title
+
+    def _repr_html_(self) -> str:
+        pages = Environment(
+            loader=FileSystemLoader(Path(__file__).parent / "templates"),
+            autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        )  # fmt: skip
+        figures = []
+        for name, rows in self.frame.groupby("experiment", sort=False):
+            one = experiment(str(name))
+            claims = [{**row, "mark": MARKS[Outcome(row["verdict"])]} for row in rows.to_dict("records")]
+            figures.append({"name": name, "title": one.title, "claims": claims})
+        key = ", ".join(f"{mark} {outcome.value}" for outcome, mark in MARKS.items())
+        return pages.get_template("claims.html").render(title=self.title, key=key, figures=figures)
+
+
+class Paper:
+    """A paper's figures in a notebook.
+
+    Tables at paper scale come with rdmacc. What does not is computed here at quick scale, which the picture's caption
+    says, and taken from the store the next time.
+
+    Parameters
+    ----------
+    name : str
+        Group of its experiments, such as "dart".
+
+    Raises
+    ------
+    ConfigError
+        If there is no such paper.
+
+    Examples
+    --------
+    >>> paper = Paper("igbn")
+    >>> paper.scale("fig2")
+    'paper'
+    """
+
+    def __init__(self, name: str) -> None:
+        if name not in PAPERS:
+            raise unknown("paper", name, PAPERS)
+        self.name = name
+        self._tables: dict[str, tuple[pd.DataFrame, str]] = {}
+
+    def table(self, figure: str) -> pd.DataFrame:
+        """Return a figure's table.
+
+        Parameters
+        ----------
+        figure : str
+            Such as "fig2".
+        """
+        return self._known(figure)[0]
+
+    def scale(self, figure: str) -> str:
+        """Return the scale of a figure's table: "paper", or "quick" where none comes with rdmacc.
+
+        Parameters
+        ----------
+        figure : str
+            Such as "fig2".
+        """
+        return self._known(figure)[1]
+
+    def _known(self, figure: str) -> tuple[pd.DataFrame, str]:
+        if figure not in self._tables:
+            one = experiment(f"{self.name}.{figure}")
+            shipped = load_summary(one.name)
+            self._tables[figure] = (sweep(one, "quick").table, "quick") if shipped is None else (shipped, "paper")
+        return self._tables[figure]
+
+    def draw(self, *figures: str) -> None:
+        """Draw figures, one below the other.
+
+        Parameters
+        ----------
+        *figures : str
+            Such as "fig2".
+        """
+        import matplotlib.pyplot as plt
+
+        display: Any = import_module("IPython.display")
+        for name in figures:
+            one = experiment(f"{self.name}.{name}")
+            figure = one.plot(self.table(name))
+            plt.close(figure)
+            if self.scale(name) != "paper":
+                display.display(display.Markdown(f"*{one.name} at quick scale: no table at paper scale comes yet.*"))
+            display.display(display.Image(png(figure), alt=f"{one.title}. {one.description}"))
+
+    def claims(self, *figures: str) -> Claims:
+        """Return claims with their verdicts.
+
+        Parameters
+        ----------
+        *figures : str
+            Such as "fig2"; default: all.
+        """
+        names = figures or tuple(one.name.partition(".")[2] for one in select(self.name))
+        checks = []
+        for name in names:
+            one = experiment(f"{self.name}.{name}")
+            checks.append(one.check(*self._known(name)).assign(experiment=one.name))
+        return Claims(pd.concat(checks, ignore_index=True))
+
+    def effort(self) -> pd.DataFrame:
+        """Return what the tables that come with rdmacc took, a row for each: `points, packet-hops, simulated (ms)`."""
+        rows = []
+        for one in select(self.name):
+            if summary_path(one.name).exists():
+                made = read_table(summary_path(one.name))[1]
+                rows.append((one.name, made["points"], made["packet_hops"], made["simulated_ps"] / 1e9))
+        frame = pd.DataFrame(rows, columns=["experiment", "points", "packet-hops", "simulated (ms)"])
+        return frame.set_index("experiment")

@@ -1,0 +1,99 @@
+"""The models' explorer: one model at a time, a slider for each of its parameters, the same as Python."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.plotting.png import png
+
+__all__ = ["SHOWN", "ModelExplorer"]
+
+SHOWN = (
+    "RccLoop", "RccFluid", "RccMarginSurface", "DcqcnFluid", "DcqcnMargin", "TimelyFluid", "PatchedTimelyFluid",
+    "RcpFluid", "HpccSteady", "DasrIncast", "DasrConvergence", "RenQueue", "RenUtilisation", "RenRate",
+    "ProcessorSharing", "GoBackNGoodput",
+)  # fmt: skip
+"""Models of `rdmacc.models` that need nothing but parameters."""
+
+
+class ModelExplorer:
+    """Widgets around a model. ``explorer.view`` is what a notebook shows; the controls are public, for tests.
+
+    Parameters
+    ----------
+    name : str
+        Where to start: one of `SHOWN`.
+
+    Attributes
+    ----------
+    view : ipywidgets.Widget
+        Everything.
+    choice : ipywidgets.Dropdown
+        The model.
+    sliders : dict
+        Widgets of its parameters, by name.
+    picture : ipywidgets.Image
+        The picture, as PNG.
+    code : ipywidgets.HTML
+        The same as Python.
+    message : ipywidgets.HTML
+        What is wrong.
+
+    Raises
+    ------
+    ConfigError
+        If ipywidgets is not installed.
+    """
+
+    def __init__(self, name: str = SHOWN[0]) -> None:
+        try:
+            self._widgets: Any = import_module("ipywidgets")
+        except ImportError:
+            raise ConfigError("explore", "ipywidgets", "installed: pip install rdmacc[notebooks]") from None
+        widgets = self._widgets
+        self.choice = widgets.Dropdown(options=SHOWN, value=name, description="model")
+        self.picture = widgets.Image(format="png", layout={"width": "auto", "max_width": "900px"})
+        self.message, self.code = widgets.HTML(), widgets.HTML()
+        self.sliders: dict[str, Any] = {}
+        self._box = widgets.VBox()
+        self._model: Any = None
+        self._back: dict[str, Any] = {}
+        self.choice.observe(lambda _: self._chosen(), names="value")
+        panels = widgets.HBox([self._box, self.picture], layout={"flex_flow": "row wrap", "align_items": "flex-start"})
+        self.view = widgets.VBox([self.choice, panels, self.message, self.code])
+        self._chosen()
+
+    def _chosen(self) -> None:
+        from rdmacc.models.explore import controls
+
+        self._model = getattr(import_module("rdmacc.models"), self.choice.value)()
+        made = controls(self._model)
+        self.sliders = {name: widget for name, (widget, _) in made.items()}
+        self._back = {name: back for name, (_, back) in made.items()}
+        for widget in self.sliders.values():
+            widget.observe(lambda _: self._update(), names="value")
+        self._box.children = list(self.sliders.values())
+        self._update()
+
+    def _update(self) -> None:
+        from html import escape
+
+        import matplotlib.pyplot as plt
+
+        from rdmacc.models.explore import picture
+
+        moved = {name: self._back[name](widget.value) for name, widget in self.sliders.items()}
+        changes = {name: value for name, value in moved.items() if value != getattr(self._model, name)}
+        try:
+            figure = picture(self._model.replace(**changes)).figure
+        except RdmaccError as error:
+            self.message.value = f"<b style='color:#b04a00'>{escape(str(error))}</b>"
+            return
+        self.picture.value = png(figure, dpi=95)
+        plt.close(figure)
+        given = ", ".join(f"{name}={value!r}" for name, value in changes.items())
+        self.message.value = ""
+        plot = "plot_bode" if hasattr(self._model, "plot_bode") else "plot"
+        self.code.value = f"<code>rdmacc.models.{self.choice.value}({escape(given)}).{plot}()</code>"

@@ -1,0 +1,95 @@
+"""A paper in a notebook: shipped tables are drawn, others computed and said to be; claims have their marks."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pytest
+from PIL import Image
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments import Outcome
+from rdmacc.experiments.paper import MARKS, Claims, Paper
+from rdmacc.plotting.png import compact_pictures, png
+
+display = pytest.importorskip("IPython.display")
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    found = []
+    monkeypatch.setattr(display, "display", found.append)
+    return found
+
+
+def test_a_shipped_table_is_drawn_as_it_is(shown):
+    paper = Paper("igbn")
+    assert paper.scale("fig1") == "paper"
+    paper.draw("fig1")
+    (picture,) = shown
+    assert picture.data.startswith(b"\x89PNG")
+    assert picture.alt
+    assert plt.get_fignums() == []
+
+
+def test_what_has_no_table_is_computed_and_the_caption_says_so(shown, monkeypatch, tmp_path):
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
+    monkeypatch.setattr("rdmacc.experiments.paper.load_summary", lambda name: None)
+    paper = Paper("ren")
+    paper.draw("fig10")
+    assert paper.scale("fig10") == "quick"
+    assert "quick scale" in shown[0].data
+    assert shown[1].data.startswith(b"\x89PNG")
+
+
+def test_claims_have_a_mark_the_band_and_the_reason():
+    claims = Paper("igbn").claims("fig1", "fig2")
+    assert set(claims.frame["experiment"]) <= {"igbn.fig1", "igbn.fig2"}
+    html = claims._repr_html_()
+    for row in claims.frame.to_dict("records"):
+        assert f"<td>{MARKS[Outcome(row['verdict'])]}</td><td><b>{row['id']}</b>" in html
+    assert "holds if: " in html
+    assert repr(claims).startswith(f"{len(claims.frame)} claims: ")
+    assert "every verdict is the recorded one" in repr(claims)
+
+
+def test_a_verdict_that_is_not_the_recorded_one_stands_out():
+    frame = Paper("igbn").claims("fig2").frame
+    frame.loc[0, ["verdict", "matches"]] = ["does not hold", False]
+    claims = Claims(frame)
+    assert "1 NOT as recorded" in repr(claims)
+    assert "(recorded: " in claims._repr_html_()
+
+
+def test_effort_has_a_row_for_each_shipped_table():
+    effort = Paper("igbn").effort()
+    assert effort.loc["igbn.fig2", "packet-hops"] > 1e6
+    assert not effort.isna().any(axis=None)
+
+
+def test_a_paper_that_is_not_there():
+    with pytest.raises(ConfigError, match=r"paper = 'drat': .* did you mean 'dart'"):
+        Paper("drat")
+
+
+def test_pictures_have_a_palette_and_take_less():
+    figure, ax = plt.subplots()
+    ax.plot([1, 3, 2], label="line")
+    plain = io.BytesIO()
+    figure.savefig(plain, format="png", dpi=110)
+    small = png(figure)
+    plt.close(figure)
+    image = Image.open(io.BytesIO(small))
+    assert image.mode == "P"
+    assert image.size == Image.open(plain).size
+    assert len(small) < 0.5 * len(plain.getvalue())
+
+
+def test_compact_pictures_outside_a_notebook():
+    with pytest.raises(ConfigError, match="called in a notebook"):
+        compact_pictures()

@@ -1,0 +1,197 @@
+"""Typical mistakes, and what each is told: the field, the value, what is allowed; before anything runs."""
+
+from __future__ import annotations
+
+import traceback
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import networkx as nx
+import pytest
+
+import rdmacc
+from rdmacc import Loss, RdmaccError, Scenario, probes
+from rdmacc.experiments import experiment, select
+from rdmacc.models import DcqcnFluid
+
+NET = rdmacc.star(4)
+WORK = rdmacc.incast(["h1", "h2"], "h0", "64kB")
+
+
+def run(network=NET, work=WORK, scheme="dcqcn", **options):
+    return rdmacc.simulate(network, work, scheme, **options)
+
+
+def study(network=NET, work=WORK, schemes="dcqcn", **options):
+    return rdmacc.study(network, work, schemes, **options)
+
+
+def csv(text, name="mine.csv"):
+    with open(name, "w") as file:
+        file.write(text)
+    return name
+
+
+def read(text):
+    return rdmacc.from_csv(csv(text))
+
+
+def graph(**link):
+    """Return three hosts around a switch, with links like that."""
+    made = nx.Graph()
+    made.add_edges_from([(f"a{i}", "s") for i in range(3)], **link)
+    return made
+
+
+def on_graph(**link):
+    return run(graph(**link), rdmacc.incast(["a1"], "a0", "8kB"))
+
+
+def done():
+    """Return a result with a queue's probe, without a trace."""
+    return run(engine="simpy", probes=[probes.queue("s0", "h0")])
+
+
+def stopped():
+    simulation = rdmacc.Simulation(NET, WORK, "dcqcn", engine="simpy")
+    simulation.run("5us")
+    return simulation
+
+
+# What was meant, what was written, and what the message must have.
+MISTAKES = [
+    # Quantities
+    ("bytes for bits", lambda: rdmacc.star(4, rate="100GBps"), "rate = '100GBps'", "'100Gbps'", "'GBps' is not a unit"),
+    ("a rate in Gb/s without a unit", lambda: rdmacc.star(4, rate=100), "rate = 100", "write '100Gbps'"),
+    ("Gbs for Gbps", lambda: rdmacc.star(4, rate="100 Gbs"), "rate = '100 Gbs'", "'Gbs' is not a unit"),
+    ("a word for a rate", lambda: rdmacc.star(4, rate="fast"), "rate = 'fast'", "such as '100Gbps'"),
+    ("a delay without a unit", lambda: rdmacc.star(4, delay=1), "delay = 1", "must carry a unit, such as '5us'"),
+    ("usec for us", lambda: rdmacc.star(4, delay="1usec"), "delay = '1usec'", "ps, ns, us, ms or s"),
+    ("a rate for a delay", lambda: rdmacc.star(4, delay="1Gbps"), "delay = '1Gbps'", "a time, such as '5us'"),
+    ("a buffer below zero", lambda: rdmacc.star(4, buffer="-1MB"), "buffer = '-1MB'", "at least 0"),
+    ("64k for 64kB", lambda: rdmacc.incast(["h1"], "h0", "64k"), "size = '64k'", "such as '64kB'"),
+    ("a start without a unit", lambda: rdmacc.incast(["h1"], "h0", "64kB", start=5), "start = 5", "such as '5us'"),
+    ("until without a unit", lambda: run(until=5), "until = 5", "such as '5us'"),
+    ("until in words", lambda: run(until="soon"), "until = 'soon'", "a time"),
+    ("until in the past", lambda: stopped().run("1us"), "until = '1us'", "at least the current time, 5000000 ps"),
+    ("a probe's period without a unit", lambda: probes.queue("s0", "h0", every=1), "every = 1", "such as '5us'"),
+    # Networks
+    ("half a host", lambda: rdmacc.star(4.5), "hosts = 4.5", "a whole number, at least 1"),
+    ("an odd fat tree", lambda: rdmacc.fat_tree(3), "k = 3", "even"),
+    ("a leaf-spine without leaves", lambda: rdmacc.leaf_spine(0, 2, 4), "leaves = 0", "at least 1"),
+    ("a graph without rates", lambda: on_graph(delay="1us"), "rate = None (edge", "rate='25Gbps'", "it has delay"),
+    ("a misspelt delay", lambda: on_graph(rate="1Gbps", dealy="1us"), "delay = None (edge", "it has rate, dealy"),
+    ("a graph's rate without a unit", lambda: on_graph(rate=10, delay="1us"), "rate = 10", "write '100Gbps'"),
+    ("a graph's delay without a unit", lambda: on_graph(rate="1Gbps", delay=1), "delay = 1", "such as '5us'"),
+    ("a directed graph", lambda: run(nx.DiGraph(graph(rate="1Gbps", delay="1us"))), "graph = 'DiGraph'", "undirected"),
+    ("network and workload swapped", lambda: run(WORK, NET), "graph = 'DataFrame'", "a networkx.Graph"),
+    ("a drawing of messages", lambda: rdmacc.draw(WORK), "graph = 'DataFrame'", "a networkx.Graph"),
+    ("a network's name", lambda: rdmacc.describe("star"), "graph = 'str'", "a networkx.Graph"),
+    # Messages
+    ("one sender as a text", lambda: rdmacc.incast("h1", "h0", "64kB"), "senders = 'h1'", "in a list"),
+    ("a number of senders", lambda: rdmacc.incast(8, "h0", "64kB"), "senders = 8", "pass hosts= too"),
+    ("a receiver that sends", lambda: rdmacc.incast(["h0", "h1"], "h0", "64kB"), "['h0', 'h1']", "without 'h0'"),
+    ("an empty message", lambda: rdmacc.incast(["h1"], "h0", "0kB"), "size = '0kB'", "at least 1 byte"),
+    ("a host that is not there", lambda: run(work=rdmacc.incast(["h9"], "h0", "8kB")), "src = 'h9' (row 0)", "h0, h1"),
+    ("a host by number", lambda: run(work=rdmacc.incast([1], "h0", "8kB")), "src = 1 (row 0)", "did you mean 'h1'"),
+    ("a switch that sends", lambda: run(work=rdmacc.incast(["s0"], "h0", "8kB")), "src = 's0'", "a host, not a switch"),
+    ("a pair without a list", lambda: rdmacc.long_flows(("h1", "h0"), "8kB"), "pairs = 'h1'", "[('h1', 'h0')]"),
+    ("a message without a size", lambda: rdmacc.messages([("h1", "h0")]), "('h1', 'h0') (row 0)", "(src, dst, size"),
+    ("a list for a frame", lambda: run(work=[("h1", "h0", "8kB")]), "workload = 'list'", "a pandas DataFrame"),
+    ("no messages", lambda: run(work=rdmacc.messages([])), "workload = '0 messages'", "at least one"),
+    ("a load in percent", lambda: rdmacc.poisson(NET, "web_search", 30, count=9), "load = 30", "0.3 for 30%"),
+    ("a misspelt distribution", lambda: rdmacc.poisson(NET, "websearch", 0.3, count=9), "'websearch'", "web_search"),
+    ("neither count nor duration", lambda: rdmacc.poisson(NET, "hadoop", 0.3), "count = None", "duration"),
+    ("a permutation of one", lambda: rdmacc.permutation(["h0"], "8kB"), "hosts = ['h0']", "at least two"),
+    # Files
+    ("a unit in a column's name", lambda: read("src,dst,size,start_us\n1,2,8kB,5\n"), "'start_us'", "start"),
+    ("a misspelt column", lambda: read("source,dst,size\n1,2,8kB\n"), "'source'", "did you mean 'src'"),
+    ("semicolons for commas", lambda: read("src;dst;size\n1;2;8kB\n"), "'src;dst;size'", "src, dst"),
+    ("a CSV that is not there", lambda: rdmacc.from_csv("nowhere.csv"), "file = 'nowhere.csv'", "a CSV file"),
+    ("an empty CSV", lambda: read(""), "file = 'mine.csv'", "with a header"),
+    ("a missing size", lambda: read("src,dst,size\n1,2,\n"), "size_bytes = nan (row 0)", "whole number"),
+    ("a start without a unit in a CSV", lambda: read("src,dst,size,start\n1,2,8kB,5\n"), "start_ps = 5",
+     "such as '5us'"),
+    ("a CSV as Parquet", lambda: rdmacc.from_parquet(csv("src,dst,size\n")), "file = 'mine.csv'", "a Parquet file"),
+    ("a folder without a result", lambda: rdmacc.load("nothing"), "folder = 'nothing'", "that Result.save wrote"),
+    ("a scenario that is not there", lambda: Scenario.from_toml("no.toml"), "file = 'no.toml'", "a scenario"),
+    ("a file that is no scenario", lambda: Scenario.from_toml(csv("a = [")), "file = 'mine.csv'", "TOMLDecodeError"),
+    ("a result over another", lambda: [done().save("here") for _ in range(2)], "folder = 'here'", "replace=True"),
+    # Schemes
+    ("a misspelt scheme", lambda: run(scheme="dcqn"), "scheme = 'dcqn'", "did you mean 'dcqcn'"),
+    ("a scheme in capitals", lambda: run(scheme="HPCC"), "scheme = 'HPCC'", "did you mean 'hpcc'"),
+    ("a misspelt parameter", lambda: rdmacc.scheme("dcqcn", aplha_period_ps="55us"), "'aplha_period_ps'",
+     "did you mean 'alpha_period_ps'"),
+    ("another scheme's parameter", lambda: rdmacc.scheme("dcqcn", beta=0.5), "scheme 'dcqcn' = 'beta'", "be one of"),
+    ("a size for a time", lambda: rdmacc.scheme("dcqcn", alpha_period_ps="55kB"), "'55kB'", "'kB' is not a unit"),
+    ("a gain above 1", lambda: rdmacc.scheme("dcqcn", g=2.0), "Dcqcn.g = 2.0", "at most 1"),
+    ("a word for a number", lambda: rdmacc.scheme("dcqcn", g="a lot"), "Dcqcn.g = 'a lot'", "a finite number"),
+    ("K_min above K_max", lambda: rdmacc.scheme("dcqcn", kmin_bytes="500kB", kmax_bytes="100kB"), "kmin_bytes = 500000",
+     "at most kmax_bytes = 100000"),
+    ("a way of routing", lambda: rdmacc.scheme("dcqcn", routing="spray"), "routing = 'spray'", "spray-random"),
+    ("a misspelt preset", lambda: rdmacc.preset("hpcc-ns2"), "preset = 'hpcc-ns2'", "did you mean 'hpcc-ns3'"),
+    ("a name that is taken", lambda: rdmacc.register_scheme("hpcc", lambda: None), "'hpcc'", "replace=True"),
+    # Runs
+    ("an engine's library", lambda: run(engine="numba"), "engine = 'numba'", "auto, compiled, simpy"),
+    ("a seed below zero", lambda: run(seed=-1), "seed = -1", "at least 0"),
+    ("one probe without a list", lambda: run(probes=probes.queue("s0", "h0")), "probes = Probe(", "a list"),
+    ("a probe by name", lambda: run(probes=["queue"]), "probes = 'queue'", "rdmacc.probes.queue('s0', 'h0'"),
+    ("a probe where no link is", lambda: run(probes=[probes.queue("h0", "h1")]), "port = 'h0->h1'", "a link of the"),
+    ("a probe of no message", lambda: run(probes=[probes.rate(7)]), "'rate 7' = 7", "0 to 1"),
+    ("a misspelt field", lambda: run(probes=[probes.field("flow", 0, "Dcqcn.alhpa")]), "'Dcqcn.alhpa'", "alpha"),
+    ("a loss rate in percent", lambda: Loss(data=5), "data = 5", "1"),
+    # Results
+    ("rates without a probe", lambda: done().plot.rates(), "plot.rates()", "rdmacc.probes.rate(flow)"),
+    ("a probe's name", lambda: done().plot.probe("queues"), "probe = 'queues'", "did you mean 'queue s0->h0'"),
+    ("a trace that was not kept", lambda: done().packet_trace, "trace = False", "simulate()"),
+    ("a message that is not there", lambda: done().goodput(99), "flow = 99", "0 to 1"),
+    # Studies, experiments, models
+    ("a misspelt scheme in a study", lambda: study(schemes=["dcqcn", "hpc"]), "'hpc'", "did you mean 'hpcc'"),
+    ("a parameter that nothing takes", lambda: study(vary={"gg": [1]}), "vary = 'gg'", "'g'"),
+    ("one value without a list", lambda: study(vary={"g": 0.5}), "vary, g = 0.5", "in a list"),
+    ("a value that is not allowed", lambda: study(vary={"g": [7]}), "Dcqcn.g = 7", "at most 1"),
+    ("a seed that varies", lambda: study(vary={"seed": [1]}), "vary = 'seed'", "seeds="),
+    ("no seeds", lambda: study(seeds=0), "seeds = 0", "at least one"),
+    ("a scheme twice", lambda: study(schemes=["hpcc", "hpcc"]), "schemes = 'hpcc'", "each scheme once"),
+    ("a function without return", lambda: study(work=lambda seed: None), "work = None", "DataFrame"),
+    ("a network's without return", lambda: study(network=lambda seed: None), "network = None", "networkx.Graph"),
+    ("a figure that is not there", lambda: experiment("dart.fig99"), "'dart.fig99'", "did you mean 'dart.fig9'"),
+    ("a misspelt paper", lambda: select("drat"), "experiment = 'drat'", "did you mean 'dart'"),
+    ("a scale", lambda: experiment("dart.fig2").run("full"), "scale = 'full'", "quick, paper"),
+    ("a model's misspelt parameter", lambda: DcqcnFluid().replace(flow=3), "= 'flow'", "did you mean 'flows'"),
+    ("a model of no flows", lambda: DcqcnFluid(flows=0), "DcqcnFluid.flows = 0", "at least 1"),
+    ("a scheme for a model", lambda: rdmacc.compare("dcqcn"), "model = 'dcqcn'", "a model with scenario()"),
+    ("an explorer of a fat tree", lambda: rdmacc.explore(network="fat-tree"), "network = 'fat-tree'", "star, dumbbell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake[0] for mistake in MISTAKES])
+def test_a_mistake_is_named(mistake, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
+    _, wrong, *fragments = mistake
+    with pytest.raises(RdmaccError) as caught:
+        wrong()
+    text = str(caught.value)
+    for fragment in fragments:
+        assert fragment in text
+    assert "\n" not in text
+    assert len(text) < 400
+    # What is shown last is this message, not what went wrong inside.
+    shown = traceback.format_exception(caught.value)
+    assert "During handling" not in "".join(shown)
+    assert "direct cause" not in "".join(shown)
+
+
+def test_there_are_sixty():
+    assert len({mistake[0] for mistake in MISTAKES}) == len(MISTAKES) >= 60
+
+
+def test_parameters_that_are_checked_together_are_changed_together():
+    """K_min above the old K_max is no mistake if K_max is raised with it, in either order."""
+    limits = {"kmin_bytes": "500kB", "kmax_bytes": "900kB"}
+    for order in (list(limits), list(limits)[::-1]):
+        made = rdmacc.scheme("dcqcn", **{name: limits[name] for name in order})
+        assert (made.switch[0].kmin_bytes, made.switch[0].kmax_bytes) == (500_000, 900_000)
