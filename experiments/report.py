@@ -307,7 +307,7 @@ def _about(one: Experiment) -> list[Markup]:
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {item}" for key, item in value.items()) or "-"
+        return ", ".join(f"{key} {item}" for key, item in sorted(value.items())) or "-"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "-"
     return f"{value:,}" if isinstance(value, int) else str(value)
