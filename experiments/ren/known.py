@@ -164,6 +164,11 @@ _AT_SCALE: dict[str, tuple[Outcome, str]] = {
         Outcome.FAILS,
         f"{_THEY_SCHEDULE} REN is 51% below DCTCP and 83% below ExpressPass at 0.7, within 4% of NDP and pHost.",
     ),
+    "ren-f19-1": (
+        Outcome.FAILS,
+        "Without oversubscription the receivers' links are the bottleneck. Homa loses packets there and waits for its"
+        " timer: REN gains 64% over it and Aeolus, more than published; but only 11% over pHost, and nothing over NDP.",
+    ),
     "ren-x-1c": (Outcome.FAILS, _ALL_FLOWS),
     "ren-x-1b": (
         Outcome.FAILS,

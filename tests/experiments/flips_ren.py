@@ -133,6 +133,7 @@ FLIPS: dict[str, list[Change]] = {
     "ren-x-2": [put("oversubscription", 5)],
     "ren-x-3": [times("flows, long", 0.5, workload="data_mining")],
     "ren-x-3a": [put("bytes in the largest tenth", 0.95)],
+    "ren-f19-1": [times("AFCT", 0.7, scheme="ren")],
     "ren-f16-1a": [times("AFCT, short", 0.5, scheme="ren")],
     "ren-f16d-1": [times("AFCT", 0.5, scheme="ren")],
     "ren-f17-1a": [times("AFCT, short", 0.5, scheme="ren")],
