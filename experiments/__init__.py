@@ -10,22 +10,10 @@ True
 from __future__ import annotations
 
 from rdmacc.experiments import dart, igbn, micro, rcc, ren, validation
-from rdmacc.experiments.base import (
-    EXPERIMENTS,
-    SCALES,
-    Claim,
-    Experiment,
-    Outcome,
-    Point,
-    Run,
-    Seeding,
-    Verdict,
-    experiment,
-    load_summary,
-    register_experiment,
-    select,
-    summary_path,
-)
+from rdmacc.experiments.base import Experiment, Point, Run, Seeding
+from rdmacc.experiments.claims import Claim, Outcome, Verdict
+from rdmacc.experiments.registry import EXPERIMENTS, experiment, load_summary, register_experiment, select, summary_path
+from rdmacc.experiments.scales import SCALES
 
 __all__ = [
     "EXPERIMENTS",

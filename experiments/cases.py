@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale
+from rdmacc.experiments.base import Experiment, Point, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.scales import check_scale
 from rdmacc.sweep.tidy import wide
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rdmacc.errors import unknown
-from rdmacc.experiments.base import Outcome, experiment, load_summary, select, summary_path
+from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.score import PAPERS, count_outcomes
 from rdmacc.plotting.png import png
 from rdmacc.sweep import sweep
@@ -30,7 +31,7 @@ class Claims:
     Attributes
     ----------
     frame : DataFrame
-        A row of `rdmacc.experiments.base.CHECK_COLUMNS` for each claim, and its `experiment`.
+        A row of `rdmacc.experiments.claims.CHECK_COLUMNS` for each claim, and its `experiment`.
     """
 
     frame: pd.DataFrame

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.base import EXPERIMENTS, Experiment, summary_path
+from rdmacc.experiments.base import Experiment
+from rdmacc.experiments.registry import EXPERIMENTS, summary_path
 from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.store import read_table, write_atomically
 

@@ -22,7 +22,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.base import Experiment, Outcome, Seeding
+from rdmacc.experiments.base import Experiment, Seeding
+from rdmacc.experiments.claims import Outcome
 from rdmacc.experiments.score import PAPERS, count_outcomes, is_published
 from rdmacc.plotting.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table

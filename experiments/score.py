@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rdmacc.experiments.base import CHECK_COLUMNS, Experiment, Outcome, load_summary, select, summary_path
+from rdmacc.experiments.base import Experiment
+from rdmacc.experiments.claims import CHECK_COLUMNS, Outcome
 from rdmacc.experiments.provenance import ages
+from rdmacc.experiments.registry import load_summary, select, summary_path
 
 __all__ = ["PAPERS", "age_text", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
 
@@ -26,7 +28,7 @@ def stored_checks(paper: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row of `rdmacc.experiments.base.CHECK_COLUMNS` for each claim.
+        A row of `rdmacc.experiments.claims.CHECK_COLUMNS` for each claim.
     """
     found = []
     for one in select(paper):

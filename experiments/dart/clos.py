@@ -36,8 +36,9 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments import cases as shared
-from rdmacc.experiments.base import Point, Verdict
+from rdmacc.experiments.base import Point
 from rdmacc.experiments.cases import CaseFigure, judged_claim
+from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.setup import PRESET
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.convergence import (
     NAMES,
     at_least,
@@ -22,6 +23,7 @@ from rdmacc.experiments.dart.convergence import (
 )
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.setup import LINE_BPS
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import curve, scalar

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PRESET, RATE, RECEIVER
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.experiments.traces import shown
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result

@@ -17,10 +17,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, hops, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PAYLOAD_BYTES, PRESET, RATE, WIRE_BYTES
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

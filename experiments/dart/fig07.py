@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.flow_table import (
     DEFLECTION,
     DRAWN,
@@ -30,6 +31,8 @@ from rdmacc.experiments.dart.flow_table import (
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

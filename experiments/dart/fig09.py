@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.testbed import (
     LFS,
@@ -24,6 +25,8 @@ from rdmacc.experiments.dart.testbed import (
     parts_of_epochs,
     testbed_scenario,
 )
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.experiments.traces import shown
 from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
 from rdmacc.results.result import Result

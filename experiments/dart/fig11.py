@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Verdict, register_experiment
+from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
@@ -20,6 +20,7 @@ from rdmacc.experiments.dart.loads import (
     runs,
     us,
 )
+from rdmacc.experiments.registry import register_experiment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.convergence import NAMES, measure_convergence, points_for, rtts, within_two_rtts
 from rdmacc.experiments.dart.known import known
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Verdict
+from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import (
     BOTH,
     DEFAULT_READING,

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, experiment, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.clos import (
     BOTH,
     DEFAULT_READING,
@@ -35,6 +35,7 @@ from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.loads import BASELINES, ratios
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.techniques import VARIANTS
+from rdmacc.experiments.registry import experiment, register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import wide
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, of_reading
 from rdmacc.plotting.style import COLOURS, style
 

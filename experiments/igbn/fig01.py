@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import us

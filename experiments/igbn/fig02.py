@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import (
@@ -20,6 +20,7 @@ from rdmacc.experiments.igbn.setup import (
     of_reading,
     percent,
 )
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, LossSweep, Setting, go_back_n_runs, of_reading, percent
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 

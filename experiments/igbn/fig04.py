@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
 from rdmacc.experiments.igbn.setup import TITLES, VARIANTS
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.faults import ScriptedLoss
 from rdmacc.sweep.tidy import curve, scalar
 from rdmacc.units import format_time, ms

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes
-from rdmacc.experiments.base import Claim, Point, Verdict, register_experiment
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
 from rdmacc.experiments.igbn.setup import VARIANTS
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow
 from rdmacc.sweep.tidy import curve, scalar

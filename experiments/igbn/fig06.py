@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import (
@@ -24,6 +24,7 @@ from rdmacc.experiments.igbn.setup import (
     timers_in,
     without_timeouts,
 )
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.units import ms, us
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes, topology
-from rdmacc.experiments.base import Experiment, Point, check_scale
+from rdmacc.experiments.base import Experiment, Point
 from rdmacc.experiments.igbn.setup import chain_of_messages
+from rdmacc.experiments.scales import check_scale
 from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow, draw_arrows, find_arrows
 from rdmacc.plotting.style import style

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 import rdmacc
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import GOODPUT, TITLES, VARIANTS, LossSweep, Setting, mean, percent, runs_of
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.schemes import Scheme

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Outcome, Verdict, register_experiment
+from rdmacc.experiments.base import Experiment
+from rdmacc.experiments.claims import Claim, Outcome, Verdict
 from rdmacc.experiments.igbn.fig02 import Figure2
 from rdmacc.experiments.igbn.fig03 import Figure3
 from rdmacc.experiments.igbn.fig06 import Figure6
@@ -33,6 +34,7 @@ from rdmacc.experiments.igbn.setup import (
     mean_at,
     of_reading,
 )
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:

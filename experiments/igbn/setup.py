@@ -28,7 +28,8 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Run, check_scale
+from rdmacc.experiments.base import Experiment, Point, Run
+from rdmacc.experiments.scales import check_scale
 from rdmacc.faults import Loss
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS

@@ -29,7 +29,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Outcome, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Outcome, Verdict
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, percentiles, plot_by_size
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result

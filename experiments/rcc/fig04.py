@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
 from rdmacc.plotting.style import COLOURS, style

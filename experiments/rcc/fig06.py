@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.rcc.incast import (
     REQUEST,
     Case,
@@ -23,6 +23,7 @@ from rdmacc.experiments.rcc.incast import (
 )
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import LINE_BPS
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.rcc.incast import REQUEST, Case, IncastFigure, mean, needs, points_in
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 

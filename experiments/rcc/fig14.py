@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.multi_bottleneck import (
     FLOWS,
@@ -21,6 +22,8 @@ from rdmacc.experiments.rcc.multi_bottleneck import (
     point_name,
 )
 from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, LOOKS, PAYLOAD_BYTES, TARGET_QUEUE_BYTES, WIRE_BYTES
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import curve, scalar

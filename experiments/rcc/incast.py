@@ -26,8 +26,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, workload
-from rdmacc.experiments.base import Experiment, Point, Seeding, Verdict, check_scale
+from rdmacc.experiments.base import Experiment, Point, Seeding
+from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, incast_star, received
+from rdmacc.experiments.scales import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy

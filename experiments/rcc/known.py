@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.experiments.base import Outcome
+from rdmacc.experiments.claims import Outcome
 
 __all__ = ["KNOWN", "known"]
 

@@ -15,10 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, swing
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
 from rdmacc.plotting.style import COLOURS, style

@@ -21,8 +21,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets import preset
 from rdmacc.scenario import Scenario

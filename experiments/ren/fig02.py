@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict, register_experiment
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, rounds_of, used
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS, PACKET_BYTES, PAYLOAD_BYTES, RTT_PS
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED

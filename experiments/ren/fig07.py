@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Seeding, Verdict, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.parts import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.plotting.style import COLOURS, style

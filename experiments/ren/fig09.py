@@ -24,9 +24,12 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULATED_LINE_BPS, SIMULATED_RTT_PS
+from rdmacc.experiments.scales import check_scale
 from rdmacc.faults import LinkDown
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation

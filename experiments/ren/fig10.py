@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, RTT_PS, TESTBED
 from rdmacc.plotting.style import COLOURS, style

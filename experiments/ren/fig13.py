@@ -15,10 +15,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.component import Component
-from rdmacc.experiments.base import Claim, Experiment, Point, Run, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Run
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_BYTES, PACKET_PS, TESTBED
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import record_dtype
 from rdmacc.sweep.tidy import tidy, wide

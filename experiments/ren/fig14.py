@@ -15,7 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Verdict, register_experiment
+from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.loads import claim, in_words, mean_of, reduction
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES

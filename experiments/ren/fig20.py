@@ -24,9 +24,12 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -17,7 +17,9 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Claim, Experiment, Point, Seeding, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point, Seeding
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -28,6 +30,7 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED_LINE_BPS,
     SIMULATED_RTT_PS,
 )
+from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from rdmacc.experiments.base import Claim, Verdict
 from rdmacc.experiments.cases import Judge, judged_claim
+from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.ren.known import known_at_scale
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.setup import LOOKS

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import workload
-from rdmacc.experiments.base import Point, Verdict
+from rdmacc.experiments.base import Point
+from rdmacc.experiments.claims import Verdict
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import tidy, wide
 

@@ -28,7 +28,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Claim, Experiment, Point, Verdict, check_scale, register_experiment
+from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.scales import check_scale
 from rdmacc.experiments.validation.flows import finished, flows_of, measure_acked, stored_flows, summary_rows
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.ndp_htsim import NDP_HTSIM

@@ -15,7 +15,7 @@ import pytest
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, SCALES, experiment
-from rdmacc.experiments.base import CHECK_COLUMNS
+from rdmacc.experiments.claims import CHECK_COLUMNS
 from rdmacc.experiments.dart.fig04 import EXPECTED_STEPS, expire, walk
 from rdmacc.experiments.dart.fig05 import EXPECTED, INPUTS, STATES, transition
 from rdmacc.experiments.dart.receiver import DasrReceiver

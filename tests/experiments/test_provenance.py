@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import EXPERIMENTS, base, provenance, summary_path
+from rdmacc.experiments import EXPERIMENTS, provenance, registry, summary_path
 from rdmacc.sweep import Store, sweep
 from rdmacc.sweep.store import write_table
 from tests.sweeps import Apart
@@ -33,7 +33,7 @@ def test_every_table_has_an_entry_that_says_what_the_table_says():
 def table(tmp_path, monkeypatch):
     """Return a function that stores a table of the experiment "tests.apart" as if rdmacc came with it."""
     monkeypatch.setitem(EXPERIMENTS, "tests.apart", Apart())
-    for module in (base, provenance):
+    for module in (registry, provenance):
         monkeypatch.setattr(module, "summary_path", lambda name: tmp_path / f"{name}.parquet")
     monkeypatch.setattr("rdmacc.experiments.summary_path", lambda name: tmp_path / f"{name}.parquet")
     provenance.age.cache_clear()

@@ -1,0 +1,157 @@
+"""The experiments by name, and the tables of theirs that rdmacc comes with."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sys
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.experiments.base import Experiment
+from rdmacc.sweep.store import read_table
+
+__all__ = [
+    "EXPERIMENTS",
+    "experiment",
+    "import_modules",
+    "load_summary",
+    "register_experiment",
+    "select",
+    "summary_path",
+]
+
+EXPERIMENTS: dict[str, Experiment] = {}
+"""The experiments by name: grouped by paper, figures first, then tables, then the others."""
+
+
+_Registered = TypeVar("_Registered", bound="Experiment | type[Experiment]")
+
+
+def register_experiment(one: _Registered, *, replace: bool = False) -> _Registered:
+    """Add an experiment under its name. Also a class decorator, for a class that needs no arguments.
+
+    Parameters
+    ----------
+    one : Experiment or type of Experiment
+        The experiment, or its class.
+    replace : bool
+        Whether it may take the place of another one of that name.
+
+    Returns
+    -------
+    Experiment or type of Experiment
+        `one`, unchanged.
+
+    Raises
+    ------
+    ConfigError
+        If another experiment has that name, or this one overrides neither `measure` nor `execute`.
+    """
+    added = one() if isinstance(one, type) else one
+    kind = type(added)
+    if kind.measure is Experiment.measure and kind.execute is Experiment.execute:
+        raise ConfigError(f"{kind.__name__}.measure", "not defined", "a method, unless execute() is one")
+    if added.name in EXPERIMENTS and not replace:
+        raise ConfigError("experiment", added.name, "a name that is not taken, or registered with replace=True")
+    EXPERIMENTS[added.name] = added
+    # Sorting keeps the order of what compares equal: groups, and experiments that are no figure or table.
+    groups = [name.partition(".")[0] for name in EXPERIMENTS]
+    ordered = sorted(EXPERIMENTS.items(), key=lambda item: (groups.index(item[0].partition(".")[0]), _place(item[0])))
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(ordered)
+    return one
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Return where an experiment is listed in its group: figures by number, tables by number, everything else."""
+    found = re.fullmatch(r".*\.(fig|table)(\d+)", name)
+    return (("fig", "table").index(found[1]), int(found[2])) if found else (2, 0)
+
+
+def import_modules(package: str) -> None:
+    """Import every module of a package, so that the experiments in it register themselves.
+
+    Parameters
+    ----------
+    package : str
+        Its name, such as "rdmacc.experiments.dart"; called from its ``__init__``.
+    """
+    for found in pkgutil.iter_modules(sys.modules[package].__path__):
+        importlib.import_module(f"{package}.{found.name}")
+
+
+def experiment(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"dart.fig2"``.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    if name not in EXPERIMENTS:
+        raise unknown("experiment", name, EXPERIMENTS, "an experiment's name")
+    return EXPERIMENTS[name]
+
+
+def select(name: str) -> list[Experiment]:
+    """Return the experiment of that name, or all of a group: "dart" for "dart.fig2", "dart.fig3" and so on.
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment, or of a group.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    if name in EXPERIMENTS:
+        return [EXPERIMENTS[name]]
+    chosen = [one for known, one in EXPERIMENTS.items() if known.startswith(f"{name}.")]
+    if not chosen:
+        groups = dict.fromkeys(known.partition(".")[0] for known in EXPERIMENTS)
+        raise unknown("experiment", name, [*groups, *EXPERIMENTS], "the name of an experiment or of a group")
+    return chosen
+
+
+def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame | None:
+    """Return the table of an experiment that rdmacc comes with; None if it comes with none of that scale and seed.
+
+    Its provenance: ``rdmacc.sweep.store.read_table(summary_path(name))``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    scale : str
+        "quick" or "paper".
+    seed : int
+        Seed of the stored sweep.
+    """
+    path = summary_path(name)
+    if not path.exists():
+        return None
+    table, provenance = read_table(path)
+    return table if (provenance["scale"], provenance["seed"]) == (scale, seed) else None
+
+
+def summary_path(name: str) -> Path:
+    """Return where the table of an experiment is that rdmacc comes with, or would be.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    """
+    return Path(__file__).parent / "data" / f"{name}.parquet"

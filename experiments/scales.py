@@ -1,0 +1,28 @@
+"""The two scales of every experiment."""
+
+from __future__ import annotations
+
+from rdmacc.errors import ConfigError
+
+__all__ = ["SCALES", "check_scale"]
+
+SCALES = ("quick", "paper")
+"""Quick takes seconds, for tests and a first look; paper has the paper's own topology and load."""
+
+
+def check_scale(scale: str) -> str:
+    """Return the scale, if there is such a one; raise `ConfigError` if not.
+
+    Parameters
+    ----------
+    scale : str
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither "quick" nor "paper".
+    """
+    if scale not in SCALES:
+        raise ConfigError("scale", scale, f"one of {', '.join(SCALES)}")
+    return scale
