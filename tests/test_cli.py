@@ -19,7 +19,7 @@ import rdmacc
 from rdmacc.cli import bench
 from rdmacc.cli.main import app, main
 from rdmacc.cli.report import scalars_text
-from rdmacc.experiments import EXPERIMENTS, Outcome, base, experiment
+from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, provenance, registry
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
 from rdmacc.sweep.tidy import assemble, scalars, tidy
@@ -222,12 +222,14 @@ def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatc
     one = tiny(Tiny())
     found = sweep(one, "paper", engine="simpy", store=Store(tmp_path / "elsewhere"))
     write_table(tmp_path / "tests.tiny.parquet", found.table, found.summary())
-    monkeypatch.setattr(base, "summary_path", lambda name: tmp_path / f"{name}.parquet")
+    for module in (registry, provenance):
+        monkeypatch.setattr(module, "summary_path", lambda name: tmp_path / f"{name}.parquet")
+    provenance.write()
     invoke("plot", "tests.tiny", "--scale", "paper", "--store", tmp_path, "--out", tmp_path)
     assert (tmp_path / "tests.tiny.png").exists()
-    pd.testing.assert_frame_equal(base.load_summary("tests.tiny"), found.table)
-    assert base.load_summary("tests.tiny", seed=1) is None
-    assert base.load_summary("tests.other") is None
+    pd.testing.assert_frame_equal(registry.load_summary("tests.tiny"), found.table)
+    assert registry.load_summary("tests.tiny", seed=1) is None
+    assert registry.load_summary("tests.other") is None
 
 
 def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):

@@ -351,7 +351,7 @@ def test_validate_finds_circles_as_networkx_does(fabric, edges):
         (lambda: workload.incast(["h0"], "h0", 1), "senders = ['h0']: must be different hosts"),
         (lambda: workload.incast(["h1", "h1"], "h0", 1), "senders = ['h1', 'h1']: must be different hosts"),
         (lambda: workload.incast(8, "h0", 1, hosts=HOSTS), "senders = 8: must be at most 7"),
-        (lambda: workload.incast(1, "h0", 1), "senders = 1: must be at most 0"),
+        (lambda: workload.incast(1, "h0", 1), "senders = 1: must be hosts in a list; to draw so many"),
         (lambda: workload.incast(0, "h0", 1, hosts=HOSTS), "senders = 0: must be a whole number, at least 1"),
         (
             lambda: workload.incast(["h1"], "h0", 1, rounds=0),

@@ -47,14 +47,15 @@ def expresspass(table: pd.DataFrame) -> pd.DataFrame:
     """Return ExpressPass's RTTs to converge: a row for each first weight and seed, a column for each case."""
     rows = wide(table)
     rows = rows[rows["scheme"] == "expresspass"]
-    taken = [_until_fair(table, str(point), row["join"], _WINDOW_RTTS[row["case"]]) for point, row in rows.iterrows()]
+    is_curve = table["quantity"].str.startswith("goodput ") & table["time_ps"].notna()
+    curves = dict(iter(table[is_curve].groupby("point", sort=False)))
+    taken = [_until_fair(curves[point], row["join"], _WINDOW_RTTS[row["case"]]) for point, row in rows.iterrows()]
     return rows.assign(taken=taken).pivot(index=["weight", "seed"], columns="case", values="taken")
 
 
-def _until_fair(table: pd.DataFrame, point: str, join_ps: float, window_rtts: int) -> float:
+def _until_fair(curves: pd.DataFrame, join_ps: float, window_rtts: int) -> float:
     """Return after how many RTTs the first flow's share stays at most 1.1 times an equal one for a window."""
-    names = table.loc[(table["point"] == point) & table["quantity"].str.startswith("goodput "), "quantity"].unique()
-    goodput = pd.DataFrame({name: curve(table, point, name) for name in names})
+    goodput = curves.pivot(index="time_ps", columns="quantity", values="value")
     means = goodput[goodput.index > join_ps].rolling(window_rtts).mean().iloc[window_rtts - 1 :]
     fair = np.flatnonzero(means["goodput 0"] <= 1.1 * means.mean(axis=1))
     return float(fair[0] + 1) if len(fair) else float("nan")

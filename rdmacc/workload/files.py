@@ -47,7 +47,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     try:
         frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
     except OSError as error:
-        raise ConfigError("file", str(path), f"a file that can be read ({error})") from None
+        raise ConfigError("file", str(path), f"a CSV file that can be read ({error})") from None
     except (ValueError, TypeError, OverflowError) as error:  # the parser's errors among them
         raise ConfigError("file", str(path), f"a CSV file with a header ({error})") from None
     known = ("message", *_NAMES, *others)
@@ -100,7 +100,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     try:
         table = pq.read_table(path)
     except OSError as error:
-        raise ConfigError("file", str(path), f"a file that can be read ({error})") from None
+        raise ConfigError("file", str(path), f"a Parquet file that can be read ({error})") from None
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise ConfigError("file", str(path), f"a Parquet file ({error})") from None
     after = None

@@ -271,13 +271,14 @@ class CompiledHooks:
         """Return an error that names the handler, its line and the reason."""
         message = str(error)
         line, reason = _line_and_reason(message)
+        places = re.findall(r'File "(.*?)", line (\d+)', message) + re.findall(r" at (\S+) \((\d+)\)", message)
         for part in self._scheme.components:
             for handler, function in part.handlers().items():
                 tree = source_tree(function)
                 file = Path(function.__code__.co_filename).name
                 if tree is None:
                     continue
-                for text, number in re.findall(r'File "(.*?)", line (\d+)', message):
+                for text, number in places:
                     if Path(text).name == file and tree.lineno <= int(number) <= (tree.end_lineno or 0):
                         return CompileError(f"{type(part).__name__}.{handler}", reason, int(number))
         return CompileError(f"{self._scheme.name}: {name}", reason, line)
