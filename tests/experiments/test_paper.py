@@ -28,6 +28,7 @@ def shown(monkeypatch):
 
 
 def test_a_shipped_table_is_drawn_as_it_is(shown):
+    plt.close("all")
     paper = Paper("igbn")
     assert paper.scale("fig1") == "paper"
     paper.draw("fig1")
