@@ -11,7 +11,7 @@ of 1/2.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def expresspass(table: pd.DataFrame) -> pd.DataFrame:
     rows = wide(table)
     rows = rows[rows["scheme"] == "expresspass"]
     is_curve = table["quantity"].str.startswith("goodput ") & table["time_ps"].notna()
-    curves = dict(iter(table[is_curve].groupby("point", sort=False)))
+    curves: dict[Any, pd.DataFrame] = dict(iter(table[is_curve].groupby("point", sort=False)))
     taken = [_until_fair(curves[point], row["join"], _WINDOW_RTTS[row["case"]]) for point, row in rows.iterrows()]
     return rows.assign(taken=taken).pivot(index=["weight", "seed"], columns="case", values="taken")
 
