@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from rdmacc.errors import unknown
 from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.pages import templates
 from rdmacc.experiments.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.score import PAPERS, count_outcomes
 from rdmacc.plotting.png import png
@@ -49,17 +48,13 @@ class Claims:
         return self.title
 
     def _repr_html_(self) -> str:
-        pages = Environment(
-            loader=FileSystemLoader(Path(__file__).parent / "templates"),
-            autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        )  # fmt: skip
         figures = []
         for name, rows in self.frame.groupby("experiment", sort=False):
             one = experiment(str(name))
             claims = [{**row, "mark": MARKS[Outcome(row["verdict"])]} for row in rows.to_dict("records")]
             figures.append({"name": name, "title": one.title, "claims": claims})
         key = ", ".join(f"{mark} {outcome.value}" for outcome, mark in MARKS.items())
-        return pages.get_template("claims.html").render(title=self.title, key=key, figures=figures)
+        return templates().get_template("claims.html").render(title=self.title, key=key, figures=figures)
 
 
 class Paper:

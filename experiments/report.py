@@ -18,12 +18,12 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments.base import Experiment, Seeding
 from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.pages import templates
 from rdmacc.experiments.score import PAPERS, count_outcomes, is_published
 from rdmacc.plotting.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
@@ -115,10 +115,7 @@ class Report:
         self._before = read_verdicts(since) if since is not None else None
         self._entries: dict[str, Entry] = {}
         self._checks: dict[str, pd.DataFrame] = {}
-        templates = Path(__file__).parent / "templates"
-        self._pages = Environment(
-            loader=FileSystemLoader(templates), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
+        self._pages = templates()
 
     @property
     def index(self) -> Path:
