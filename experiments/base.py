@@ -276,10 +276,9 @@ class Experiment(ABC):
         """
         from rdmacc.plotting.bands import with_bands
 
-        parts = self.rows_of_seeds(table)
         if self.seeding is not Seeding.SEPARATE:
             return self.plot(table)
-        return with_bands([self.plot(part) for part in parts.values()])
+        return with_bands([self.plot(part) for part in self.rows_of_seeds(table).values()])
 
     def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.

@@ -26,8 +26,7 @@ from rdmacc.units import Quantity, time_ps
 __all__ = ["Simulation", "is_foreign", "simulate"]
 
 _SLICE_PS = time_ps("1ms")
-"""Between two looks at progress, interrupts and deadlocks the engine runs so much simulated time."""
-
+"""Between two looks for a deadlock the engine runs so much simulated time."""
 
 _FIRST_STEP_PS = time_ps("20us")
 _STEP_S = 0.1, 0.5
@@ -35,7 +34,6 @@ _STEP_S = 0.1, 0.5
 
 _STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
-
 
 _CLEAN: set[Any] = set()
 """Code of handlers from outside the package that have run to an end: what is equal to it need not be checked again."""
