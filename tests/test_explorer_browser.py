@@ -11,6 +11,7 @@ import time
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver")
+exceptions = pytest.importorskip("selenium.common.exceptions")
 pytest.importorskip("voila")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -57,7 +58,7 @@ def wait(condition):
     while True:
         try:
             found = condition()
-        except Exception:
+        except (OSError, exceptions.WebDriverException):
             found = None
         if found or time.monotonic() > end:
             return found
