@@ -21,6 +21,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
 from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
+from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.events import SIMPY_PRIORITY, Environment
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import Message, schedule_next_start
@@ -54,6 +55,12 @@ __all__ = ["Network"]
 
 _LOOKS = (1 << 14) - 1
 """After so many events, less one, it is looked whether time moves on."""
+
+
+class _Packet(Packet, Transit):
+    """A packet, and the account of the buffer that it is in."""
+
+    __slots__ = ("ingress",)
 
 
 class Network:
@@ -160,7 +167,7 @@ class Network:
             for field in record.fields
         }
         self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
-        self._packet_class = type("Packet", (Packet, Transit), {"__slots__": (*header_fields, "ingress")})
+        self._packet_class = class_with(_Packet, tuple(header_fields))
         self._pool: list[Any] = []
         self._spare: Any = None
         self.live_packets = 0
@@ -169,7 +176,7 @@ class Network:
         }
 
     def _with_records(self, base: type, owner: str) -> type:
-        return type(base.__name__, (base,), {"__slots__": tuple(name for name, _ in self._attached[owner])})
+        return class_with(base, tuple(name for name, _ in self._attached[owner]))
 
     def _attach(self, thing: Any, owner: str) -> Any:
         for name, record in self._attached[owner]:
