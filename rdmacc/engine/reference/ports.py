@@ -39,11 +39,13 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (
+        "_deliver",
         "_deliver_rank",
         "_events",
         "_may_lose",
         "_net",
         "_transmission_ps",
+        "_wake",
         "_wake_rank",
         "flight",
         "ingress",
@@ -74,6 +76,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self._transmission_ps: dict[int, int] = {}
         self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
         self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
+        self._deliver, self._wake = self.deliver, self.wake  # bound once
         self._events = net.env._queue
         # What came in over the link's other direction, by class; its room beyond the threshold is for that link.
         self.ingress = [Ingress(self, cls) for cls in range(NUM_CLASSES)]
@@ -154,7 +157,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
         self.is_wake_pending = 1
-        heappush(self._events, (self.busy_until_ps, self._wake_rank + (self.order << ORDER_SHIFT), 0, self.wake))
+        rank = self._wake_rank
+        if self.order:
+            rank += self.order << ORDER_SHIFT
+        heappush(self._events, (self.busy_until_ps, rank, 0, self._wake))
 
     def wake(self, now: int) -> None:
         """The transmitter is free and something waits."""
@@ -186,7 +192,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
-            heappush(self._events, (arrival, self._deliver_rank + (self.order << ORDER_SHIFT), 0, self.deliver))
+            rank = self._deliver_rank
+            if self.order:
+                rank += self.order << ORDER_SHIFT
+            heappush(self._events, (arrival, rank, 0, self._deliver))
         flight.append(packet)
 
     def deliver(self, now: int) -> None:
@@ -197,8 +206,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         packet = flight.popleft()
         if flight:
             after = flight[0]
-            rank = self._deliver_rank + (after.order << ORDER_SHIFT)
-            heappush(self._events, (after.arrival_ps, rank, 0, self.deliver))
+            rank = self._deliver_rank
+            if after.order:
+                rank += after.order << ORDER_SHIFT
+            heappush(self._events, (after.arrival_ps, rank, 0, self._deliver))
         if self._may_lose and self.is_lost(packet):
             self.lost_packets += 1
             self._net.discard(packet, self, now)
