@@ -42,6 +42,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         "_deliver",
         "_deliver_rank",
         "_events",
+        "_is_plain",
         "_may_lose",
         "_net",
         "_transmission_ps",
@@ -75,6 +76,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.flight: deque[Any] = deque()
         self._transmission_ps: dict[int, int] = {}
         self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
+        self._is_plain = net.is_strict and not net.tick_ps and not any(net.limits)
         self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
         self._deliver, self._wake = self.deliver, self.wake  # bound once
         self._events = net.env._queue
@@ -88,8 +90,25 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def enqueue(self, packet: Any, cls: int, now: int) -> None:
         """Append a packet to a class's queue and see that it will be sent."""
-        if self.join_queue(packet, cls, now) and not self.is_wake_pending:
+        if not self.waiting and self.busy_until_ps <= now and self.may_pass():
+            self.pass_on(packet, cls, now)
+        elif self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
+
+    def may_pass(self) -> bool:
+        """Tell whether nothing but another packet would make one wait."""
+        return self._is_plain and not (self.is_wake_pending or self.paused or self.is_down)
+
+    def pass_on(self, packet: Any, cls: int, now: int) -> None:
+        """Send a packet that finds nothing before it, as if it had been queued."""
+        if cls >= DATA_CLASS:
+            if packet.wire_bytes > self.peak_queue_bytes:
+                self.peak_queue_bytes = packet.wire_bytes
+            self.leave(packet, now)
+        self.transmit(packet, now)
+
+    def leave(self, packet: Any, now: int) -> None:
+        """Do what a data packet's end of waiting brings with it."""
 
     def join_queue(self, packet: Any, cls: int, now: int) -> bool:
         """Put a packet into a class's queue, or drop it; return whether it is in."""
@@ -263,12 +282,17 @@ class SwitchPort(Port):
         if not self.queues[cls]:
             self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
-            if net.on_dequeue is not None:
-                was_marked = packet.ce
-                net.on_dequeue(self, packet, now)
-                if packet.ce and not was_marked:
-                    self.marked_packets += 1
-            self.node.release(packet, now)
+            self.leave(packet, now)
         self.transmit(packet, now)
         if self.waiting & ~self.paused:
             self.wake_at_end()
+
+    def leave(self, packet: Any, now: int) -> None:
+        """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
+        net = self._net
+        if net.on_dequeue is not None:
+            was_marked = packet.ce
+            net.on_dequeue(self, packet, now)
+            if packet.ce and not was_marked:
+                self.marked_packets += 1
+        self.node.release(packet, now)
