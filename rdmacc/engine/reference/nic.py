@@ -22,7 +22,7 @@ __all__ = ["NicPort", "QueuePair"]
 class QueuePair(state.QueuePair, QueuePairUse):
     """A queue pair: its unacknowledged messages first in, first out, and the NIC that serves it."""
 
-    __slots__ = ("nic", "pending", "reply_nic")
+    __slots__ = ("_gap_bps", "_gap_bytes", "_gap_ps", "nic", "pending", "reply_nic")
 
     pace_timer_armed: int
 
@@ -31,6 +31,7 @@ class QueuePair(state.QueuePair, QueuePairUse):
         self.pending: deque[Message] = deque()
         self.nic: Any = None
         self.reply_nic: Any = None
+        self._gap_bytes, self._gap_bps, self._gap_ps = 0, 0.0, 0  # time from start to start, for a size and a rate
 
     def sendable_message(self) -> Message | None:
         """Return the first message with a packet to send, if window and credits allow one."""
@@ -53,11 +54,15 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     def next_start_ps(self, now: int) -> int:
         """Return when the pacing rate lets the next packet start."""
-        if self.last_wire_bytes == 0:
-            return now
-        if self.rate_bps <= 0.0:
-            return NEVER
-        return self.last_start_ps + transmission_ps(self.last_wire_bytes, self.rate_bps, self.nic._net.tick_ps)
+        wire_bytes, rate_bps = self.last_wire_bytes, self.rate_bps
+        if wire_bytes != self._gap_bytes or rate_bps != self._gap_bps:
+            if wire_bytes == 0:
+                return now
+            if rate_bps <= 0.0:
+                return NEVER
+            self._gap_ps = transmission_ps(wire_bytes, rate_bps, self.nic._net.tick_ps)
+            self._gap_bytes, self._gap_bps = wire_bytes, rate_bps
+        return self.last_start_ps + self._gap_ps
 
     def remaining_packets(self) -> int:
         """Return how many packets the message that is served next has left to send."""
