@@ -40,10 +40,10 @@ class Host(state.Host, Clock):
         self.rx_packets += 1
         self.clock_ps = now if not net.has_clocks else self.clock(now)
         message = net.messages[packet.message]
-        if kind in (DATA, REQUEST):
+        if kind == DATA or kind == REQUEST:
             self.on_arrival(packet, message, now)
         else:
-            qp = net.qps[packet.qp]
+            qp = message.queue_pair
             handler = net.reply_handlers[kind]
             if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
                 rate_bps = qp.rate_bps
