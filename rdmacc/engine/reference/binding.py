@@ -99,7 +99,7 @@ class Binding:
     def _define(
         self, name: str, signature: tuple[str, ...], calls: list[Call], limits_from: bool, kind: str = ""
     ) -> Callable[..., None]:
-        lines = []
+        lines: list[str] = []
         touched: set[tuple[str, int]] = set()
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"

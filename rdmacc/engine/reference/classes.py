@@ -14,7 +14,7 @@ def class_with(base: type, slots: tuple[str, ...]) -> type:
 
     Python finds an attribute fastest where a function has met it on the same class before (PEP 659), and forgets that
     when another class comes: ports of hosts and of switches, or of two schemes, must not share a function's code.
-    The copies are of the same source lines, so a debugger shows them as the methods that they are.
+    The copies are of the same source lines, where a debugger finds them; tracebacks and profiles name the class.
 
     Parameters
     ----------
@@ -32,6 +32,6 @@ def _own_methods(base: type) -> dict[str, FunctionType]:
     for cls in reversed(base.__mro__[:-1]):
         for name, method in vars(cls).items():
             if isinstance(method, FunctionType):
-                code = method.__code__.replace()
+                code = method.__code__.replace(co_name=f"{base.__name__}.{name}")
                 methods[name] = FunctionType(code, method.__globals__, name, method.__defaults__, method.__closure__)
     return methods

@@ -109,13 +109,17 @@ class NicPort(Port):
             if message is None or qp.next_start_ps(now) > now:  # its rate or window has changed since it queued
                 self.schedule(qp, now)
                 continue
-            self.served = qp.number
-            self.send_data(qp, message, now)
-            self.schedule(qp, now)
+            self.serve(qp, message, now)
             break
         # A credit that must wait for tokens has an event of its own.
         if self.waiting & ~self.paused and not self.is_wake_pending and self.busy_until_ps > now:
             self.wake_at_end()
+
+    def serve(self, qp: Any, message: Any, now: int) -> None:
+        """Send the next packet of a queue pair, and see to the one after it."""
+        self.served = qp.number
+        self.send_data(qp, message, now)
+        self.schedule(qp, now)
 
     def send_queued(self, cls: int, now: int) -> None:
         """Send the first packet of a class's queue."""
@@ -183,6 +187,14 @@ class NicPort(Port):
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
+        elif start_ps <= now and not self.waiting and self.busy_until_ps <= now and self.may_pass():
+            qp.state = IDLE
+            qp.pace_timer_ps = NEVER
+            if self._net.wire_bytes > self.peak_queue_bytes:  # as if it had been in line
+                self.peak_queue_bytes = self._net.wire_bytes
+            self.serve(qp, message, now)
+            if self.waiting and not self.is_wake_pending:
+                self.wake_at_end()
         elif start_ps <= now or start_ps <= self.busy_until_ps:
             qp.state = READY
             qp.pace_timer_ps = NEVER
