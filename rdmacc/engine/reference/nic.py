@@ -187,7 +187,7 @@ class NicPort(Port):
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
-        elif start_ps <= now and not self.waiting and self.busy_until_ps <= now and self.may_pass():
+        elif start_ps <= now and self.is_idle(now):
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
             if self._net.wire_bytes > self.peak_queue_bytes:  # as if it had been in line
@@ -209,6 +209,12 @@ class NicPort(Port):
             if start_ps < qp.pace_timer_armed:
                 qp.pace_timer_armed = start_ps
                 push(self._net.env, start_ps, self._net.rank("pace", qp.number), qp.pace)
+
+    def is_idle(self, now: int) -> bool:
+        """Tell whether what comes now may be sent at once."""
+        if self._is_plain and not (self.waiting or self.paused or self.is_wake_pending or self.is_down):
+            return self.busy_until_ps <= now
+        return False
 
     def join(self, line: list[int], qp: Any) -> None:
         """Put a queue pair in a line."""

@@ -90,22 +90,16 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def enqueue(self, packet: Any, cls: int, now: int) -> None:
         """Append a packet to a class's queue and see that it will be sent."""
-        if not self.waiting and self.busy_until_ps <= now and self.may_pass():
-            self.pass_on(packet, cls, now)
-        elif self.join_queue(packet, cls, now) and not self.is_wake_pending:
+        if self._is_plain and not (self.waiting or self.paused or self.is_wake_pending or self.is_down):
+            if self.busy_until_ps <= now:  # idle: the packet need not join a queue to leave it at once
+                if cls >= DATA_CLASS:
+                    if packet.wire_bytes > self.peak_queue_bytes:
+                        self.peak_queue_bytes = packet.wire_bytes
+                    self.leave(packet, now)
+                self.transmit(packet, now)
+                return
+        if self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
-
-    def may_pass(self) -> bool:
-        """Tell whether nothing but another packet would make one wait."""
-        return self._is_plain and not (self.is_wake_pending or self.paused or self.is_down)
-
-    def pass_on(self, packet: Any, cls: int, now: int) -> None:
-        """Send a packet that finds nothing before it, as if it had been queued."""
-        if cls >= DATA_CLASS:
-            if packet.wire_bytes > self.peak_queue_bytes:
-                self.peak_queue_bytes = packet.wire_bytes
-            self.leave(packet, now)
-        self.transmit(packet, now)
 
     def leave(self, packet: Any, now: int) -> None:
         """Do what a data packet's end of waiting brings with it."""
