@@ -7,8 +7,9 @@ from typing import Any
 from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
+from rdmacc.engine.reference.senders import FROM_SENDER
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, RETURN, TRIM, TRIM_TAIL
+from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, RESUME, RETURN, TRIM, TRIM_TAIL
 from rdmacc.switch.admission import (
     SharedBuffer,
     admit_lossless,
@@ -46,7 +47,7 @@ class Switch(Routing, SharedBuffer):
             in_port.pause_or_resume(packet, now)
             net.recycle(packet)
             return
-        key = packet.message * 2 if kind == DATA or kind == REQUEST else packet.message * 2 + 1
+        key = packet.message * 2 if kind in FROM_SENDER else packet.message * 2 + 1
         port = self._next_hops.get(key)
         if port is None:
             port = self.next_hop(packet, key)
