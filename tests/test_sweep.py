@@ -11,17 +11,21 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+import rdmacc
 from rdmacc.engine.compiled import handlers
+from rdmacc.engine.compiled.layout import Layout
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
-from rdmacc.sweep.run import SweepError, compile_once, stored, sweep
+from rdmacc.sweep.compiling import compile_hooks, compile_kernel, units_of
+from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.workers import Failed, Task, compute
+from rdmacc.sweep.workers import Failed, Outcome, Task, compute, compute_all
 from tests.sweeps import Endless, Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parent.parent
@@ -77,19 +81,39 @@ def test_threads_give_the_same_table(tmp_path):
     assert threads.summary() == alone.summary()
 
 
-def test_what_the_processes_need_is_compiled_before_they_start(monkeypatch):
-    """The hooks of each composition, once; the real ones, so that it does fill the cache that they look into."""
-    made = []
+def test_what_the_processes_need_is_compiled_before_they_start():
+    """The kernel, and the hooks of each composition once."""
+    units = units_of([*Tiny().points(), *Tiny().points(seed=5), *experiment("dart.fig3").points()])
+    assert units[0] is compile_kernel
+    names = [unit.args[0].name.partition("-no-")[0] for unit in units[1:]]
+    assert names == ["line-rate", "dasr"]  # look-ahead is a parameter
 
-    class Seen(handlers.CompiledHooks):
-        def __init__(self, scheme, layout):
-            super().__init__(scheme, layout)
-            made.append((scheme.name, self.addresses["on_data"]))
 
-    monkeypatch.setattr(handlers, "CompiledHooks", Seen)
-    compile_once([*Tiny().points(), *Tiny().points(seed=5), *experiment("dart.fig3").points()])
-    assert [name.partition("-no-")[0] for name, _ in made] == ["line-rate", "dasr"]  # look-ahead is a parameter
-    assert all(address for _, address in made)
+def test_a_unit_that_is_compiled_is_found_in_the_cache():
+    scheme = rdmacc.scheme("line-rate")
+    compile_hooks(scheme, is_checked=False)
+    assert handlers.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
+
+
+def _note_process(folder, number):
+    (folder / str(number)).write_text(str(os.getpid()))
+    if number == 0:
+        raise ValueError
+    deadline = time.monotonic() + 300.0
+    while len(list(folder.iterdir())) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
+    """Two that wait for each other come to an end, so that they ran at once; a third that fails takes nothing along."""
+    found = stored(Tiny(), store=Store(tmp_path / "store"))
+    point, code = found.points[0], found.identities[found.points[0].name]["code"]
+    task, folder, outcomes = Task(pickle.dumps((Tiny(), point, "simpy")), code), tmp_path / "notes", []
+    folder.mkdir()
+    first = [partial(_note_process, folder, number) for number in range(3)]
+    compute_all({"one": task, "two": task}, lambda _, outcome: outcomes.append(outcome), jobs=2, first=first)
+    assert len({path.read_text() for path in folder.iterdir()}) == 2
+    assert [type(outcome) for outcome in outcomes] == [Outcome, Outcome]
 
 
 def test_no_point_loses_another(tmp_path):

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pandas as pd
 from tqdm.auto import tqdm
 
-from rdmacc.engine.select import ENGINES, why_not_compiled
+from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, SimulationError
-from rdmacc.schemes import as_scheme
-from rdmacc.simulation import is_foreign
 from rdmacc.sweep.codehash import git_commit
+from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.pace import Pace
 from rdmacc.sweep.store import Store, as_stored
@@ -36,7 +35,7 @@ from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all,
 if TYPE_CHECKING:
     from rdmacc.experiments.base import Experiment, Point
 
-__all__ = ["Sweep", "SweepError", "Sweepable", "compile_once", "stored", "sweep"]
+__all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 
 _log = logging.getLogger(__name__)
 
@@ -246,13 +245,12 @@ def sweep(
             for one in missing
         }
         store.clean(experiment.name)
-        if jobs > 1 and executor is None and engine != "simpy":
-            compile_once(missing)
         costs = {one.name: one.cost for one in found.points}
         before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]
         pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
-            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor)
+            first = units_of(missing) if jobs > 1 and executor is None and engine != "simpy" else []
+            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor, first)
         kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
         for name, key in keys.items():
             for known in kept:
@@ -355,32 +353,6 @@ class _Keeper:
         found.tables[name] = as_stored(outcome.table)
         found.provenance[name] = provenance
         return outcome
-
-
-def compile_once(points: Sequence[Point]) -> None:
-    """Compile what the points need, so that the processes find it in the cache and do not all compile.
-
-    Parameters
-    ----------
-    points : sequence of Point
-        The points to compute.
-    """
-    if why_not_compiled():
-        return
-    from rdmacc.engine.compiled.build import compiled_kernel
-    from rdmacc.engine.compiled.handlers import CompiledHooks
-    from rdmacc.engine.compiled.layout import Layout
-
-    compiled_kernel()
-    schemes = {}
-    for point in points:
-        if point.scenario is not None:
-            scheme = as_scheme(point.scenario.scheme)
-            schemes[tuple((type(part), *part.handlers()) for part in scheme.components)] = scheme
-    for scheme in schemes.values():
-        CompiledHooks(scheme, Layout.of(scheme))
-        if is_foreign(scheme):
-            CompiledHooks(scheme, Layout.of(scheme), is_checked=True)
 
 
 def _progress(found: Sweep) -> str:

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -21,7 +21,7 @@ from concurrent.futures import (
     as_completed,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -164,7 +164,13 @@ def _compute(experiment: Any, point: Any, engine: str) -> Outcome:
     return Outcome(table, tuple(sorted(set(engines))), sum(hops), sum(simulated), time.perf_counter() - begin)
 
 
-def compute_all(tasks: Mapping[str, Task], keep: Keep, jobs: int = 1, executor: Executor | None = None) -> None:
+def compute_all(
+    tasks: Mapping[str, Task],
+    keep: Keep,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    first: Sequence[Callable[[], None]] = (),
+) -> None:
     """Compute tasks by name, and hand over what each comes to as soon as it is known.
 
     Parameters
@@ -177,6 +183,9 @@ def compute_all(tasks: Mapping[str, Task], keep: Keep, jobs: int = 1, executor: 
         Processes; 1 computes in this one.
     executor : Executor, optional
         Computes instead, such as ``dask.distributed.Client.get_executor()``.
+    first : sequence of callable
+        What several processes of ours do before, side by side, so that no two have to do the same for their tasks.
+        What fails here is left to the tasks, which need it and say so.
     """
     if executor is not None:
         futures: dict[Future[Outcome | Failed], str] = {}
@@ -195,22 +204,32 @@ def compute_all(tasks: Mapping[str, Task], keep: Keep, jobs: int = 1, executor: 
         for name, task in tasks.items():
             keep(name, compute(task))
     else:
-        _in_processes(tasks, keep, jobs)
+        _in_processes(tasks, keep, jobs, first)
 
 
-def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int) -> None:
+def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int, first: Sequence[Callable[[], None]]) -> None:
     """Compute in processes of our own. If one dies, all under way are computed again, each in a process alone."""
-    waiting, suspects = deque(tasks), deque[str]()
+    waiting, suspects, todo = deque(tasks), deque[str](), deque(first)
     while waiting or suspects:
         alone = bool(suspects)
         queue = suspects if alone else waiting
         with _pool(1 if alone else min(jobs, len(queue))) as pool:
+            _do_all(pool, todo)
             dead = _drain(pool, tasks, queue, keep, 1 if alone else jobs + 1)
         if alone:
             for name in dead:
                 keep(name, Failed("the process that computed it died; perhaps it ran out of memory"))
         else:
             suspects.extend(dead)
+
+
+def _do_all(pool: Executor, todo: deque[Callable[[], None]]) -> None:
+    """Do everything once, whatever comes of it."""
+    under_way = []
+    with suppress(BrokenExecutor):
+        while todo:
+            under_way.append(pool.submit(todo.popleft()))
+    wait(under_way)
 
 
 def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:

@@ -2,12 +2,12 @@
 
 A hook such as `on_ack` of a scheme with go-back-N and DCQCN becomes ::
 
-    def on_ack(qp, message, packet, request, now):
-        f0(params0, qp, message, message.transfer0, packet, now)
-        rate = qp.sender1.rate_bps
-        qp.rate_bps = rate
-        if message.transfer0.retransmit_timer_ps < message.transfer0.retransmit_timer_armed:
-            arm(message, transfer_slot0)
+    def on_send(qp, message, packet, request, now):
+        sender1, transfer0 = qp.sender1, message.transfer0
+        on_send_0(params0, message, transfer0, packet, now)
+        on_send_1(params1, qp, sender1, packet)
+        qp.rate_bps = sender1.rate_bps
+        if transfer0.retransmit_timer_ps < transfer0.retransmit_timer_armed: arm(message, transfer_slot0)
 
 that is: the handlers in order, the lowest rate and window, and an event for each deadline that is now earlier than
 the one pending. Set `source` to see what was written for a scheme.
@@ -99,8 +99,12 @@ class Binding:
     def _define(
         self, name: str, signature: tuple[str, ...], calls: list[Call], limits_from: bool, kind: str = ""
     ) -> Callable[..., None]:
-        lines = []
-        touched: set[tuple[str, int]] = set()
+        lines: list[str] = []
+        touched = {(argument.capitalize(), call.component) for call in calls for argument in call.arguments}
+        records = {f"{kind.lower()}{number}": OWNERS[kind] for kind, number in sorted(touched) if kind in OWNERS}
+        if records:
+            owned = ", ".join(f"{owner}.{record}" for record, owner in records.items())
+            lines.append(f"{', '.join(records)} = {owned}")
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"
             self._namespace[handler] = call.function if self.checks is None else self.checks.function(call)
@@ -111,13 +115,12 @@ class Binding:
                 before, after = self.checks.around(call.name, kind, call, record)
                 called = [*before, *called, *after]
             lines += called
-            touched |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if limits_from:
             lines += self._lowest(touched)
         for held, owner in OWNERS.items():
             for slot in self._slots[held]:
                 if owner in signature and (held, slot.component) in touched:
-                    at = f"{owner}.{held.lower()}{slot.component}"
+                    at = f"{held.lower()}{slot.component}"
                     condition = moved(f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", self.scheme)
                     lines.append(f"if {condition}: arm({owner}, {held.lower()}_slot{slot.number})")
         source = f"def {name}({', '.join(signature)}):\n" + "".join(f"    {line}\n" for line in lines)
@@ -130,7 +133,9 @@ class Binding:
         lines = []
         for limit, owners in self._limits.items():
             if any(("Sender", number) in touched for number in owners):
-                values = [f"qp.sender{number}.{limit}" for number in owners]
+                values = [
+                    f"{'' if ('Sender', number) in touched else 'qp.'}sender{number}.{limit}" for number in owners
+                ]
                 lines.append(f"qp.{limit} = " + (values[0] if len(values) == 1 else f"min({', '.join(values)})"))
         return lines
 
@@ -139,7 +144,7 @@ class Binding:
         if name == "params":
             return f"params{component}"
         kind = name.capitalize()
-        return f"{OWNERS[kind]}.{name}{component}" if kind in OWNERS else name
+        return f"{name}{component}" if kind in OWNERS else name
 
     def record_slots(self, owner: str) -> list[tuple[str, type]]:
         """Return (attribute, record class) of the component records that an engine record carries."""

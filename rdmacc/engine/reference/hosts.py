@@ -10,9 +10,9 @@ from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.messages import Message, after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import Port
-from rdmacc.engine.reference.senders import send_request
+from rdmacc.engine.reference.senders import FROM_SENDER, send_request
 from rdmacc.records import NEVER
-from rdmacc.state import CNP, DATA, NONE, PAUSE, REQUEST
+from rdmacc.state import CNP, DATA, NONE, PAUSE
 
 __all__ = ["Host"]
 
@@ -40,10 +40,10 @@ class Host(state.Host, Clock):
         self.rx_packets += 1
         self.clock_ps = now if not net.has_clocks else self.clock(now)
         message = net.messages[packet.message]
-        if kind in (DATA, REQUEST):
+        if kind in FROM_SENDER:
             self.on_arrival(packet, message, now)
         else:
-            qp = net.qps[packet.qp]
+            qp = message.queue_pair
             handler = net.reply_handlers[kind]
             if handler is not None and not qp.closed:  # a closed queue pair has no use for late replies
                 rate_bps = qp.rate_bps

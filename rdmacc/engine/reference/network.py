@@ -6,7 +6,7 @@ import gc
 import math
 from collections import defaultdict
 from functools import partial
-from heapq import heappop
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANKS, TICK_RANKS
 from rdmacc.engine.records import Transit
 from rdmacc.engine.reference.binding import Binding
+from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.events import SIMPY_PRIORITY, Environment
 from rdmacc.engine.reference.hosts import Host
 from rdmacc.engine.reference.messages import Message, schedule_next_start
@@ -54,6 +55,12 @@ __all__ = ["Network"]
 
 _LOOKS = (1 << 14) - 1
 """After so many events, less one, it is looked whether time moves on."""
+
+
+class _Packet(Packet, Transit):
+    """A packet, and the account of the buffer that it is in."""
+
+    __slots__ = ("ingress",)
 
 
 class Network:
@@ -160,16 +167,17 @@ class Network:
             for field in record.fields
         }
         self._header_defaults = [(name, defaults[name]) for name in header_fields if name in defaults]
-        self._packet_class = type("Packet", (Packet, Transit), {"__slots__": (*header_fields, "ingress")})
+        self._packet_class = class_with(_Packet, tuple(header_fields))
+        self._made_packets = 0
         self._pool: list[Any] = []
         self._spare: Any = None
-        self.live_packets = 0
+        self.recycle = self._pool.append  # takes back a packet that nothing refers to any more
         self._attached = {
             owner: self.binding.record_slots(owner) for owner in ("qp", "message", "host", "port", "switch")
         }
 
     def _with_records(self, base: type, owner: str) -> type:
-        return type(base.__name__, (base,), {"__slots__": tuple(name for name, _ in self._attached[owner])})
+        return class_with(base, tuple(name for name, _ in self._attached[owner]))
 
     def _attach(self, thing: Any, owner: str) -> Any:
         for name, record in self._attached[owner]:
@@ -280,13 +288,13 @@ class Network:
 
     def new_packet(self) -> Any:
         """Return a packet whose reply fields and header are at their defaults."""
-        self.live_packets += 1
         if self._pool:
             packet = self._pool.pop()
             packet.ce = packet.accepted = packet.verdict = packet.kind = packet.is_trimmed = NONE
             packet.wire_bytes = packet.psn = packet.path = 0
         else:
             packet = self._packet_class()
+            self._made_packets += 1
         packet.priority = self.ack_priority
         for name, value in self._header_defaults:
             setattr(packet, name, list(value) if isinstance(value, list) else value)
@@ -296,14 +304,17 @@ class Network:
         """Return a packet like `new_packet`'s that need not be given back unless it is taken."""
         if self._spare is None:
             self._spare = self.new_packet()
-            self.live_packets -= 1
         return self._spare
 
     def take_spare(self) -> Any:
         """Take the spare packet into use."""
         packet, self._spare = self._spare, None
-        self.live_packets += 1
         return packet
+
+    @property
+    def live_packets(self) -> int:
+        """Packets in use."""
+        return self._made_packets - len(self._pool) - (self._spare is not None)
 
     def next_order(self) -> int:
         """With a tick: count what is scheduled, since simultaneous events go by it."""
@@ -314,11 +325,6 @@ class Network:
         """Return the rank of an event that is scheduled now."""
         rank = self.ranks[name] + number
         return rank + (self.next_order() << ORDER_SHIFT) if self.tick_ps else rank
-
-    def recycle(self, packet: Any) -> None:
-        """Take back a packet that nothing refers to any more."""
-        self.live_packets -= 1
-        self._pool.append(packet)
 
     def discard(self, packet: Any, port: Any, now: int) -> None:
         """Drop a packet at a port, or on the link behind it."""
@@ -368,14 +374,19 @@ class Network:
         collects = gc.isenabled()
         gc.disable()  # the engine makes no cycles, and the collector would look at every record of the network
         try:
-            while queue and queue[0][0] < until_ps and self.unfinished:
+            while queue and self.unfinished:
+                event = heappop(queue)
+                now, rank, _, function = event
+                if now >= until_ps:
+                    heappush(queue, event)
+                    break
                 if has_ticks:
-                    self.order_now = queue[0][1] >> ORDER_SHIFT
-                if queue[0][1] > SIMPY_PRIORITY:  # as in `Environment.step`
-                    now, _, _, function = heappop(queue)
+                    self.order_now = rank >> ORDER_SHIFT
+                if rank > SIMPY_PRIORITY:  # as in `Environment.step`
                     env._now = now
                     function(now)
                 else:
+                    heappush(queue, event)
                     env.step()
                 count += 1
                 if not count & _LOOKS:

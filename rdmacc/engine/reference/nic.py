@@ -22,7 +22,7 @@ __all__ = ["NicPort", "QueuePair"]
 class QueuePair(state.QueuePair, QueuePairUse):
     """A queue pair: its unacknowledged messages first in, first out, and the NIC that serves it."""
 
-    __slots__ = ("nic", "pending", "reply_nic")
+    __slots__ = ("_gap_bps", "_gap_bytes", "_gap_ps", "nic", "pending", "reply_nic")
 
     pace_timer_armed: int
 
@@ -31,6 +31,7 @@ class QueuePair(state.QueuePair, QueuePairUse):
         self.pending: deque[Message] = deque()
         self.nic: Any = None
         self.reply_nic: Any = None
+        self._gap_bytes, self._gap_bps, self._gap_ps = 0, 0.0, 0  # time from start to start, for a size and a rate
 
     def sendable_message(self) -> Message | None:
         """Return the first message with a packet to send, if window and credits allow one."""
@@ -53,11 +54,15 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     def next_start_ps(self, now: int) -> int:
         """Return when the pacing rate lets the next packet start."""
-        if self.last_wire_bytes == 0:
-            return now
-        if self.rate_bps <= 0.0:
-            return NEVER
-        return self.last_start_ps + transmission_ps(self.last_wire_bytes, self.rate_bps, self.nic._net.tick_ps)
+        wire_bytes, rate_bps = self.last_wire_bytes, self.rate_bps
+        if wire_bytes != self._gap_bytes or rate_bps != self._gap_bps:
+            if wire_bytes == 0:
+                return now
+            if rate_bps <= 0.0:
+                return NEVER
+            self._gap_ps = transmission_ps(wire_bytes, rate_bps, self.nic._net.tick_ps)
+            self._gap_bytes, self._gap_bps = wire_bytes, rate_bps
+        return self.last_start_ps + self._gap_ps
 
     def remaining_packets(self) -> int:
         """Return how many packets the message that is served next has left to send."""
@@ -104,13 +109,17 @@ class NicPort(Port):
             if message is None or qp.next_start_ps(now) > now:  # its rate or window has changed since it queued
                 self.schedule(qp, now)
                 continue
-            self.served = qp.number
-            self.send_data(qp, message, now)
-            self.schedule(qp, now)
+            self.serve(qp, message, now)
             break
         # A credit that must wait for tokens has an event of its own.
         if self.waiting & ~self.paused and not self.is_wake_pending and self.busy_until_ps > now:
             self.wake_at_end()
+
+    def serve(self, qp: Any, message: Any, now: int) -> None:
+        """Send the next packet of a queue pair, and see to the one after it."""
+        self.served = qp.number
+        self.send_data(qp, message, now)
+        self.schedule(qp, now)
 
     def send_queued(self, cls: int, now: int) -> None:
         """Send the first packet of a class's queue."""
@@ -178,6 +187,14 @@ class NicPort(Port):
         if start_ps >= NEVER:
             qp.state = IDLE
             qp.pace_timer_ps = NEVER
+        elif start_ps <= now and self.is_idle(now):
+            qp.state = IDLE
+            qp.pace_timer_ps = NEVER
+            if self._net.wire_bytes > self.peak_queue_bytes:  # as if it had been in line
+                self.peak_queue_bytes = self._net.wire_bytes
+            self.serve(qp, message, now)
+            if self.waiting and not self.is_wake_pending:
+                self.wake_at_end()
         elif start_ps <= now or start_ps <= self.busy_until_ps:
             qp.state = READY
             qp.pace_timer_ps = NEVER
@@ -192,6 +209,12 @@ class NicPort(Port):
             if start_ps < qp.pace_timer_armed:
                 qp.pace_timer_armed = start_ps
                 push(self._net.env, start_ps, self._net.rank("pace", qp.number), qp.pace)
+
+    def is_idle(self, now: int) -> bool:
+        """Tell whether what comes now may be sent at once."""
+        if self._is_plain and not (self.waiting or self.paused or self.is_wake_pending or self.is_down):
+            return self.busy_until_ps <= now
+        return False
 
     def join(self, line: list[int], qp: Any) -> None:
         """Put a queue pair in a line."""

@@ -39,11 +39,14 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     """One direction of a link: queues by class, a transmitter, and the packets under way."""
 
     __slots__ = (
+        "_deliver",
         "_deliver_rank",
         "_events",
+        "_is_plain",
         "_may_lose",
         "_net",
         "_transmission_ps",
+        "_wake",
         "_wake_rank",
         "flight",
         "ingress",
@@ -73,7 +76,9 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.flight: deque[Any] = deque()
         self._transmission_ps: dict[int, int] = {}
         self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
+        self._is_plain = net.is_strict and not net.tick_ps and not any(net.limits)
         self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
+        self._deliver, self._wake = self.deliver, self.wake  # bound once
         self._events = net.env._queue
         # What came in over the link's other direction, by class; its room beyond the threshold is for that link.
         self.ingress = [Ingress(self, cls) for cls in range(NUM_CLASSES)]
@@ -85,8 +90,19 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def enqueue(self, packet: Any, cls: int, now: int) -> None:
         """Append a packet to a class's queue and see that it will be sent."""
+        if self._is_plain and not (self.waiting or self.paused or self.is_wake_pending or self.is_down):
+            if self.busy_until_ps <= now:  # idle: the packet need not join a queue to leave it at once
+                if cls >= DATA_CLASS:
+                    if packet.wire_bytes > self.peak_queue_bytes:
+                        self.peak_queue_bytes = packet.wire_bytes
+                    self.leave(packet, now)
+                self.transmit(packet, now)
+                return
         if self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
+
+    def leave(self, packet: Any, now: int) -> None:
+        """Do what a data packet's end of waiting brings with it."""
 
     def join_queue(self, packet: Any, cls: int, now: int) -> bool:
         """Put a packet into a class's queue, or drop it; return whether it is in."""
@@ -154,7 +170,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
         self.is_wake_pending = 1
-        heappush(self._events, (self.busy_until_ps, self._wake_rank + (self.order << ORDER_SHIFT), 0, self.wake))
+        rank = self._wake_rank
+        if self.order:
+            rank += self.order << ORDER_SHIFT
+        heappush(self._events, (self.busy_until_ps, rank, 0, self._wake))
 
     def wake(self, now: int) -> None:
         """The transmitter is free and something waits."""
@@ -186,7 +205,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
-            heappush(self._events, (arrival, self._deliver_rank + (self.order << ORDER_SHIFT), 0, self.deliver))
+            rank = self._deliver_rank
+            if self.order:
+                rank += self.order << ORDER_SHIFT
+            heappush(self._events, (arrival, rank, 0, self._deliver))
         flight.append(packet)
 
     def deliver(self, now: int) -> None:
@@ -197,8 +219,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         packet = flight.popleft()
         if flight:
             after = flight[0]
-            rank = self._deliver_rank + (after.order << ORDER_SHIFT)
-            heappush(self._events, (after.arrival_ps, rank, 0, self.deliver))
+            rank = self._deliver_rank
+            if after.order:
+                rank += after.order << ORDER_SHIFT
+            heappush(self._events, (after.arrival_ps, rank, 0, self._deliver))
         if self._may_lose and self.is_lost(packet):
             self.lost_packets += 1
             self._net.discard(packet, self, now)
@@ -252,12 +276,17 @@ class SwitchPort(Port):
         if not self.queues[cls]:
             self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
-            if net.on_dequeue is not None:
-                was_marked = packet.ce
-                net.on_dequeue(self, packet, now)
-                if packet.ce and not was_marked:
-                    self.marked_packets += 1
-            self.node.release(packet, now)
+            self.leave(packet, now)
         self.transmit(packet, now)
         if self.waiting & ~self.paused:
             self.wake_at_end()
+
+    def leave(self, packet: Any, now: int) -> None:
+        """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
+        net = self._net
+        if net.on_dequeue is not None:
+            was_marked = packet.ce
+            net.on_dequeue(self, packet, now)
+            if packet.ce and not was_marked:
+                self.marked_packets += 1
+        self.node.release(packet, now)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.state import NONE, REQUEST
+from rdmacc.state import DATA, NONE, REQUEST
 
-__all__ = ["address_request", "call_sender", "new_request", "send_request"]
+__all__ = ["FROM_SENDER", "address_request", "call_sender", "new_request", "send_request"]
+
+FROM_SENDER = (DATA, REQUEST)
+"""Kinds of packets that are on their way from a sender to its receiver."""
 
 
 def new_request(net: Any) -> Any:

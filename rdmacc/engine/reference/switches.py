@@ -7,8 +7,9 @@ from typing import Any
 from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
+from rdmacc.engine.reference.senders import FROM_SENDER
 from rdmacc.engine.trace import TRIMMED
-from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, REQUEST, RESUME, RETURN, TRIM, TRIM_TAIL
+from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, RESUME, RETURN, TRIM, TRIM_TAIL
 from rdmacc.switch.admission import (
     SharedBuffer,
     admit_lossless,
@@ -41,12 +42,12 @@ class Switch(Routing, SharedBuffer):
 
     def receive(self, packet: Any, in_port: Port, now: int) -> None:
         """Queue a packet at its next hop, or obey a PFC frame."""
-        if packet.kind >= PAUSE:
+        net, kind = self._net, packet.kind
+        if kind >= PAUSE:
             in_port.pause_or_resume(packet, now)
-            self._net.recycle(packet)
+            net.recycle(packet)
             return
-        net = self._net
-        key = packet.message * 2 + (packet.kind != DATA and packet.kind != REQUEST)
+        key = packet.message * 2 if kind in FROM_SENDER else packet.message * 2 + 1
         port = self._next_hops.get(key)
         if port is None:
             port = self.next_hop(packet, key)
@@ -56,23 +57,23 @@ class Switch(Routing, SharedBuffer):
                 return
             if net.keeps_paths:
                 self._next_hops[key] = port
-        in_class = packet.priority
-        if net.on_route is not None and packet.kind == DATA:
+        in_class = packet.priority  # features may change it
+        if net.on_route is not None and kind == DATA:
             port = self.reroute(packet, in_port, port, now)
-        if packet.priority >= DATA_CLASS:
-            if net.on_enqueue is not None:
-                was_marked = packet.ce
-                net.on_enqueue(port, packet, now)
-                if packet.ce and not was_marked:
-                    port.marked_packets += 1
-                if packet.verdict == DROP:
-                    port.dropped_packets += 1
-                    net.discard(packet, port, now)
-                    return
-                if packet.verdict == TRIM:
-                    self.trim(packet, port, now)
-                elif packet.verdict == TRIM_TAIL:
-                    self.trim_tail(packet, port, now)
+        if packet.priority >= DATA_CLASS and net.on_enqueue is not None:
+            was_marked = packet.ce
+            net.on_enqueue(port, packet, now)
+            if packet.ce and not was_marked:
+                port.marked_packets += 1
+            verdict = packet.verdict
+            if verdict == DROP:
+                port.dropped_packets += 1
+                net.discard(packet, port, now)
+                return
+            if verdict == TRIM:
+                self.trim(packet, port, now)
+            elif verdict == TRIM_TAIL:
+                self.trim_tail(packet, port, now)
         if net.returns_headers and packet.is_trimmed:
             port = self.turn_back(packet, port)
         if packet.priority >= DATA_CLASS:
