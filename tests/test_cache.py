@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import zipfile
 
@@ -45,6 +46,27 @@ def small(tmp_path, monkeypatch):
 def test_a_unit_is_compiled_once(small):
     assert small() == (42, True, True)
     assert small() == (42, False, True)
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_collector_stands_aside_while_code_is_compiled(tmp_path, monkeypatch, was_on):
+    """And is as it was before afterwards, also when compilation fails."""
+    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    seen = []
+
+    def make():
+        seen.append(gc.isenabled())
+        raise KeyError
+
+    collects = gc.isenabled()
+    try:
+        gc.enable() if was_on else gc.disable()
+        with pytest.raises(KeyError):
+            cache.kept("small", make)
+        assert gc.isenabled() == was_on
+    finally:
+        gc.enable() if collects else gc.disable()
+    assert seen == [False]
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "gone", "folder"])

@@ -257,7 +257,7 @@ def is_alive(pid):
 
 
 def wait_until(condition, what):
-    for _ in range(600):
+    for _ in range(6000):
         if condition():
             return
         time.sleep(0.05)
@@ -268,13 +268,16 @@ def wait_until(condition, what):
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number):
     with python(f"from tests.sweeps import run_forever; run_forever({str(tmp_path)!r}, 2)") as process:
-        wait_until(lambda: len(list(tmp_path.rglob("*.parquet"))) == 2, "two points stored")
-        below = children(process.pid)
-        assert len(below) >= 2
-        process.send_signal(number)
-        process.wait(timeout=30)
-        wait_until(lambda: not any(map(is_alive, below)), "workers end with their parent")
-        error = process.stderr.read()
+        try:
+            wait_until(lambda: len(list(tmp_path.rglob("*.parquet"))) == 2, "two points stored")
+            below = children(process.pid)
+            assert len(below) >= 2
+            process.send_signal(number)
+            process.wait(timeout=300)
+            wait_until(lambda: not any(map(is_alive, below)), "workers end with their parent")
+            error = process.stderr.read()
+        finally:
+            process.kill()  # it never ends by itself
     assert number != signal.SIGTERM or "KeyboardInterrupt" in error
     found = stored(Endless(), store=Store(tmp_path))
     assert [point.name for point in found.missing] == ["waits 0", "waits 1", "waits 2"]

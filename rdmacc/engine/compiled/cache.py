@@ -29,6 +29,7 @@ import numba
 import platformdirs
 from llvmlite import binding
 
+from rdmacc.engine.collector import uncollected
 from rdmacc.errors import ConfigError
 from rdmacc.sources import source_hashes
 
@@ -135,7 +136,8 @@ def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
     """
     objects = _read(unit)
     if objects is None:
-        objects = make()
+        with uncollected():  # Numba makes many small objects
+            objects = make()
         _write(unit, objects)
     return objects
 

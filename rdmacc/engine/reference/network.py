@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from collections import defaultdict
 from functools import partial
@@ -14,6 +13,7 @@ import numpy as np
 from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
 from rdmacc.engine.checked import Trail, explain
+from rdmacc.engine.collector import uncollected
 from rdmacc.engine.hooks import bits_of, has_requests, limits_of
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
@@ -362,6 +362,7 @@ class Network:
         self.order_now = self.env._queue[0][1] >> ORDER_SHIFT
         self.env.step()
 
+    @uncollected()  # the engine makes no cycles, and the collector would look at every record of the network
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
         env = self.env
@@ -371,8 +372,6 @@ class Network:
         watched = self._on_change
         count = 0
         standstill = Standstill(self.plan)
-        collects = gc.isenabled()
-        gc.disable()  # the engine makes no cycles, and the collector would look at every record of the network
         try:
             while queue and self.unfinished:
                 event = heappop(queue)
@@ -402,8 +401,6 @@ class Network:
             raise explained from error
         finally:
             self.events = before + count
-            if collects:
-                gc.enable()
         if self.unfinished and until_ps < NEVER:
             env._now = until_ps
 

@@ -95,13 +95,13 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
                 if cls >= DATA_CLASS:
                     if packet.wire_bytes > self.peak_queue_bytes:
                         self.peak_queue_bytes = packet.wire_bytes
-                    self.leave(packet, now)
+                    self.depart(packet, now)
                 self.transmit(packet, now)
                 return
         if self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
 
-    def leave(self, packet: Any, now: int) -> None:
+    def depart(self, packet: Any, now: int) -> None:
         """Do what a data packet's end of waiting brings with it."""
 
     def join_queue(self, packet: Any, cls: int, now: int) -> bool:
@@ -276,12 +276,12 @@ class SwitchPort(Port):
         if not self.queues[cls]:
             self.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
-            self.leave(packet, now)
+            self.depart(packet, now)
         self.transmit(packet, now)
         if self.waiting & ~self.paused:
             self.wake_at_end()
 
-    def leave(self, packet: Any, now: int) -> None:
+    def depart(self, packet: Any, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self._net
         if net.on_dequeue is not None:
