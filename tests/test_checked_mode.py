@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 import rdmacc
-from rdmacc import Scheme, simulation
+from rdmacc import Scheme, scenario
 from rdmacc.component import Component
-from rdmacc.errors import CompileError, HandlerError, LivelockError, StalledError
+from rdmacc.errors import CompileError, ConfigError, HandlerError, LivelockError, StalledError
+from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Ints, Record
 from rdmacc.schemes import SCHEMES
+from rdmacc.sweep.run import SweepError
+from rdmacc.switch.red import Red
 from tests.conftest import ENGINES
 
 _NET = rdmacc.leaf_spine(2, 2, 2, rate="25Gbps")
@@ -133,15 +136,45 @@ def test_a_livelock_is_named(engine: str) -> None:
     assert len(caught.value.result.flows) == 2
 
 
-def test_a_foreign_scheme_is_checked_until_it_has_run() -> None:
-    scheme = Scheme(control=Fine())
-    first = rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy")
-    assert first.plan.is_checked
-    assert simulation.is_foreign(scheme)
-    first.run()
-    assert not rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy").plan.is_checked
-    assert rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy", check=True).plan.is_checked
+@dataclass(frozen=True, kw_only=True)
+class Beside(Dcqcn):
+    """Has all handlers from the package, but is a class from outside."""
+
+
+def test_only_what_comes_from_outside_the_package_is_checked_unless_it_is_said() -> None:
+    for control in (Fine(), Beside()):
+        scheme = Scheme(control=control, switch=Red())
+        assert rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy").plan.is_checked
+        assert not rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy", check=False).plan.is_checked
     assert not rdmacc.Simulation(_NET, _WORK, "dcqcn", engine="simpy").plan.is_checked
+    assert rdmacc.Simulation(_NET, _WORK, "dcqcn", engine="simpy", check=True).plan.is_checked
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_mistake_that_a_second_run_shows_is_caught_too(engine: str) -> None:
+    """A short message ends before the index is out of range: a clean run says nothing of the next."""
+    scheme = Scheme(control=Slip())
+    assert len(rdmacc.simulate(_NET, rdmacc.incast(["h1"], "h0", "5kB"), scheme, engine=engine).flows) == 1
+    with pytest.raises(HandlerError, match=r"Slip\.on_ack, line \d+ .*IndexError"):
+        rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
+
+
+@pytest.mark.parametrize("check", [None, True, False])
+def test_a_scenario_and_a_study_say_whether_handlers_are_checked(
+    check: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def simulated(*_: Any, check: bool | None, **_more: Any) -> Any:
+        seen.append(check)
+        raise ConfigError("scheme", "any", "other")
+
+    monkeypatch.setattr(scenario, "simulate", simulated)
+    with pytest.raises(ConfigError):
+        rdmacc.Scenario(topology=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
+    with pytest.raises(SweepError):
+        rdmacc.study(_NET, _WORK, Scheme(control=Fine()), check=check, progress=False)
+    assert seen == [check, check]
 
 
 def same(name: str, engine: str) -> bool:

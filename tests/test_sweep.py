@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -29,6 +30,26 @@ ROOT = Path(__file__).parent.parent
 
 def run(one, folder, **options):
     return sweep(one, store=Store(folder), **({"engine": "simpy"} | options))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"seed": -1}, {"seed": 1.5}, {"seed": "x"}, {"seed": None}, {"seed": True}, {"seeds": 0}, {"seeds": 10**30},
+        {"seeds": "2"}, {"changes": 5}, {"changes": {"x": 1}}, {"jobs": 0}, {"engine": None}, {"scale": []},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_swept_is_refused(tmp_path, wrong):
+    with pytest.raises(ConfigError, match=f"^{next(iter(wrong))}|^parameter = 'x'"):
+        run(Tiny(), tmp_path, **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_seed_of_numpys_is_that_of_python(tmp_path):
+    found = run(Tiny(), tmp_path, seed=np.int64(3), seeds=np.int64(2))
+    assert json.loads(json.dumps(found.summary()))["seed"] == 3
+    assert run(Tiny(), tmp_path, seed=3, seeds=2).reused == len(found.points)
 
 
 def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):

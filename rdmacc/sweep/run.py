@@ -25,10 +25,11 @@ from tqdm.auto import tqdm
 from rdmacc.engine.select import ENGINES, why_not_compiled
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.schemes import as_scheme
-from rdmacc.simulation import is_foreign
+from rdmacc.simulation import is_checked
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.pace import Pace
+from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
@@ -294,7 +295,9 @@ def _stored(
     experiment: Sweepable, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None, store: Store
 ) -> tuple[Sweep, dict[str, Point]]:
     """Return what the store has, and by name each point as its experiment knows it."""
-    changes = dict(changes or {})
+    if not isinstance(changes or {}, Mapping):
+        raise ConfigError("changes", changes, "values by parameter name")
+    seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
     if seeds is None:
         points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
     else:
@@ -376,11 +379,10 @@ def compile_once(points: Sequence[Point]) -> None:
     for point in points:
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
-            schemes[tuple((type(part), *part.handlers()) for part in scheme.components)] = scheme
-    for scheme in schemes.values():
-        CompiledHooks(scheme, Layout.of(scheme))
-        if is_foreign(scheme):
-            CompiledHooks(scheme, Layout.of(scheme), is_checked=True)
+            checked = is_checked(scheme, point.scenario.check)
+            schemes[checked, *((type(part), *part.handlers()) for part in scheme.components)] = scheme
+    for (checked, *_), scheme in schemes.items():
+        CompiledHooks(scheme, Layout.of(scheme), checked)
 
 
 def _progress(found: Sweep) -> str:
