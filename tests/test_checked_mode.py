@@ -13,13 +13,14 @@ import pytest
 
 import rdmacc
 from rdmacc import Scheme, scenario
-from rdmacc.component import Component
+from rdmacc.component import Component, param
 from rdmacc.errors import CompileError, ConfigError, HandlerError, LivelockError, StalledError
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Ints, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.sweep.run import SweepError
 from rdmacc.switch.red import Red
+from rdmacc.topology.fabric import Fabric
 from tests.conftest import ENGINES
 
 _NET = rdmacc.leaf_spine(2, 2, 2, rate="25Gbps")
@@ -126,6 +127,32 @@ def test_a_rate_that_is_no_rate_is_named(engine: str) -> None:
         rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
     with pytest.raises(StalledError, match=r"Stopped\.Sender\.rate_bps of queue pair \d is 0"):
         rdmacc.simulate(_NET, _WORK, scheme, engine=engine, check=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Astray(Component):
+    """Sends packets out of a port of the network, whichever switch it belongs to."""
+
+    to: int = param(0, "number of the port")
+
+    @staticmethod
+    def on_route(params, packet):
+        packet.route = params.to
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_packet_leaves_a_switch_by_one_of_its_own_ports(engine: str) -> None:
+    fabric, one = Fabric.from_graph(_NET), rdmacc.messages([("h1", "h0", 1000)])
+    leaf = fabric.port_peer[fabric.node_first_port[fabric.index["h1"]]]
+    refused = []
+    for to in range(fabric.n_ports):
+        try:
+            rdmacc.simulate(_NET, one, Scheme(switch=Astray(to=to)), engine=engine, until="2us")  # to the first switch
+        except HandlerError as error:
+            assert error.handler == "Astray.on_route"
+            assert error.reason == f"packet.route = {to}: must be -1 or the number of a port of this switch"
+            refused.append(to)
+    assert refused == [to for to in range(fabric.n_ports) if fabric.port_node[to] != leaf]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -348,6 +348,7 @@ RUN = {
     "verdict TRIM on_route": ("on_route", "packet.verdict = TRIM"),
     "route 10**6": ("on_route", "packet.route = 10**6"),
     "route -7": ("on_route", "packet.route = -7"),
+    "route of another node": ("on_route", "packet.route = 5 if port.number < 3 else 0"),
     "route to the same": ("on_route", "packet.route = port.number"),
     # Messages
     "next_psn beyond": ("on_ack", "message.next_psn = message.packets + 7"),

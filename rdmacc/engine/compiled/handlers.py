@@ -99,7 +99,8 @@ class CompiledHooks:
 
     def __init__(self, scheme: Scheme, layout: Layout, is_checked: bool = False) -> None:
         self._scheme, self._layout = scheme, layout
-        self.checks = Checks(scheme, has_trail=True) if is_checked else None
+        port_node = f"port_at(place + ({{number}} - {{port}}.number) * {layout.row_bytes['port']}).node"
+        self.checks = Checks(scheme, has_trail=True, port_node=port_node) if is_checked else None
         self._limits = limits_of(scheme)
         self._slots = {kind: slots_of(scheme, kind) for kind in KINDS}
         for kind, slots in self._slots.items():
