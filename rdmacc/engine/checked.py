@@ -133,7 +133,8 @@ def tests_of(
         must("packet", "accepted", 0, 1, "0 or 1")
         must("packet", "path", 0, 2**31 - 1, "at least 0")
         if hook == "on_route":
-            allowed, route, port = "-1 or the number of a port of this switch", f"{record('packet')}.route", record("port")
+            allowed = "-1 or the number of a port of this switch"
+            route, port = f"{record('packet')}.route", record("port")
             must("packet", "route", -1, "trail.n_ports - 1", allowed)
             node, own = (port_node.format(port=port, number=number) for number in (route, f"{port}.number"))
             tests.append(Test(f"({own} if {route} < 0 else {node})", own, own, "packet.route", allowed, route))

@@ -161,9 +161,10 @@ def kept(unit: str, make: Callable[[bool], _Compiled]) -> _Compiled:
     except (CompileError, numba.core.errors.NumbaError):
         raise
     except Exception as error:  # whatever Numba meets in files that another process is changing, or on a full disk
-        _log.warning("rdmacc: compiling into memory, %s could not be used: %s: %s", folder, type(error).__name__, error)
         _drop(folder, unit)
-        return make(False)
+        made = make(False)  # which raises an error of its own if it is not the cache that is at fault
+        _log.warning("rdmacc: compiled into memory, %s could not be used: %s: %s", folder, type(error).__name__, error)
+        return made
 
 
 def _files(folder: Path, unit: str) -> list[Path]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import re
 import types as python_types
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,13 +27,14 @@ from rdmacc.engine.compiled import bits as compiled_bits  # registers the functi
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import cache_folder, kept
+from rdmacc.engine.compiled.complaints import compile_error
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import CHECKED, UNIT, Part
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.engine.rewriting import is_instrumented
-from rdmacc.errors import CompileError, ConfigError
-from rdmacc.handlers import NATIVE, source_tree
+from rdmacc.errors import ConfigError
+from rdmacc.handlers import NATIVE
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class CompiledHooks:
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
         self._handlers: dict[str, Callable[..., Any]] = {}
+        self._calls: dict[str, Call] = {}
         self._noted: set[Callable[..., Any]] = set()
         self._functions: dict[Callable[..., Any], Any] = {}
         sources: dict[str, str] = {}
@@ -161,7 +162,7 @@ class CompiledHooks:
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"
             function = call.function if self.checks is None else self.checks.function(call)
-            self._handlers[handler] = function
+            self._handlers[handler], self._calls[handler] = function, call
             self._note(function)
             arguments = [self._argument(argument, call.component, touched) for argument in call.arguments]
             if self.checks is None:
@@ -263,26 +264,13 @@ class CompiledHooks:
             try:
                 made = numba.cfunc(_SIGNATURE, **options)(namespace[name])
                 compiled[name] = _Code(made.address, made._library)
-            except numba.core.errors.NumbaError as error:
-                raise self._explain(name, error) from None
+            except Exception as error:
+                if is_cached and not isinstance(error, numba.core.errors.NumbaError):
+                    raise  # it may be the cache: `kept` tries without it
+                calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}
+                raise compile_error(self._scheme, name, calls, error) from None
         self._functions.clear()
         return compiled
-
-    def _explain(self, name: str, error: Exception) -> CompileError:
-        """Return an error that names the handler, its line and the reason."""
-        message = str(error)
-        line, reason = _line_and_reason(message)
-        places = re.findall(r'File "(.*?)", line (\d+)', message) + re.findall(r" at (\S+) \((\d+)\)", message)
-        for part in self._scheme.components:
-            for handler, function in part.handlers().items():
-                tree = source_tree(function)
-                file = Path(function.__code__.co_filename).name
-                if tree is None:
-                    continue
-                for text, number in places:
-                    if Path(text).name == file and tree.lineno <= int(number) <= (tree.end_lineno or 0):
-                        return CompileError(f"{type(part).__name__}.{handler}", reason, int(number))
-        return CompileError(f"{self._scheme.name}: {name}", reason, line)
 
 
 def _codes(code: python_types.CodeType) -> list[python_types.CodeType]:
@@ -307,23 +295,3 @@ def _source_of(function: Callable[..., Any]) -> str:
             code = function.__code__
             _SOURCES[function] = repr((code.co_code, code.co_consts, code.co_names))
     return _SOURCES[function]
-
-
-def _line_and_reason(message: str) -> tuple[int | None, str]:
-    """Pick the first source line and the first reason out of Numba's message."""
-    line = None
-    for text in message.splitlines():
-        if text.startswith('File "') and ", line " in text:
-            number = text.rsplit(", line ", 1)[1].split(":")[0]
-            if number.isdigit():  # the handler's own line comes first, then the lines that call it
-                line = int(number)
-                break
-    own = re.findall(r"raised a specific error:\s*\w+: (.*)", message)
-    if own:
-        return line, own[-1]
-    reasons = [
-        text.strip()
-        for text in message.splitlines()
-        if text.strip() and not text.startswith(("File", "-", "During", "Failed", "\x1b"))
-    ]
-    return line, reasons[0] if reasons else message
