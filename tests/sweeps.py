@@ -174,8 +174,9 @@ def kill_again_and_again(folder, kills, seed):
     for name, found in (("whole", whole), ("last", last)):
         write_table(root / name, found.table, found.summary())
     return {
-        "kills": done, "torn": _drafts(root), "ended": ended, "lost": lost, "announced": len(announced), "reused": last.reused,
-        "points": len(last.points), "equal": (root / "whole").read_bytes() == (root / "last").read_bytes(),
+        "kills": done, "torn": _drafts(root), "ended": ended, "lost": lost, "announced": len(announced),
+        "reused": last.reused, "points": len(last.points),
+        "equal": (root / "whole").read_bytes() == (root / "last").read_bytes(),
     }  # fmt: skip
 
 
