@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -102,15 +103,17 @@ class Scenario:
         Raises
         ------
         ConfigError
-            If the network is not valid, or a node's name is neither text nor a whole number.
+            If the network, the workload or another part is not valid, or a node's name is neither text nor a whole
+            number.
         """
         network = completed(self.network())
         validate(network)
+        self._check()
         content = {
             "format": _FORMAT,
             "rdmacc": metadata.version("rdmacc"),
             "engine": self.engine,
-            "seed": self.seed,
+            "seed": int(self.seed),
             "trace": self.trace,
             **({} if self.check is None else {"check": self.check}),
             **({} if self.until is None else {"until_ps": time_ps(self.until, field="until")}),
@@ -123,6 +126,18 @@ class Scenario:
         target = Path(path)
         target.write_text(tomli_w.dumps(content), encoding="utf-8")
         return target
+
+    def _check(self) -> None:
+        """Raise a ConfigError for what a file could not hold, or what would be no scenario when it is read."""
+        for field, kinds in (("probes", (Probe,)), ("faults", tuple(_FAULTS.values()))):
+            given = getattr(self, field)
+            if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
+                raise ConfigError(field, given, f"a list of {', '.join(kind.__name__ for kind in kinds)}")
+        for field, kind in (("engine", str), ("seed", Integral), ("trace", bool)):
+            if not isinstance(getattr(self, field), kind):
+                raise ConfigError(field, getattr(self, field), f"of type {kind.__name__}")
+        if self.check is not None and not isinstance(self.check, bool):
+            raise ConfigError("check", self.check, "True, False or None")
 
     @staticmethod
     def from_toml(path: str | Path) -> Scenario:
