@@ -188,6 +188,8 @@ class _Reader:
             word = _REFUSED[type(node)]
             hint = "; import in the module, outside the class" if word == "import" else ""
             raise self._error(node, word, f"must not use `{word}` in a handler: the engines compile it{hint}")
+        if isinstance(node, ast.Raise) and node.cause is not None:
+            raise self._error(node, "raise ... from", "must not name a cause: the engines compile it")
         if isinstance(node, ast.Assign):
             self._visit(node.value, names, function)
             for target in node.targets:

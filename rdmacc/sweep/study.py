@@ -286,9 +286,12 @@ def study(
     """
     named = _named(schemes)
     values = _values(vary, network, work, named)
-    if isinstance(seeds, str | bytes) or not isinstance(seeds, Iterable):
-        seeds = range(check_seeds(seeds) or 1)
-    chosen = [check_seed(one) for one in seeds]
+    for field, given in (("probes", probes), ("faults", faults)):
+        if not isinstance(given, list | tuple):
+            raise ConfigError(field, given, "a list")
+    if check is not None and not isinstance(check, bool):
+        raise ConfigError("check", check, "True, False or None")
+    chosen = [check_seed(one) for one in seeds] if _is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, each once")
     runs = _runs(network, work, named, values, chosen, until, probes, faults, check)
@@ -312,7 +315,7 @@ def _named(schemes: Any) -> dict[str, Scheme]:
             raise ConfigError("schemes", schemes, "schemes by name, at least one")
         return {name: as_scheme(one) for name, one in schemes.items()}
     several = [schemes] if isinstance(schemes, str | Scheme) else schemes
-    if not isinstance(several, Iterable):
+    if not _is_list(several):
         raise ConfigError("schemes", schemes, "a scheme, several, or schemes by name")
     made = [as_scheme(one) for one in several]
     tables = [{(row["component"], row["parameter"]): row["value"] for row in scheme_table(one)} for one in made]
@@ -349,11 +352,19 @@ def _values(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -
     return values
 
 
+def _is_list(value: Any) -> bool:
+    """Tell whether something can be taken for several things; a text cannot, nor an array of one number."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
+
+
 def _takes(made: Any, name: str) -> bool:
     """Tell whether a function takes an argument by that name."""
     if not callable(made):
         return False
-    parameters = inspect.signature(made).parameters
+    try:
+        parameters = inspect.signature(made).parameters
+    except ValueError:  # of a function of Python's own
+        return False
     found = parameters.get(name)
     return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
         found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)

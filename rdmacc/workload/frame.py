@@ -427,6 +427,8 @@ def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
     column = frame["weight"]
     if column.dtype == object:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
+    if column.dtype.kind == "c":
+        raise row_error(frame, 0, "weight", column.iloc[0], "a finite number above 0")
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
     except (TypeError, ValueError, OverflowError):

@@ -315,7 +315,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "jobs": 1,
         },
     ),
-    "register_scheme": (rdmacc.register_scheme, {"name": "dcqcn", "make": None}),
+    "register_scheme": (rdmacc.register_scheme, {"name": "dcqcn", "make": rdmacc.scheme("dcqcn").replace}),
     "ladder": (ladder, {"messages": 0, "nodes": ["s0"], "start": "1us", "end": "3us", "squeeze": True}),
     "compiled": (
         lambda **values: simulate(engine="compiled", **values),

@@ -234,6 +234,7 @@ REFUSED = {
     "try": ("on_ack", "try:\n    sender.x = 1.0\nexcept Exception:\n    pass"),
     "with": ("on_ack", "with open('x') as f:\n    pass"),
     "yield": ("on_ack", "yield 3"),
+    "raise from": ("on_ack", "raise ValueError('no') from KeyError('x')"),
     "random": ("on_ack", "sender.x = random.random()"),
     "numpy.random": ("on_ack", "sender.x = np.random.random()"),
     "time": ("on_ack", "sender.x = time.time()"),
@@ -421,7 +422,6 @@ RUN = {
     "two types": ("on_ack", "x = 1 if now else 'a'\nsender.flag = x == 1"),
     "unpacking with a star": ("on_ack", "a, *b = (1, 2, 3)\nsender.big = a"),
     "a class": ("on_ack", "class A:\n    pass"),
-    "raise from": ("on_ack", "raise ValueError('no') from KeyError('x')"),
     "text in a function": ("on_ack", "sender.big = below('x')"),
     "text in a timer": ("on_s_timer", "sender.x = 'x'"),
 }
@@ -431,7 +431,7 @@ ALONE = {
     "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
     "None", "text to Int", "None to Float", "a list to Float", "undefined name", "assigns an argument",
     "big constant", "uint64", "isinstance", "return a value", "Int32 overflow", "walrus", "no function of numpy",
-    "no method of a number", "two types", "unpacking with a star", "a class", "raise from", "text in a function",
+    "no method of a number", "two types", "unpacking with a star", "a class", "text in a function",
     "text in a timer",
 }  # fmt: skip
 """What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
