@@ -136,8 +136,8 @@ def tests_of(
             allowed = "-1 or the number of a port of this switch"
             route, port = f"{record('packet')}.route", record("port")
             must("packet", "route", -1, "trail.n_ports - 1", allowed)
-            node, own = (port_node.format(port=port, number=number) for number in (route, f"{port}.number"))
-            tests.append(Test(f"({own} if {route} < 0 else {node})", own, own, "packet.route", allowed, route))
+            node, here = (port_node.format(port=port, number=number) for number in (route, f"{port}.number"))
+            tests.append(Test(f"({here} if {route} < 0 else {node})", here, here, "packet.route", allowed, route))
             tests.append(_either(record("packet"), "packet.verdict", ACCEPT, DEFLECT, "ACCEPT or DEFLECT"))
         elif hook in ("on_enqueue", "on_dequeue"):
             must("packet", "verdict", ACCEPT, TRIM_TAIL, "ACCEPT, DROP, TRIM or TRIM_TAIL")

@@ -24,7 +24,7 @@ from tqdm.auto import tqdm
 
 from rdmacc.engine.select import ENGINES, why_not_compiled
 from rdmacc.errors import ConfigError, SimulationError
-from rdmacc.schemes import as_scheme
+from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import is_checked
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.fingerprint import identify
@@ -375,7 +375,7 @@ def compile_once(points: Sequence[Point]) -> None:
     from rdmacc.engine.compiled.layout import Layout
 
     compiled_kernel()
-    schemes = {}
+    schemes: dict[Any, Scheme] = {}
     for point in points:
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)

@@ -286,9 +286,9 @@ def study(
     """
     named = _named(schemes)
     values = _values(vary, network, work, named)
-    for field, given in (("probes", probes), ("faults", faults)):
+    for name, given in (("probes", probes), ("faults", faults)):
         if not isinstance(given, list | tuple):
-            raise ConfigError(field, given, "a list")
+            raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
     chosen = [check_seed(one) for one in seeds] if _is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]

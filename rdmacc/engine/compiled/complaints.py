@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,10 +90,11 @@ def _is_ours(path: str) -> bool:
     return Path(path).name.startswith("hooks_") or _PACKAGE in Path(path).parents
 
 
-def _mentions(call: Call, words: Iterable[str]) -> Iterator[int]:
+def _mentions(call: Call, words: Sequence[Any]) -> Iterator[int]:
     """Yield the lines on which a handler uses a name or an attribute."""
-    tree: Any = source_tree(call.function)
-    for node in ast.walk(tree) if tree is not None else ():
+    tree = source_tree(call.function)
+    nodes: Iterable[Any] = ast.walk(tree) if tree is not None else ()
+    for node in nodes:
         if getattr(node, "id", None) in words or getattr(node, "attr", None) in words:
             yield node.lineno
 
