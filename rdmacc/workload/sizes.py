@@ -51,6 +51,8 @@ class SizeDistribution:
     """Where it is from."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ConfigError("name", self.name, "a text")
         try:
             sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
         except (TypeError, ValueError, OverflowError):
