@@ -21,7 +21,7 @@ from rdmacc.experiments.scales import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
-from rdmacc.sweep.seeds import Seeding, check_seeds, labelled, points_of_seeds, rows_of_seeds
+from rdmacc.sweep.seeds import Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.tidy import assemble, check_table
 
 if TYPE_CHECKING:
@@ -212,9 +212,10 @@ class Experiment(ABC):
         Raises
         ------
         ConfigError
-            If the scale is unknown, two points have one name, or no scheme has such a parameter.
+            If the scale is unknown, the seed is no whole number, two points have one name, or no scheme has such a
+            parameter.
         """
-        points = list(self.points(check_scale(scale), seed))
+        points = list(self.points(check_scale(scale), check_seed(seed)))
         if not points:
             raise ConfigError(f"points of {self.name}", [], f"at least one at {scale} scale")
         twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
@@ -243,13 +244,14 @@ class Experiment(ABC):
         ConfigError
             As `checked_points`; or if `seeds` is not at least 1.
         """
-        if check_seeds(seeds) is None:
+        seed, seeds = check_seed(seed), check_seeds(seeds)
+        if seeds is None:
             return {point.name: (point, point) for point in self.checked_points(scale, seed, changes)}
 
         def points(one: int) -> list[Point]:
             return self.checked_points(scale, one, changes)
 
-        return labelled(points_of_seeds(points, self.seeding, seed, seeds or 1, self.seed_stride))
+        return labelled(points_of_seeds(points, self.seeding, seed, seeds, self.seed_stride))
 
     def rows_of_seeds(self, table: pd.DataFrame) -> dict[int, pd.DataFrame]:
         """Return the rows of each seed that has all points; one entry for a table of one seed, or if all are the same.

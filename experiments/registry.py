@@ -98,7 +98,7 @@ def experiment(name: str) -> Experiment:
     ConfigError
         If there is none.
     """
-    if name not in EXPERIMENTS:
+    if not isinstance(name, str) or name not in EXPERIMENTS:
         raise unknown("experiment", name, EXPERIMENTS, "an experiment's name")
     return EXPERIMENTS[name]
 

@@ -252,14 +252,21 @@ class CompileError(RdmaccError):
         What the compiler objects to.
     line : int, optional
         Line number in the handler's file, if known.
+    code : str
+        What that line says.
+    filename : str
+        The handler's file.
     """
 
-    def __init__(self, handler: str, reason: str, line: int | None = None) -> None:
-        super().__init__(handler, reason, line)
+    def __init__(self, handler: str, reason: str, line: int | None = None, code: str = "", filename: str = "") -> None:
+        super().__init__(handler, reason, line, code, filename)
         self.handler = handler
         self.reason = reason
         self.line = line
+        self.code = code
+        self.filename = filename
 
     def __str__(self) -> str:
         place = "" if self.line is None else f" (line {self.line})"
-        return f"{self.handler}{place} cannot be compiled: {self.reason}"
+        code = f"{self.code}: " if self.code else ""
+        return f"{self.handler}{place} cannot be compiled: {code}{self.reason}"

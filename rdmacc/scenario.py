@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import simulate
-from rdmacc.topology import Graph, completed
+from rdmacc.topology import Graph, completed, validate
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload import messages
 
@@ -50,7 +51,7 @@ class Scenario:
         another process.
     workload : DataFrame or callable
         The messages, or a call that makes them.
-    scheme, engine, seed, until, probes, faults, trace
+    scheme, engine, seed, until, probes, faults, trace, check
         As in `rdmacc.simulate`.
     """
 
@@ -63,6 +64,7 @@ class Scenario:
     probes: Sequence[Probe] = ()
     faults: Sequence[Fault] = ()
     trace: bool = False
+    check: bool | None = None
 
     def network(self) -> Graph:
         """Return the network."""
@@ -82,7 +84,7 @@ class Scenario:
         """
         return simulate(
             self.network(), self.messages(), self.scheme, engine=self.engine, seed=self.seed, until=self.until,
-            probes=self.probes, faults=self.faults, trace=self.trace, progress=False,
+            probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, progress=False,
         )  # fmt: skip
 
     def to_toml(self, path: str | Path) -> Path:
@@ -101,24 +103,41 @@ class Scenario:
         Raises
         ------
         ConfigError
-            If a node's name is neither text nor a whole number.
+            If the network, the workload or another part is not valid, or a node's name is neither text nor a whole
+            number.
         """
+        network = completed(self.network())
+        validate(network)
+        self._check()
         content = {
             "format": _FORMAT,
             "rdmacc": metadata.version("rdmacc"),
             "engine": self.engine,
-            "seed": self.seed,
+            "seed": int(self.seed),
             "trace": self.trace,
+            **({} if self.check is None else {"check": self.check}),
             **({} if self.until is None else {"until_ps": time_ps(self.until, field="until")}),
             "scheme": _scheme_out(as_scheme(self.scheme)),
             "probes": [_fields_out(probe) for probe in self.probes],
             "faults": [{"type": type(one).__name__, **_fields_out(one)} for one in self.faults],
-            "topology": _network_out(completed(self.network())),
+            "topology": _network_out(network),
             "workload": _work_out(self.messages()),
         }
         target = Path(path)
         target.write_text(tomli_w.dumps(content), encoding="utf-8")
         return target
+
+    def _check(self) -> None:
+        """Raise a ConfigError for what a file could not hold, or what would be no scenario when it is read."""
+        for field, kinds in (("probes", (Probe,)), ("faults", tuple(_FAULTS.values()))):
+            given = getattr(self, field)
+            if not isinstance(given, list | tuple) or not all(isinstance(one, kinds) for one in given):
+                raise ConfigError(field, given, f"a list of {', '.join(kind.__name__ for kind in kinds)}")
+        for field, kind in (("engine", str), ("seed", Integral), ("trace", bool)):
+            if not isinstance(getattr(self, field), kind):
+                raise ConfigError(field, getattr(self, field), f"of type {kind.__name__}")
+        if self.check is not None and not isinstance(self.check, bool):
+            raise ConfigError("check", self.check, "True, False or None")
 
     @staticmethod
     def from_toml(path: str | Path) -> Scenario:
@@ -142,7 +161,7 @@ class Scenario:
             return Scenario(
                 topology=_network_in(content["topology"]), workload=_work_in(content["workload"]),
                 scheme=_scheme_in(content["scheme"]), engine=content["engine"], seed=content["seed"],
-                until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"],
+                until=None if until_ps is None else f"{until_ps}ps", trace=content["trace"], check=content.get("check"),
                 probes=[Probe(**_fields_in(one)) for one in content["probes"]],
                 faults=[_FAULTS[one["type"]](**_fields_in(one)) for one in content["faults"]],
             )  # fmt: skip

@@ -23,7 +23,7 @@ from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Simulation", "is_foreign", "simulate"]
+__all__ = ["Simulation", "is_checked", "simulate"]
 
 _SLICE_PS = time_ps("1ms")
 """Between two looks for a deadlock the engine runs so much simulated time."""
@@ -35,29 +35,22 @@ _STEP_S = 0.1, 0.5
 _STALL_PS = time_ps("10s")
 """If no packet moves for so long, only timers are left that lead nowhere."""
 
-_CLEAN: set[Any] = set()
-"""Code of handlers from outside the package that have run to an end: what is equal to it need not be checked again."""
 
+def is_checked(scheme: Scheme, check: bool | None) -> bool:
+    """Tell whether the mistakes of a scheme's handlers are caught: by default only of those from outside the package.
 
-def is_foreign(scheme: Scheme) -> bool:
-    """Tell whether a scheme has handlers from outside the package, whose first run in a process is checked.
+    One clean run says nothing of the next, in which an index may be out of range, so they stay checked.
 
     Parameters
     ----------
     scheme : Scheme
         The scheme.
+    check : bool, optional
+        What was asked for; None for the default.
     """
-    return bool(_foreign_handlers(scheme))
-
-
-def _foreign_handlers(scheme: Scheme) -> set[Any]:
-    """Return the code of the handlers that are not the package's own."""
-    return {
-        function.__code__
-        for part in scheme.components
-        if type(part).__module__.split(".")[0] != "rdmacc"
-        for function in part.handlers().values()
-    }
+    if check is not None:
+        return check
+    return any(part.handlers() and type(part).__module__.split(".")[0] != "rdmacc" for part in scheme.components)
 
 
 class Simulation:
@@ -84,8 +77,8 @@ class Simulation:
     check : bool, optional
         Catch the mistakes of handlers: what they raise, a division by zero, an index or a packet number out of range,
         a number that a field cannot hold, a loop that does not end; and what an engine cannot use, such as a rate that
-        is no number. Results are the same; it takes longer. Default: only for a scheme with a component from outside
-        the package, as one typed in a notebook, until that has run once without an error.
+        is no number. Results are the same; a run takes up to a sixth longer. Default: only for a scheme with a
+        component from outside the package, as one typed in a notebook.
 
     Raises
     ------
@@ -111,11 +104,10 @@ class Simulation:
         for name, value in (("trace", trace), ("check", check)):
             if not isinstance(value, bool) and not (name == "check" and value is None):
                 raise ConfigError(name, value, "True or False")
-        self._foreign = _foreign_handlers(chosen)
-        is_checked = not self._foreign <= _CLEAN if check is None else check
         self.plan = make_plan(
-            topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace, is_checked=is_checked
-        )
+            topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
+            is_checked=is_checked(chosen, check),
+        )  # fmt: skip
         self._fabric = self.plan.fabric
         self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
@@ -185,7 +177,7 @@ class Simulation:
                 self._fail_links()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
-                if self.now_ps - self._moved_ps >= _STALL_PS and until is None:
+                if self.now_ps - self._moved_ps >= _STALL_PS and until is None and not self.is_finished:
                     self._raise_if_nothing_moved()
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
             self._wall_s += time.perf_counter() - begin
@@ -194,8 +186,6 @@ class Simulation:
         finally:
             self._wall_s += time.perf_counter() - begin
             bar.close()
-        if self.is_finished:
-            _CLEAN.update(self._foreign)
         return self.result()
 
     def result(self) -> Result:
@@ -315,8 +305,7 @@ def simulate(
     trace : bool
         Keep every packet's way, as `Result.packet_trace`.
     check : bool, optional
-        Catch the mistakes of handlers. Default: only those of handlers from outside the package, until they have run
-        once without an error.
+        Catch the mistakes of handlers; see `Simulation`. Default: only those of handlers from outside the package.
     progress : bool, optional
         Show a progress bar; by default only when the run takes more than a second.
 

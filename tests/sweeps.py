@@ -17,7 +17,7 @@ import rdmacc
 from rdmacc.experiments import Claim, Experiment, Point, Seeding, Verdict
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.run import stored, sweep
-from rdmacc.sweep.store import Store
+from rdmacc.sweep.store import Store, write_table
 from rdmacc.sweep.tidy import tidy, wide
 
 
@@ -137,9 +137,10 @@ class Announcing(Store):
 
 
 def kill_again_and_again(folder, kills, seed):
-    """Kill sweeps at random until that many have died; return what was announced and lost, and how often one ended.
+    """Kill sweeps until that many have died; return what was announced and lost, and how often one ended.
 
-    Each sweep is a fork of this process, which has one thread, so that it begins at once.
+    Each is killed after up to three more points are stored: every other one at random, the others while a point is
+    being written. Each sweep is a fork of this process, which has one thread, so that it begins at once.
     """
     chance = random.Random(seed)
     root, done, ended, lost, turn = Path(folder), 0, 0, 0, 0
@@ -153,22 +154,35 @@ def kill_again_and_again(folder, kills, seed):
             sweep(Many(), engine="simpy", store=Announcing(store, writer))
             os._exit(0)
         os.close(writer)
-        time.sleep(chance.uniform(0, 0.2))
+        pipe = os.fdopen(reader)
+        announced |= {pipe.readline().rstrip("\n") for _ in range(chance.randrange(4))}
+        time.sleep(chance.uniform(0, 0.01))
+        before, until = _drafts(store), time.monotonic() + 1.0
+        while done % 2 and _drafts(store) <= before and time.monotonic() < until:
+            pass
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-        with os.fdopen(reader) as pipe:
-            announced |= set(pipe.read().split("\n")) - {""}
+        with pipe:
+            announced |= set(pipe.read().split("\n"))
+        announced.discard("")
         lost += len(announced - set(stored(Many(), store=Store(store)).tables))
         if os.WIFSIGNALED(status):
             done += 1
         else:  # the sweep was whole before the signal came: begin another
             ended, turn, announced = ended + 1, turn + 1, set()
     last = sweep(Many(), engine="simpy", store=Store(root / str(turn)))
+    for name, found in (("whole", whole), ("last", last)):
+        write_table(root / name, found.table, found.summary())
     return {
-        "kills": done, "ended": ended, "lost": lost, "announced": len(announced), "reused": last.reused,
-        "points": len(last.points), "equal": bool(last.table.equals(whole.table)),
-        "drafts": len(list(root.rglob(".*.tmp"))),
+        "kills": done, "torn": _drafts(root), "ended": ended, "lost": lost, "announced": len(announced),
+        "reused": last.reused, "points": len(last.points),
+        "equal": (root / "whole").read_bytes() == (root / "last").read_bytes(),
     }  # fmt: skip
+
+
+def _drafts(store):
+    """Count the files that are being written, or were when a process was killed."""
+    return len(list(Path(store).rglob(".*.tmp")))
 
 
 def kill_a_reproduction(folder, kills):

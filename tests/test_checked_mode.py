@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 
 import rdmacc
-from rdmacc import Scheme, simulation
-from rdmacc.component import Component
-from rdmacc.errors import CompileError, HandlerError, LivelockError, StalledError
+from rdmacc import Scheme, scenario
+from rdmacc.component import Component, param
+from rdmacc.errors import CompileError, ConfigError, HandlerError, LivelockError, StalledError
+from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Ints, Record
 from rdmacc.schemes import SCHEMES
+from rdmacc.sweep.run import SweepError
+from rdmacc.switch.red import Red
+from rdmacc.topology.fabric import Fabric
 from tests.conftest import ENGINES
 
 _NET = rdmacc.leaf_spine(2, 2, 2, rate="25Gbps")
@@ -125,6 +129,36 @@ def test_a_rate_that_is_no_rate_is_named(engine: str) -> None:
         rdmacc.simulate(_NET, _WORK, scheme, engine=engine, check=False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Astray(Component):
+    """Sends packets out of a port of the network, whichever switch it belongs to."""
+
+    to: int = param(0, "number of the port")
+
+    @staticmethod
+    def on_route(params, packet):
+        packet.route = params.to
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_packet_leaves_a_switch_by_one_of_its_own_ports(engine: str) -> None:
+    fabric, one = Fabric.from_graph(_NET), rdmacc.messages([("h1", "h0", 1000)])
+    leaf = fabric.port_peer[fabric.node_first_port[fabric.index["h1"]]]
+
+    def run(to: int) -> None:
+        rdmacc.simulate(
+            _NET, one, Scheme(switch=Astray(to=to)), engine=engine, until="2us"
+        )  # as far as the first switch
+
+    for to in range(fabric.n_ports):
+        if fabric.port_node[to] == leaf:
+            run(to)
+            continue
+        with pytest.raises(HandlerError, match=r"^Astray\.on_route \(at .*message 0, port \d+\)") as caught:
+            run(to)
+        assert caught.value.reason == f"packet.route = {to}: must be -1 or the number of a port of this switch"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_livelock_is_named(engine: str) -> None:
     allowed = r"livelock at 1000 ps: .*Circle\.Sender\.circle_timer_ps of queue pair \d: Circle\.on_circle_timer"
@@ -133,15 +167,45 @@ def test_a_livelock_is_named(engine: str) -> None:
     assert len(caught.value.result.flows) == 2
 
 
-def test_a_foreign_scheme_is_checked_until_it_has_run() -> None:
-    scheme = Scheme(control=Fine())
-    first = rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy")
-    assert first.plan.is_checked
-    assert simulation.is_foreign(scheme)
-    first.run()
-    assert not rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy").plan.is_checked
-    assert rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy", check=True).plan.is_checked
+@dataclass(frozen=True, kw_only=True)
+class Beside(Dcqcn):
+    """Has all handlers from the package, but is a class from outside."""
+
+
+def test_only_what_comes_from_outside_the_package_is_checked_unless_it_is_said() -> None:
+    for control in (Fine(), Beside()):
+        scheme = Scheme(control=control, switch=Red())
+        assert rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy").plan.is_checked
+        assert not rdmacc.Simulation(_NET, _WORK, scheme, engine="simpy", check=False).plan.is_checked
     assert not rdmacc.Simulation(_NET, _WORK, "dcqcn", engine="simpy").plan.is_checked
+    assert rdmacc.Simulation(_NET, _WORK, "dcqcn", engine="simpy", check=True).plan.is_checked
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_mistake_that_a_second_run_shows_is_caught_too(engine: str) -> None:
+    """A short message ends before the index is out of range: a clean run says nothing of the next."""
+    scheme = Scheme(control=Slip())
+    assert len(rdmacc.simulate(_NET, rdmacc.incast(["h1"], "h0", "5kB"), scheme, engine=engine).flows) == 1
+    with pytest.raises(HandlerError, match=r"Slip\.on_ack, line \d+ .*IndexError"):
+        rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
+
+
+@pytest.mark.parametrize("check", [None, True, False])
+def test_a_scenario_and_a_study_say_whether_handlers_are_checked(
+    check: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def simulated(*_: Any, check: bool | None, **_more: Any) -> Any:
+        seen.append(check)
+        raise ConfigError("scheme", "any", "other")
+
+    monkeypatch.setattr(scenario, "simulate", simulated)
+    with pytest.raises(ConfigError):
+        rdmacc.Scenario(topology=_NET, workload=_WORK, scheme="dcqcn", check=check).run()
+    with pytest.raises(SweepError):
+        rdmacc.study(_NET, _WORK, Scheme(control=Fine()), check=check, progress=False)
+    assert seen == [check, check]
 
 
 def same(name: str, engine: str) -> bool:

@@ -31,11 +31,12 @@ def test_what_comes_back_gives_the_same_result(tmp_path):
         rdmacc.Clocks(jitter_ps="100ns"), rdmacc.LinkDown(link=("h2", "s0"), at_ps="1ms"),
     ]  # fmt: skip
     one = scenario(
-        scheme=rdmacc.scheme("dart", g=1 / 16), probes=watched, faults=faults, until="400us",
+        scheme=rdmacc.scheme("dart", g=1 / 16), probes=watched, faults=faults, until="400us", check=False,
         workload=rdmacc.messages([("h1", "h0", "30kB"), ("h2", "h0", "9kB", "1us", 4, (0,), 2.0)]),
     )  # fmt: skip
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     first, second = one.run(), back.run()
+    assert back.check is False
     assert second.flows.equals(first.flows)
     assert second.probes.equals(first.probes)
     assert second.counters.equals(first.counters)
@@ -49,6 +50,13 @@ def test_paths_and_numbers_as_names_come_back(tmp_path):
     back = Scenario.from_toml(one.to_toml(tmp_path / "run.toml"))
     assert back.messages()["path"].tolist()[0] == (1, "s0", 0)
     assert back.run().flows.equals(one.run().flows)
+
+
+@pytest.mark.parametrize("network", [5, nx.Graph(), nx.path_graph(3)])
+def test_what_is_no_network_is_refused(tmp_path, network):
+    with pytest.raises(ConfigError):
+        scenario(topology=network).to_toml(tmp_path / "run.toml")
+    assert not list(tmp_path.iterdir())
 
 
 def test_names_that_toml_does_not_have_are_refused(tmp_path):

@@ -314,6 +314,12 @@ def test_what_is_no_file_is_refused_and_not_waited_for(store, kept, caplog, make
     assert "is computed again" in caplog.text
 
 
+@pytest.mark.parametrize("given", [5, "a\0b", "x" * 5000, os.devnull])
+def test_a_store_that_cannot_be_a_folder_is_refused(given):
+    with pytest.raises(ConfigError, match="^store = .*must be the path of a folder"):
+        Store(given)
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", ".hidden", "", "a\0b", "x" * 300, "..", 5, None])
 def test_a_name_that_leads_elsewhere_is_refused(store, name):
     with pytest.raises(ConfigError, match="^experiment = "):

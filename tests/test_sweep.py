@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -33,6 +34,26 @@ ROOT = Path(__file__).parent.parent
 
 def run(one, folder, **options):
     return sweep(one, store=Store(folder), **({"engine": "simpy"} | options))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"seed": -1}, {"seed": 1.5}, {"seed": "x"}, {"seed": None}, {"seed": True}, {"seeds": 0}, {"seeds": 10**30},
+        {"seeds": "2"}, {"changes": 5}, {"changes": {"x": 1}}, {"jobs": 0}, {"engine": None}, {"scale": []},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_swept_is_refused(tmp_path, wrong):
+    with pytest.raises(ConfigError, match=f"^{next(iter(wrong))}|^parameter = 'x'"):
+        run(Tiny(), tmp_path, **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_seed_of_numpys_is_that_of_python(tmp_path):
+    found = run(Tiny(), tmp_path, seed=np.int64(3), seeds=np.int64(2))
+    assert json.loads(json.dumps(found.summary()))["seed"] == 3
+    assert run(Tiny(), tmp_path, seed=3, seeds=2).reused == len(found.points)
 
 
 def test_a_sweep_gives_what_a_run_gives(tmp_path, engine):
@@ -233,9 +254,11 @@ def test_a_killed_sweep_loses_nothing(tmp_path):
 
 
 @pytest.mark.nightly
-def test_fifty_kills_lose_nothing(tmp_path):
-    found = killed(tmp_path, 50)
-    assert found["kills"] == 50
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_hundred_kills_lose_nothing(tmp_path):
+    found = killed(tmp_path, 100)
+    assert found["kills"] == 100
+    assert found["torn"] > 20  # killed in the middle of writing a point
     assert found["reused"] + found["ended"] > 0
     check_killed(found)
 

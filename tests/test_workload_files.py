@@ -132,6 +132,14 @@ def test_work_grows_with_the_messages(tmp_path):
     assert many < 4.5 * few
 
 
+@pytest.mark.parametrize("row", ["h0,h1,10,", "h0,h1,10,5", "h0,h1,10,5,6"])
+def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path, row):
+    path = tmp_path / "w.csv"
+    path.write_text(f"src,dst,size\n{row}\n")
+    with pytest.raises(ConfigError, match="rows have no more cells than its header"):
+        workload.from_csv(path)
+
+
 def test_csv_from_an_open_file():
     frame = workload.from_csv(io.StringIO("src,dst,size\nh0,h1,100\n"))
     assert frame["size_bytes"].tolist() == [100]
@@ -148,6 +156,7 @@ def test_csv_from_an_open_file():
 )  # fmt: skip
 def test_a_column_that_would_be_ignored_is_refused(tmp_path, header, words):
     path = tmp_path / "w.csv"
-    path.write_text(f"{header}\nh0,h1,10,5\n" if header else "")
+    cells = ("h0", "h1", "10", "5")[: header.count(",") + 1]
+    path.write_text(f"{header}\n{','.join(cells)}\n" if header else "")
     with pytest.raises(ConfigError, match=re.escape(words)):
         workload.from_csv(path)

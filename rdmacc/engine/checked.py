@@ -77,7 +77,9 @@ class Test:
     shown: str = ""
 
 
-def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[[str], str]) -> list[Test]:
+def tests_of(
+    scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
+) -> list[Test]:
     """Return what must hold once a handler has run.
 
     Parameters
@@ -92,6 +94,8 @@ def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[
         The handler.
     record : callable
         Returns the expression for an argument in the hook's source.
+    port_node : str
+        Expression for the node that a port belongs to, by ``{number}``; ``{port}`` is another port.
     """
     tests: list[Test] = []
 
@@ -129,8 +133,11 @@ def tests_of(scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[
         must("packet", "accepted", 0, 1, "0 or 1")
         must("packet", "path", 0, 2**31 - 1, "at least 0")
         if hook == "on_route":
-            must("packet", "route", -1, "trail.n_ports - 1", "-1 or the number of a port of this switch")
-        if hook == "on_route":
+            allowed = "-1 or the number of a port of this switch"
+            route, port = f"{record('packet')}.route", record("port")
+            must("packet", "route", -1, "trail.n_ports - 1", allowed)
+            node, here = (port_node.format(port=port, number=number) for number in (route, f"{port}.number"))
+            tests.append(Test(f"({here} if {route} < 0 else {node})", here, here, "packet.route", allowed, route))
             tests.append(_either(record("packet"), "packet.verdict", ACCEPT, DEFLECT, "ACCEPT or DEFLECT"))
         elif hook in ("on_enqueue", "on_dequeue"):
             must("packet", "verdict", ACCEPT, TRIM_TAIL, "ACCEPT, DROP, TRIM or TRIM_TAIL")
@@ -165,6 +172,15 @@ def _either(at: str, field: str, one: int, other: int, allowed: str) -> Test:
 class Checks:
     """What is checked in a scheme's hooks: handlers and tests by number.
 
+    Parameters
+    ----------
+    scheme : Scheme
+        The scheme.
+    has_trail : bool
+        Handlers write the line that they have come to into the trail.
+    port_node : str
+        As in `tests_of`.
+
     Attributes
     ----------
     calls : list of (str, Call, tuple of str)
@@ -173,8 +189,8 @@ class Checks:
         Every test of every hook.
     """
 
-    def __init__(self, scheme: Scheme, *, has_trail: bool) -> None:
-        self._scheme, self._has_trail = scheme, has_trail
+    def __init__(self, scheme: Scheme, *, has_trail: bool, port_node: str) -> None:
+        self._scheme, self._has_trail, self._port_node = scheme, has_trail, port_node
         self._memo: dict[Any, Callable[..., Any]] = {}
         self.calls: list[tuple[str, Call, tuple[str, ...]]] = []
         self.tests: list[Test] = []
@@ -204,7 +220,7 @@ class Checks:
         before += [f"trail.handler = {len(self.calls)}", "trail.line = 0"]
         self.calls.append((name, call, offers))
         after = []
-        for test in tests_of(self._scheme, name, kind, call, record):
+        for test in tests_of(self._scheme, name, kind, call, record, self._port_node):
             after += [
                 f"if not {test.low} <= {test.value} <= {test.high}:",
                 f"    trail.test = {len(self.tests)}",

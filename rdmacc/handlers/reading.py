@@ -20,6 +20,7 @@ from rdmacc import bits, chance
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.unbound import first_unbound
+from rdmacc.records import Field
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
 if TYPE_CHECKING:
@@ -81,10 +82,7 @@ def check_handlers(scheme: Scheme) -> None:
         Naming component, handler, line and the fields that there are.
     """
     headers = frozenset(
-        field.name
-        for part in scheme.components
-        if (record := part.record("Header")) is not None
-        for field in record.fields
+        field for part in scheme.components if (record := part.record("Header")) is not None for field in record.fields
     )
     for part in scheme.components:
         params = frozenset(name for name, value in vars(part).items() if type(value) in (bool, int, float))
@@ -101,17 +99,20 @@ def _problem(
     name: str,
     function: Callable[..., Any],
     params: frozenset[str],
-    headers: frozenset[str],
+    headers: frozenset[Field],
 ) -> ConfigError | None:
     """Return what is wrong with a handler; schemes are made often, sources are read once."""
     fields: dict[str, frozenset[str]] = {"params": params}
     writable: dict[str, frozenset[str]] = {"params": frozenset()}
+    vectors: dict[str, frozenset[str]] = {}
     for role, record in _RECORDS.items():
         fields[role] = frozenset(field.name for field in record.fields)
         writable[role] = _MAY_WRITE.get(role, frozenset())
         if record is Packet:
-            fields[role] |= headers
-            writable[role] |= headers
+            names = frozenset(field.name for field in headers)
+            fields[role] |= names
+            writable[role] |= names
+            vectors[role] = frozenset(field.name for field in headers if field.length)
     writable["packet"] |= _MAY_WRITE_OF_PACKET.get(name, frozenset())
     if name == "on_candidate":
         writable["message"] |= {"key"}
@@ -120,10 +121,11 @@ def _problem(
         if own is not None:
             fields[role] = frozenset(field.name for field in own.fields)
             writable[role] = frozenset(field.name for field in own.fields if not field.is_bits)
+            vectors[role] = frozenset(field.name for field in own.fields if field.is_bits or field.length)
     if name.endswith("_timer"):  # of an endpoint: the reply is about the message that it names
         writable["reply"] |= {"message"}
     roles = {argument: frozenset({argument}) for argument in inspect.signature(function).parameters}
-    reader = _Reader(f"{owner.__name__}.{name}", fields, writable)
+    reader = _Reader(f"{owner.__name__}.{name}", fields, writable, vectors)
     try:
         reader.read(function, roles)
     except ConfigError as error:
@@ -155,9 +157,13 @@ class _Reader:
     """Reads a handler, and the plain functions that it calls, for one component."""
 
     def __init__(
-        self, handler: str, fields: Mapping[str, frozenset[str]], writable: Mapping[str, frozenset[str]]
+        self,
+        handler: str,
+        fields: Mapping[str, frozenset[str]],
+        writable: Mapping[str, frozenset[str]],
+        vectors: Mapping[str, frozenset[str]],
     ) -> None:
-        self._handler, self._fields, self._writable = handler, fields, writable
+        self._handler, self._fields, self._writable, self._vectors = handler, fields, writable, vectors
         self._done: set[Any] = set()
         self._under_way: list[Callable[..., Any]] = []
 
@@ -182,6 +188,8 @@ class _Reader:
             word = _REFUSED[type(node)]
             hint = "; import in the module, outside the class" if word == "import" else ""
             raise self._error(node, word, f"must not use `{word}` in a handler: the engines compile it{hint}")
+        if isinstance(node, ast.Raise) and node.cause is not None:
+            raise self._error(node, "raise ... from", "must not name a cause: the engines compile it")
         if isinstance(node, ast.Assign):
             self._visit(node.value, names, function)
             for target in node.targets:
@@ -189,6 +197,7 @@ class _Reader:
             return
         if isinstance(node, ast.AugAssign):
             self._visit(node.value, names, function)
+            self._check_elements((node.value, node.target), names)
             self._check(node.target, names, is_write=True)
             self._visit_inside(node.target, names, function)
             return
@@ -210,6 +219,14 @@ class _Reader:
             self._check_chance(node, function)
         elif isinstance(node, ast.Subscript) and self._roles(node.value, names):
             raise self._error(node, ast.unparse(node), "must name a record's field after a dot")
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            self._check_elements((node.value,), names)
+        elif isinstance(node, ast.BinOp):
+            self._check_elements((node.left, node.right), names)
+        elif isinstance(node, ast.Compare):
+            self._check_elements((node.left, *node.comparators), names)
+        elif isinstance(node, ast.UnaryOp):
+            self._check_elements((node.operand,), names)
         self._visit_inside(node, names, function)
 
     def _visit_inside(self, node: ast.AST, names: dict[str, frozenset[str]], function: Callable[..., Any]) -> None:
@@ -228,6 +245,7 @@ class _Reader:
             names[target.id] = self._roles(value, names)
         else:
             self._check(target, names, is_write=True)
+            self._check_elements((target,), names)
             self._visit_inside(target, names, function)
 
     def _roles(self, node: ast.AST, names: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -254,6 +272,15 @@ class _Reader:
                 raise self._unknown(node, text, node.attr, known, noun)
             if is_write and node.attr not in self._writable[role]:
                 raise self._error(node, f"{text} = ...", self._allowed(role))
+
+    def _check_elements(self, nodes: Iterable[ast.AST], names: Mapping[str, frozenset[str]]) -> None:
+        """Check that none is a whole vector: a list for one engine, an array for the other, a set of packets."""
+        for node in nodes:
+            if isinstance(node, ast.Attribute):
+                for role in self._roles(node.value, names):
+                    if node.attr in self._vectors.get(role, ()):
+                        allowed = "must be used element by element; a set of packets, by the functions of rdmacc.bits"
+                        raise self._error(node, ast.unparse(node), allowed)
 
     def _check_chance(self, node: ast.Attribute, function: Callable[..., Any]) -> None:
         if not isinstance(node.value, ast.Name):

@@ -45,11 +45,14 @@ class _Flow:
     def _statement(self, node: ast.stmt, known: set[str]) -> tuple[set[str], ast.Name | None]:
         if isinstance(node, ast.If):
             wrong = self._unset(node.test, known)
+            known = known | self._walrus(node.test)
             one, wrong_one = self.block(node.body, known)
             other, wrong_other = self.block(node.orelse, known)
             return one & other, wrong or wrong_one or wrong_other
         if isinstance(node, ast.For | ast.While):
-            wrong = self._unset(node.iter if isinstance(node, ast.For) else node.test, known)
+            head = node.iter if isinstance(node, ast.For) else node.test
+            wrong = self._unset(head, known)
+            known = known | self._walrus(head)
             inside = known | set(self._stored(node.target)) if isinstance(node, ast.For) else known
             after, wrong_inside = self.block(node.body, inside)
             is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
@@ -65,10 +68,13 @@ class _Flow:
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 yield part.id
 
+    def _walrus(self, node: ast.AST) -> set[str]:
+        return {part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)}
+
     def _unset(self, node: ast.AST, known: set[str]) -> ast.Name | None:
         """Return the first use of what is not set."""
         targets = {id(node.target)} if isinstance(node, ast.AugAssign) else set()
-        walrus = {part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)}
+        walrus = self._walrus(node)
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and (isinstance(part.ctx, ast.Load) or id(part) in targets):
                 if part.id in self._names - known - walrus:

@@ -258,17 +258,27 @@ def _chosen_hops(result: Result, messages: Hashable | Sequence[Hashable] | None)
     labels = result.plan.workload.index
     chosen = list(messages) if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
     for label in chosen:
-        if label not in labels:
+        if not _is_in(label, labels):
             raise ConfigError("messages", label, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
     return hops[hops["message"].isin([labels.get_loc(label) for label in chosen])]
+
+
+def _is_in(name: Any, known: Any) -> bool:
+    """Tell whether something is a known name; what cannot be hashed, or compared, is none."""
+    try:
+        return name in known
+    except TypeError:
+        return False
 
 
 def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | None) -> list[Hashable]:
     """Return the nodes to draw: those asked for, or all that packets pass, in the order of their ways."""
     fabric = result.plan.fabric
     if nodes is not None:
+        if isinstance(nodes, str) or not isinstance(nodes, Sequence):
+            raise ConfigError("nodes", nodes, "a list of nodes")
         for name in nodes:
-            if name not in fabric.index:
+            if not _is_in(name, fabric.index):
                 raise unknown("nodes", name, fabric.index, "the name of a node")
         if len(set(nodes)) != len(nodes) or len(nodes) < 2:
             raise ConfigError("nodes", list(nodes), "at least two nodes, each once")

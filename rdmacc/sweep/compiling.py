@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.schemes import Scheme, as_scheme
-from rdmacc.simulation import is_foreign
+from rdmacc.simulation import is_checked
 
 if TYPE_CHECKING:
     from rdmacc.experiments.base import Point
@@ -33,15 +33,14 @@ def units_of(points: Iterable[Point]) -> list[Callable[[], None]]:
     list of callable
         They can be pickled.
     """
-    schemes: dict[object, Scheme] = {}
+    needed: dict[object, Callable[[], None]] = {}
     for point in points:
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
+            checked = is_checked(scheme, point.scenario.check)
             parts = tuple((type(part), *part.handlers()) for part in scheme.components)
-            schemes[parts, scheme.tick_ps > 0] = scheme
-    hooks = [partial(compile_hooks, scheme, is_checked=False) for scheme in schemes.values()]
-    hooks += [partial(compile_hooks, scheme, is_checked=True) for scheme in schemes.values() if is_foreign(scheme)]
-    return [compile_kernel, *hooks]
+            needed[parts, scheme.tick_ps > 0, checked] = partial(compile_hooks, scheme, checked=checked)
+    return [compile_kernel, *needed.values()]
 
 
 def compile_kernel() -> None:
@@ -52,14 +51,14 @@ def compile_kernel() -> None:
         compiled_kernel()
 
 
-def compile_hooks(scheme: Scheme, *, is_checked: bool) -> None:
+def compile_hooks(scheme: Scheme, *, checked: bool) -> None:
     """Compile a scheme's hooks, if the cache does not have them and they can be compiled here.
 
     Parameters
     ----------
     scheme : Scheme
         Whose.
-    is_checked : bool
+    checked : bool
         With the checks of handlers that are not rdmacc's own.
 
     Raises
@@ -71,4 +70,4 @@ def compile_hooks(scheme: Scheme, *, is_checked: bool) -> None:
         from rdmacc.engine.compiled.handlers import CompiledHooks
         from rdmacc.engine.compiled.layout import Layout
 
-        CompiledHooks(scheme, Layout.of(scheme), is_checked=is_checked)
+        CompiledHooks(scheme, Layout.of(scheme), is_checked=checked)

@@ -28,6 +28,7 @@ from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.pace import Pace
+from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
@@ -292,7 +293,9 @@ def _stored(
     experiment: Sweepable, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None, store: Store
 ) -> tuple[Sweep, dict[str, Point]]:
     """Return what the store has, and by name each point as its experiment knows it."""
-    changes = dict(changes or {})
+    if not isinstance(changes or {}, Mapping):
+        raise ConfigError("changes", changes, "values by parameter name")
+    seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
     if seeds is None:
         points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
     else:

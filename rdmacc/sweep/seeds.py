@@ -11,11 +11,12 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["SEED", "Seeding", "check_seeds", "labelled", "points_of_seeds", "rows_of_seeds"]
+__all__ = ["SEED", "Seeding", "check_seed", "check_seeds", "labelled", "points_of_seeds", "rows_of_seeds"]
 
 SEED = "seed"
 """The label, and the column of a table, that tells seeds apart."""
@@ -34,6 +35,26 @@ class Seeding(StrEnum):
 
 _Point = TypeVar("_Point", bound=Any)
 
+_MOST_SEEDS = 100_000
+
+
+def check_seed(seed: int) -> int:
+    """Return a seed as an integer of Python's; raise `ConfigError` if it is none.
+
+    Parameters
+    ----------
+    seed : int
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If it is not a whole number, at least 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError("seed", seed, "a whole number, at least 0")
+    return int(seed)
+
 
 def check_seeds(seeds: int | None) -> int | None:
     """Return a number of seeds, or None for the experiment's own; raise `ConfigError` if it is neither.
@@ -46,11 +67,15 @@ def check_seeds(seeds: int | None) -> int | None:
     Raises
     ------
     ConfigError
-        If it is not a whole number, at least 1.
+        If it is not a whole number, from 1 to 100,000.
     """
-    if seeds is not None and (isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1):
-        raise ConfigError("seeds", seeds, "a whole number, at least 1, or None for as many as the experiment has")
-    return seeds
+    if seeds is None:
+        return None
+    is_whole = isinstance(seeds, int | np.integer) and not isinstance(seeds, bool)
+    if not is_whole or not 1 <= seeds <= _MOST_SEEDS:
+        allowed = f"a whole number from 1 to {_MOST_SEEDS}, or None for as many as the experiment has"
+        raise ConfigError("seeds", seeds, allowed)
+    return int(seeds)
 
 
 def points_of_seeds(

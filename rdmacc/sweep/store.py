@@ -157,11 +157,22 @@ class Store:
     Parameters
     ----------
     folder : path, optional
-        Default: see `default_folder`.
+        Default: see `default_folder`. It is made when the first point is stored.
+
+    Raises
+    ------
+    ConfigError
+        If it is no path, or that of something else than a folder.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
-        self.folder = Path(folder) if folder is not None else default_folder()
+        try:
+            self.folder = Path(folder) if folder is not None else default_folder()
+            is_folder = "\0" not in str(self.folder) and (self.folder.is_dir() or not self.folder.exists())
+        except (TypeError, ValueError, OSError):  # among them a name that is too long, a folder that is shut
+            is_folder = False
+        if not is_folder:
+            raise ConfigError("store", folder, "the path of a folder")
 
     def path(self, experiment: str, key: str) -> Path:
         """Return where a point's rows are, or would be.

@@ -28,6 +28,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.sources import source_file
 from rdmacc.sweep.run import Sweep, SweepError, sweep
+from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.sweep.workers import Failed, compute_here, default_jobs
@@ -224,6 +225,7 @@ def study(
     until: Quantity | None = None,
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
+    check: bool | None = None,
     engine: str = "auto",
     jobs: int | None = None,
     executor: Executor | None = None,
@@ -246,7 +248,7 @@ def study(
         such as ``{"load": [0.3, 0.6], "g": [1 / 256, 1 / 16]}``.
     seeds : int or iterable of int
         How many independent runs of each, or their seeds.
-    until, probes, faults, engine
+    until, probes, faults, check, engine
         As in `rdmacc.simulate`.
     jobs : int, optional
         Processes. Default: this one alone for little work, else one for each processor.
@@ -284,13 +286,15 @@ def study(
     """
     named = _named(schemes)
     values = _values(vary, network, work, named)
-    chosen = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
-    if isinstance(chosen, bool | str) or not isinstance(chosen, Iterable):
-        raise ConfigError("seeds", seeds, "a number of seeds, or the seeds")
-    chosen = [int(one) for one in chosen]
-    if not chosen or len(set(chosen)) != len(chosen) or min(chosen) < 0:
-        raise ConfigError("seeds", seeds, "at least one seed, each once, from 0 on")
-    runs = _runs(network, work, named, values, chosen, until, probes, faults)
+    for name, given in (("probes", probes), ("faults", faults)):
+        if not isinstance(given, list | tuple):
+            raise ConfigError(name, given, "a list")
+    if check is not None and not isinstance(check, bool):
+        raise ConfigError("check", check, "True, False or None")
+    chosen = [check_seed(one) for one in seeds] if _is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ConfigError("seeds", seeds, "at least one seed, each once")
+    runs = _runs(network, work, named, values, chosen, until, probes, faults, check)
     parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
     if all(source_file(type(part).__module__) for part in parts):
         jobs = (default_jobs() if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
@@ -311,7 +315,7 @@ def _named(schemes: Any) -> dict[str, Scheme]:
             raise ConfigError("schemes", schemes, "schemes by name, at least one")
         return {name: as_scheme(one) for name, one in schemes.items()}
     several = [schemes] if isinstance(schemes, str | Scheme) else schemes
-    if not isinstance(several, Iterable):
+    if not _is_list(several):
         raise ConfigError("schemes", schemes, "a scheme, several, or schemes by name")
     made = [as_scheme(one) for one in several]
     tables = [{(row["component"], row["parameter"]): row["value"] for row in scheme_table(one)} for one in made]
@@ -348,11 +352,19 @@ def _values(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -
     return values
 
 
+def _is_list(value: Any) -> bool:
+    """Tell whether something can be taken for several things; a text cannot, nor an array of one number."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
+
+
 def _takes(made: Any, name: str) -> bool:
     """Tell whether a function takes an argument by that name."""
     if not callable(made):
         return False
-    parameters = inspect.signature(made).parameters
+    try:
+        parameters = inspect.signature(made).parameters
+    except ValueError:  # of a function of Python's own
+        return False
     found = parameters.get(name)
     return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
         found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
@@ -376,6 +388,7 @@ def _runs(
     until: Quantity | None,
     probes: Sequence[Probe],
     faults: Sequence[Fault],
+    check: bool | None,
 ) -> list[_Run]:
     made: dict[Hashable, Any] = {}
 
@@ -384,7 +397,7 @@ def _runs(
         if not callable(function):
             return function
         taken = {name: value for name, value in given.items() if _takes(function, name)}
-        key = (what, repr(taken))
+        key = (what, *((name, id(value)) for name, value in taken.items()))  # the values outlive this
         if key not in made:
             made[key] = function(**taken)
         return made[key]
@@ -414,7 +427,7 @@ def _runs(
                 name = ", ".join([*words, f"seed {seed}"])
                 scenario = Scenario(
                     topology=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
-                    faults=faults,
+                    faults=faults, check=check,
                 )  # fmt: skip
                 labels = {"scheme": label, **shown, "seed": seed}
                 size = float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))

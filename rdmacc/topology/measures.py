@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
 
 __all__ = ["TopologyInfo", "base_rtt_ps", "bdp_bytes", "bisection_bps", "describe"]
+
+_MOST_BYTES = 2**40
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,8 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     from rdmacc.topology.fabric import Fabric
 
     for field, value in (("data_bytes", data_bytes), ("ack_bytes", ack_bytes)):
-        if value < 0:
-            raise ConfigError(field, value, "at least 0 bytes")
+        if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < _MOST_BYTES:
+            raise ConfigError(field, value, f"a whole number of bytes, at least 0 and below {_MOST_BYTES}")
     graph = completed(graph)
     fabric = Fabric.from_graph(graph)
     src, dst, weight = _host_pairs(fabric)

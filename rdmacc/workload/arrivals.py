@@ -12,7 +12,17 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.frame import Host, Int64s, as_objects, checked_hosts, checked_whole, from_columns, stream
+from rdmacc.workload.frame import (
+    MOST_OF_ANYTHING,
+    Host,
+    Int64s,
+    as_objects,
+    checked_flag,
+    checked_hosts,
+    checked_whole,
+    from_columns,
+    stream,
+)
 from rdmacc.workload.load import Load, as_definition, bytes_per_second, exact_span_ps
 from rdmacc.workload.published import Sizes, size_distribution
 from rdmacc.workload.traffic import Network, Traffic
@@ -30,6 +40,7 @@ INCASTS_STARTS = 111
 INCASTS_JITTER = 112
 
 _LATEST_PS = 2.0**62
+_MOST_PER_S = 1e15
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -106,7 +117,7 @@ def poisson(
     number, offsets = _arrivals(rng, rate, count, duration)
     lengths = distribution.sample(stream(seed, POISSON_SIZES), number)
     src, dst = traffic.pairs(stream(seed, POISSON_PAIRS), number)
-    if is_exact:
+    if checked_flag("is_exact", is_exact):
         if count is None:
             raise ConfigError("count", None, "given with is_exact, because the duration follows from it")
         span_ps = exact_span_ps(load, traffic, definition, src, dst, lengths)
@@ -184,8 +195,8 @@ def incasts(
         definition = as_definition(of)
         per_incast = width * definition.mean_bytes(distribution)
         rate = bytes_per_second(load, traffic, definition) / per_incast
-    elif isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < rate < float("inf"):
-        raise ConfigError("rate", rate, "a number of incasts per second, above 0")
+    elif isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < rate <= _MOST_PER_S:
+        raise ConfigError("rate", rate, f"a number of incasts per second, above 0 and at most {_MOST_PER_S:g}")
     assert rate is not None
     begin, spread = time_ps(start, field="start"), time_ps(jitter, field="jitter")
     number, offsets = _arrivals(stream(seed, INCASTS_STARTS), rate, count, duration)
@@ -247,6 +258,8 @@ def _arrivals(
         return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
     assert duration is not None
     span_ps = time_ps(duration, field="duration")
+    if rate * span_ps / 1e12 > MOST_OF_ANYTHING:
+        raise ConfigError("duration", duration, f"shorter: at most {MOST_OF_ANYTHING} messages arrive in it")
     number = int(rng.poisson(rate * span_ps / 1e12))
     if not number:
         allowed = f"longer: at {rate:.3g} messages per second, none arrives in it"

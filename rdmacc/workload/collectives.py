@@ -13,7 +13,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, size_bytes, time_ps
-from rdmacc.workload.frame import Host, Int64s, as_objects, checked_hosts, checked_whole, from_columns
+from rdmacc.workload.frame import Host, Int64s, as_objects, checked_flag, checked_hosts, checked_whole, from_columns
 from rdmacc.workload.patterns import many_to_many
 
 __all__ = ["all_to_all", "ring_all_reduce", "tree_all_reduce"]
@@ -171,7 +171,7 @@ def all_to_all(
         For hosts that occur twice, or a size below 1 byte.
     """
     listed = checked_hosts(hosts)
-    if not is_shifted:
+    if not checked_flag("is_shifted", is_shifted):
         return many_to_many(listed, listed, size, start, group=group)
     names, n = as_objects(listed), len(listed)
     step, host = np.repeat(np.arange(n - 1), n), np.tile(np.arange(n), n - 1)

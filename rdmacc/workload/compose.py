@@ -77,6 +77,7 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
     >>> len(step), step["after"].iloc[12] == tuple(range(12))
     (48, True)
     """
+    workloads = tuple(messages(workload) for workload in workloads)
     whole = combine(*workloads)
     _, wanted, _ = positions(whole["after"], whole.index)
     is_wanted = np.zeros(len(whole), dtype=np.bool_)

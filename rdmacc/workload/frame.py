@@ -233,7 +233,7 @@ def is_missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
-_MOST_OF_ANYTHING = 10_000_000
+MOST_OF_ANYTHING = 10_000_000
 _MOST = {"seed": 2**4096, "group": 2**62}
 """By field; rounds, counts and degrees beyond would not fit into memory."""
 
@@ -258,10 +258,30 @@ def checked_whole(field: str, value: int, least: int | None = None) -> int:
     allowed = "a whole number" + ("" if least is None else f", at least {least}")
     if isinstance(value, bool) or not isinstance(value, Integral) or (least is not None and value < least):
         raise ConfigError(field, value, allowed)
-    most = _MOST.get(field, _MOST_OF_ANYTHING)
+    most = _MOST.get(field, MOST_OF_ANYTHING)
     if value > most or value < -most:
         raise ConfigError(field, value, f"{allowed}, and at most {most}")
     return int(value)
+
+
+def checked_flag(field: str, value: bool) -> bool:
+    """Return True or False; raise a ConfigError if it is neither.
+
+    Parameters
+    ----------
+    field : str
+        What it is, as the error names it.
+    value : bool
+        The flag.
+
+    Raises
+    ------
+    ConfigError
+        For anything but a truth value.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(field, value, "True or False")
+    return bool(value)
 
 
 def host_names(field: str, names: Iterable[Host]) -> list[Host]:
@@ -407,6 +427,8 @@ def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
     column = frame["weight"]
     if column.dtype == object:
         column = column.map(lambda weight: 1.0 if weight is None else weight)
+    if column.dtype.kind == "c":
+        raise row_error(frame, 0, "weight", column.iloc[0], "a finite number above 0")
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
     except (TypeError, ValueError, OverflowError):

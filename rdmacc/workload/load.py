@@ -26,7 +26,7 @@ from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
-from rdmacc.workload.frame import Host, Int64s
+from rdmacc.workload.frame import Host, Int64s, checked_whole
 from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
@@ -44,7 +44,7 @@ __all__ = [
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 LOAD_LINKS = ("host", "receiver", "uplink", "core")
-_MOST = 10
+MOST_LOAD = 10
 """More than this is a percentage by mistake."""
 """Names of the sets of defining links; see :class:`LoadDefinition`."""
 
@@ -74,13 +74,12 @@ class LoadDefinition:
         if isinstance(self.links, str) and self.links not in LOAD_LINKS:
             allowed = f"one of {', '.join(LOAD_LINKS)}, or (from, to) pairs of nodes"
             raise ConfigError("links", self.links, allowed)
-        if not isinstance(self.links, str) and not len(self.links):
+        if not isinstance(self.links, str) and not _are_pairs(self.links):
             raise ConfigError("links", self.links, "at least one (from, to) pair of nodes")
-        if self.counting not in ("wire", "payload"):
+        if not isinstance(self.counting, str) or self.counting not in ("wire", "payload"):
             raise ConfigError("counting", self.counting, "'wire' or 'payload'")
         for name, least in (("payload_bytes", 1), ("header_bytes", 0)):
-            if getattr(self, name) < least:
-                raise ConfigError(name, getattr(self, name), f"at least {least}")
+            checked_whole(name, getattr(self, name), least)
 
     def mean_bytes(self, sizes: SizeDistribution) -> float:
         """Return what a message counts on average.
@@ -176,8 +175,8 @@ def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) 
     ConfigError
         If the load is not above 0 and at most 10, or the traffic uses none of the defining links.
     """
-    if isinstance(load, bool) or not isinstance(load, Real) or not 0 < float(load) <= _MOST:
-        raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {_MOST}: 0.3 for 30%")
+    if isinstance(load, bool) or not isinstance(load, Real) or not 0 < load <= MOST_LOAD:
+        raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {MOST_LOAD}: 0.3 for 30%")
     ports, shares = _used(traffic, definition)
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 
@@ -308,3 +307,12 @@ def _levels(fabric: Fabric) -> Int64s:
             return level
         step += 1
         level[new] = step
+
+
+def _are_pairs(links: Any) -> bool:
+    """Tell whether something is a list of pairs, at least one."""
+    if not isinstance(links, Sequence) or isinstance(links, bytes):
+        return False
+    return bool(links) and all(
+        isinstance(link, Sequence) and not isinstance(link, str) and len(link) == 2 for link in links
+    )

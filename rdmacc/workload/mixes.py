@@ -14,8 +14,8 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.arrivals import incasts, poisson
 from rdmacc.workload.compose import combine
-from rdmacc.workload.frame import Host, as_objects, checked_whole, from_columns, stream
-from rdmacc.workload.load import Load
+from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_whole, from_columns, stream
+from rdmacc.workload.load import MOST_LOAD, Load
 from rdmacc.workload.published import DART_SHORT, Sizes, size_distribution
 from rdmacc.workload.traffic import Network, Traffic
 
@@ -90,11 +90,13 @@ def dart_mix(
         For an unknown mix; for fewer groups than one; and as :func:`poisson` and :func:`incasts`.
     """
     share = DART_MIXES.get(mix) if isinstance(mix, str) else mix
-    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:
         raise ConfigError("mix", mix, f"one of {', '.join(DART_MIXES)}, or a share between 0 and 1")
-    part = float(share)
+    if isinstance(load, bool) or not isinstance(load, Real) or not 0 < load <= MOST_LOAD:
+        raise ConfigError("load", load, f"a fraction of the links' rate, above 0 and at most {MOST_LOAD}")
+    part, load = float(share), float(load)
     incast = incasts(network, degree, short, load=load * part, of=of, duration=duration, start=start, seed=seed)
-    if is_persistent:
+    if checked_flag("is_persistent", is_persistent):
         rest = _one_each(network, long, start, seed)
     else:
         rest = poisson(network, long, load * (1 - part), of=of, duration=duration, start=start, seed=seed)

@@ -13,7 +13,17 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.frame import Host, Int64s, Objects, as_objects, checked_whole, from_columns, host_names, stream
+from rdmacc.workload.frame import (
+    Host,
+    Int64s,
+    Objects,
+    as_objects,
+    checked_whole,
+    from_columns,
+    host_names,
+    is_name,
+    stream,
+)
 from rdmacc.workload.published import Sizes, size_distribution
 
 __all__ = ["partition_aggregate", "request_response"]
@@ -74,6 +84,8 @@ def partition_aggregate(
         For workers that occur twice or are the aggregator, or an impossible number of rounds.
     """
     names, turns = host_names("workers", workers), checked_whole("rounds", rounds, 1)
+    if not is_name(aggregator):
+        raise ConfigError("aggregator", aggregator, "the name of a host")
     if not names or aggregator in names or len(set(names)) < len(names):
         allowed = f"different hosts, at least one, without {aggregator!r}"
         raise ConfigError("workers", names, allowed)
@@ -131,12 +143,13 @@ def request_response(
         For a host that occurs twice, a client without a server, or an impossible number of rounds.
     """
     turns = checked_whole("rounds", rounds, 1)
-    for field, names in (("clients", list(clients)), ("servers", list(servers))):
+    clients, servers = host_names("clients", clients), host_names("servers", servers)
+    for field, names in (("clients", clients), ("servers", servers)):
         if not names or len(set(names)) < len(names):
             raise ConfigError(field, names, "different hosts, at least one")
     asking, asked = as_objects(clients), as_objects(servers)
     if len(asked) == 1 and asked[0] in set(clients):
-        raise ConfigError("servers", list(servers), "must include a host other than the client")
+        raise ConfigError("servers", servers, "must include a host other than the client")
     client = np.repeat(asking, turns)
     server = asked[_other(stream(seed, REQUEST_SERVERS), client, asked)]
     count = len(client)

@@ -51,12 +51,19 @@ class SizeDistribution:
     """Where it is from."""
 
     def __post_init__(self) -> None:
-        sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
-        if sizes.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
+        if not isinstance(self.name, str):
+            raise ConfigError("name", self.name, "a text")
+        try:
+            sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
+        except (TypeError, ValueError, OverflowError):
+            raise ConfigError(
+                "sizes", self.sizes, "numbers, and so must be the probabilities", where=self.name
+            ) from None
+        if sizes.ndim != 1 or chances.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
             allowed = "at least two knots, and as many probabilities"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
-        if not (np.isfinite(sizes).all() and sizes[0] >= 0 and (np.diff(sizes) >= 0).all() and sizes[-1] > 0):
-            allowed = "finite and ascending, from at least 0 bytes to more than 0"
+        if not (np.isfinite(sizes).all() and sizes[0] >= 0 and (np.diff(sizes) >= 0).all() and 0 < sizes[-1] <= 2**62):
+            allowed = "finite and ascending, from at least 0 bytes to more than 0, and at most 2**62"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)
         if not ((np.diff(chances) >= 0).all() and chances[0] == 0 and chances[-1] == 1):
             allowed = "ascending, from 0 to 1"

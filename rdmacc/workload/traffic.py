@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
-from rdmacc.workload.frame import Host, Int64s, Objects, as_objects
+from rdmacc.workload.frame import Host, Int64s, Objects, as_objects, host_names
 
 __all__ = ["Network", "Traffic", "as_fabric", "port_bytes"]
 
@@ -113,9 +113,10 @@ def _nodes(fabric: Fabric, field: str, names: Sequence[Host] | None) -> Int64s:
     """Return the node numbers of different hosts; all hosts for None."""
     if names is None:
         return fabric.hosts.astype(np.int64)
+    names = host_names(field, names)
     nodes = [fabric.index.get(name, -1) for name in names]
-    if not nodes or len(set(nodes)) < len(nodes):
-        raise ConfigError(field, list(names), "different hosts, at least one")
+    if not nodes or len(set(names)) < len(names):
+        raise ConfigError(field, names, "different hosts, at least one")
     for name, node in zip(names, nodes, strict=True):
         if node < 0 or not fabric.is_host[node]:
             raise unknown(field, name, [fabric.names[host] for host in fabric.hosts], "a host of the network")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+import tomllib
 from collections.abc import Callable
 from typing import Any
 
+import matplotlib.pyplot as plt
 import networkx as nx
 import pandas as pd
+import tomli_w
 
 import rdmacc
 from rdmacc import Scheme, faults, probes, workload
@@ -44,6 +49,55 @@ def node(**changes: Any) -> Any:
     graph.nodes["h0"].update(changes.pop("host", {}))
     graph.edges["h0", "s0"].update(changes)
     return simulate(topology=graph)
+
+
+def csv(**cells: Any) -> Any:
+    """Read a workload of such cells from a CSV file."""
+    return workload.from_csv(io.StringIO(",".join(cells) + "\n" + ",".join(str(one) for one in cells.values())))
+
+
+def csv_text(text: Any) -> Any:
+    """Read a workload from such a text."""
+    return workload.from_csv(io.StringIO(text if isinstance(text, str) else repr(text)))
+
+
+def toml(**changes: Any) -> Any:
+    """Write a scenario to TOML, and read it back."""
+    given: dict[str, Any] = {"topology": _NET, "workload": _WORK, "scheme": "dcqcn"}
+    given |= {name: value for name, value in changes.items() if not callable(value)}  # what a call raises is its own
+    with tempfile.TemporaryDirectory() as folder:
+        return rdmacc.Scenario.from_toml(rdmacc.Scenario(**given).to_toml(f"{folder}/x.toml"))
+
+
+def toml_text(**changes: Any) -> Any:
+    """Read a scenario with such values from TOML, as a person may have changed them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = rdmacc.Scenario(topology=_NET, workload=_WORK, scheme="dcqcn").to_toml(f"{folder}/x.toml")
+        content = tomllib.loads(path.read_text())
+        for name, value in changes.items():
+            text = f"x = {value}"
+            try:
+                content[name] = tomllib.loads(text)["x"]
+            except tomllib.TOMLDecodeError:
+                content[name] = str(value)
+        path.write_text(tomli_w.dumps(content))
+        return rdmacc.Scenario.from_toml(path).run()
+
+
+def study(**changes: Any) -> Any:
+    """Run a study of something small."""
+    given: dict[str, Any] = {"network": _NET, "work": _WORK, "schemes": "dcqcn", "engine": "simpy", "until": "20us",
+                             "progress": False} | changes  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        return rdmacc.study(**{"store": folder, **given})
+
+
+def ladder(**changes: Any) -> Any:
+    """Draw the ladder diagram of something small."""
+    try:
+        return simulate(trace=True).plot.ladder(**changes)
+    finally:
+        plt.close("all")
 
 
 def replaced(**changes: Any) -> Any:
@@ -158,4 +212,119 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"place": "flow", "at": 0, "field": "rate_bps", "every": "1us"},
     ),
     "scheme": (lambda name: simulate(scheme=rdmacc.scheme(name)), {"name": "dcqcn"}),
+    "preset": (rdmacc.preset, {"name": "dart-2020", "rate": "10Gbps"}),
+    "clos": (
+        rdmacc.clos,
+        {"pods": 2, "tors_per_pod": 1, "hosts_per_tor": 2, "aggs_per_pod": 1, "cores": 1, "rate": "10Gbps"},
+    ),
+    "ren_leaf_spine": (
+        rdmacc.ren_leaf_spine,
+        {"hosts_per_leaf": 2, "leaves": 2, "spines": 1, "rate": "10Gbps", "delay": "1us", "buffer_per_port": "1MB"},
+    ),
+    "describe": (rdmacc.describe, {"graph": _NET, "data_bytes": 1048, "ack_bytes": 64}),
+    "poisson": (
+        rdmacc.poisson,
+        {
+            "network": _NET,
+            "sizes": "1kB",
+            "load": 0.5,
+            "of": "host",
+            "count": 5,
+            "senders": ["h0"],
+            "receivers": ["h1"],
+            "is_exact": False,
+            "start": "0us",
+            "seed": 0,
+        },
+    ),
+    "poisson for a time": (rdmacc.poisson, {"network": _NET, "sizes": "100kB", "load": 0.5, "duration": "1us"}),
+    "incasts": (
+        rdmacc.incasts,
+        {"network": _NET, "degree": 2, "size": "1kB", "rate": 1e6, "count": 2, "jitter": "1us", "seed": 0, "group": 1},
+    ),
+    "dart_mix": (rdmacc.dart_mix, {"network": _NET, "load": 0.5, "mix": "typical", "duration": "1us", "degree": 2}),
+    "offered_load": (rdmacc.offered_load, {"workload": _WORK, "network": _NET, "of": "host", "duration": "1us"}),
+    "all_to_all": (rdmacc.all_to_all, {"hosts": ["h0", "h1"], "size": "1kB", "is_shifted": False, "group": 0}),
+    "random_pairs": (
+        rdmacc.random_pairs,
+        {"hosts": ["h0", "h1"], "count": 2, "size": "1kB", "seed": 0, "window": "1us"},
+    ),
+    "partition_aggregate": (
+        rdmacc.partition_aggregate,
+        {"aggregator": "h0", "workers": ["h1"], "request": "1kB", "response": "1kB", "rounds": 1, "seed": 0},
+    ),
+    "request_response": (
+        rdmacc.request_response,
+        {"clients": ["h0"], "servers": ["h1"], "request": "1kB", "response": "1kB", "rounds": 1, "jitter": "1us"},
+    ),
+    "ring_all_reduce": (rdmacc.ring_all_reduce, {"hosts": ["h0", "h1"], "size": "1kB", "start": "0us", "group": 0}),
+    "tree_all_reduce": (rdmacc.tree_all_reduce, {"hosts": ["h0", "h1"], "size": "1kB", "chunks": 1, "fan_out": 2}),
+    "combine": (lambda **values: rdmacc.combine(*values.values()), {"one": _WORK, "other": _WORK}),
+    "sequence": (lambda **values: rdmacc.sequence(*values.values()), {"one": _WORK, "other": _WORK}),
+    "SizeDistribution": (
+        rdmacc.SizeDistribution,
+        {"name": "x", "sizes": (1.0, 2.0), "probabilities": (0.0, 1.0)},
+    ),
+    "LoadDefinition": (
+        rdmacc.LoadDefinition,
+        {"links": "host", "counting": "wire", "payload_bytes": 1000, "header_bytes": 48},
+    ),
+    "csv": (csv, {"src": "h1", "dst": "h0", "size": "1kB", "start": "1us", "group": 1, "after": "", "weight": 1}),
+    "csv text": (csv_text, {"text": "src,dst,size\nh1,h0,1kB\n"}),
+    "toml": (
+        toml,
+        {
+            "topology": _NET,
+            "workload": _WORK,
+            "scheme": "dcqcn",
+            "seed": 0,
+            "until": "20us",
+            "check": True,
+            "probes": [],
+            "faults": [],
+        },
+    ),
+    "toml text": (
+        toml_text,
+        {
+            "format": 1,
+            "engine": "simpy",
+            "seed": 0,
+            "trace": False,
+            "until_ps": 20_000_000,
+            "check": False,
+            "scheme": None,
+            "probes": None,
+            "faults": None,
+            "topology": None,
+            "workload": None,
+        },
+    ),
+    "study": (
+        study,
+        {
+            "network": _NET,
+            "work": _WORK,
+            "schemes": "dcqcn",
+            "vary": {"g": [0.5]},
+            "seeds": 1,
+            "until": "20us",
+            "probes": [],
+            "faults": [],
+            "check": None,
+            "jobs": 1,
+        },
+    ),
+    "register_scheme": (rdmacc.register_scheme, {"name": "dcqcn", "make": rdmacc.scheme("dcqcn").replace}),
+    "ladder": (ladder, {"messages": 0, "nodes": ["s0"], "start": "1us", "end": "3us", "squeeze": True}),
+    "compiled": (
+        lambda **values: simulate(engine="compiled", **values),
+        {"topology": _NET, "workload": _WORK, "seed": 0, "until": "20us", "probes": [], "faults": [], "trace": False},
+    ),
+    "compiled row": (
+        lambda **values: simulate(
+            engine="compiled", workload=pd.DataFrame({name: [one] for name, one in (_ROW | values).items()})
+        ),
+        dict(_ROW),
+    ),
 }

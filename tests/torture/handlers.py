@@ -210,6 +210,14 @@ REFUSED = {
     "a set of packets": ("on_ack", "transfer.seen = 0"),
     "an armed time": ("on_ack", "sender.s_timer_armed = 5"),
     # A field that is not there
+    # A vector or a set as a whole: a list for one engine, an array for the other
+    "a vector, written": ("on_ack", "sender.vector = sender.vector"),
+    "a vector, added to": ("on_ack", "sender.vector += 1"),
+    "a vector, multiplied": ("on_ack", "x = sender.vector * 2"),
+    "a vector, compared": ("on_ack", "sender.flag = sender.vector == sender.floats"),
+    "a part of a vector": ("on_ack", "x = sender.vector[1:]\nx[0] = 5"),
+    "a set of packets, added to": ("on_ack", "sender.big = transfer.seen + 1"),
+    "a set of packets, compared": ("on_ack", "sender.flag = transfer.seen > 3"),
     "misspelt, read": ("on_ack", "x = message.next_pns"),
     "misspelt, written": ("on_ack", "sender.rate_bsp = 1e9"),
     "misspelt parameter": ("on_ack", "sender.x = params.gian"),
@@ -226,6 +234,7 @@ REFUSED = {
     "try": ("on_ack", "try:\n    sender.x = 1.0\nexcept Exception:\n    pass"),
     "with": ("on_ack", "with open('x') as f:\n    pass"),
     "yield": ("on_ack", "yield 3"),
+    "raise from": ("on_ack", "raise ValueError('no') from KeyError('x')"),
     "random": ("on_ack", "sender.x = random.random()"),
     "numpy.random": ("on_ack", "sender.x = np.random.random()"),
     "time": ("on_ack", "sender.x = time.time()"),
@@ -348,6 +357,7 @@ RUN = {
     "verdict TRIM on_route": ("on_route", "packet.verdict = TRIM"),
     "route 10**6": ("on_route", "packet.route = 10**6"),
     "route -7": ("on_route", "packet.route = -7"),
+    "route of another node": ("on_route", "packet.route = 5 if port.number < 3 else 0"),
     "route to the same": ("on_route", "packet.route = port.number"),
     # Messages
     "next_psn beyond": ("on_ack", "message.next_psn = message.packets + 7"),
@@ -406,13 +416,23 @@ RUN = {
     "big constant": ("on_ack", "sender.big = 10**30"),
     "uint64": ("on_ack", "sender.big = np.uint64(2**63 + now)"),
     "None": ("on_ack", "x = None\nsender.flag = x is None"),
+    "walrus": ("on_ack", "if (y := now) > 3:\n    sender.big = y"),
+    "no function of numpy": ("on_ack", "sender.x = np.nothing(3)"),
+    "no method of a number": ("on_ack", "sender.big = now.nothing()"),
+    "two types": ("on_ack", "x = 1 if now else 'a'\nsender.flag = x == 1"),
+    "unpacking with a star": ("on_ack", "a, *b = (1, 2, 3)\nsender.big = a"),
+    "a class": ("on_ack", "class A:\n    pass"),
+    "text in a function": ("on_ack", "sender.big = below('x')"),
+    "text in a timer": ("on_s_timer", "sender.x = 'x'"),
 }
 """Bodies that run, or say why not."""
 
 ALONE = {
     "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
     "None", "text to Int", "None to Float", "a list to Float", "undefined name", "assigns an argument",
-    "big constant", "uint64", "isinstance", "return a value", "Int32 overflow",
+    "big constant", "uint64", "isinstance", "return a value", "Int32 overflow", "walrus", "no function of numpy",
+    "no method of a number", "two types", "unpacking with a star", "a class", "text in a function",
+    "text in a timer",
 }  # fmt: skip
 """What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
 

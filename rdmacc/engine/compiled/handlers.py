@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import re
 import types as python_types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -27,13 +25,14 @@ from rdmacc.engine.compiled import bits as compiled_bits  # registers the functi
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import kept
+from rdmacc.engine.compiled.complaints import compile_error
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, Part, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.engine.rewriting import is_instrumented
-from rdmacc.errors import CompileError, ConfigError
-from rdmacc.handlers import NATIVE, source_tree
+from rdmacc.errors import ConfigError
+from rdmacc.handlers import NATIVE
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -94,7 +93,8 @@ class CompiledHooks:
 
     def __init__(self, scheme: Scheme, layout: Layout, is_checked: bool = False) -> None:
         self._scheme, self._layout = scheme, layout
-        self.checks = Checks(scheme, has_trail=True) if is_checked else None
+        port_node = f"port_at(place + ({{number}} - {{port}}.number) * {layout.row_bytes['port']}).node"
+        self.checks = Checks(scheme, has_trail=True, port_node=port_node) if is_checked else None
         self._limits = limits_of(scheme)
         self._slots = {kind: slots_of(scheme, kind) for kind in KINDS}
         for kind, slots in self._slots.items():
@@ -125,6 +125,7 @@ class CompiledHooks:
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
         self._handlers: dict[str, Callable[..., Any]] = {}
+        self._calls: dict[str, Call] = {}
         self._noted: set[Callable[..., Any]] = set()
         self._functions: dict[Callable[..., Any], Any] = {}
         sources: dict[str, str] = {}
@@ -154,7 +155,7 @@ class CompiledHooks:
         for i, call in enumerate(calls):
             handler = f"{name}_{i}"
             function = call.function if self.checks is None else self.checks.function(call)
-            self._handlers[handler] = function
+            self._handlers[handler], self._calls[handler] = function, call
             self._note(function)
             arguments = [self._argument(argument, call.component, touched) for argument in call.arguments]
             if self.checks is None:
@@ -249,26 +250,12 @@ class CompiledHooks:
         options = CHECKED if self.checks is not None else {}
         try:
             return object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
-        except NotCompiledError as error:
-            raise self._explain(*error.args) from None
+        except NotCompiledError as failed:
+            name, error = failed.args
+            calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}
+            raise compile_error(self._scheme, name, calls, error) from None
         finally:
             self._functions.clear()
-
-    def _explain(self, name: str, error: Exception) -> CompileError:
-        """Return an error that names the handler, its line and the reason."""
-        message = str(error)
-        line, reason = _line_and_reason(message)
-        places = re.findall(r'File "(.*?)", line (\d+)', message) + re.findall(r" at (\S+) \((\d+)\)", message)
-        for part in self._scheme.components:
-            for handler, function in part.handlers().items():
-                tree = source_tree(function)
-                file = Path(function.__code__.co_filename).name
-                if tree is None:
-                    continue
-                for text, number in places:
-                    if Path(text).name == file and tree.lineno <= int(number) <= (tree.end_lineno or 0):
-                        return CompileError(f"{type(part).__name__}.{handler}", reason, int(number))
-        return CompileError(f"{self._scheme.name}: {name}", reason, line)
 
 
 def _codes(code: python_types.CodeType) -> list[python_types.CodeType]:
@@ -293,23 +280,3 @@ def _source_of(function: Callable[..., Any]) -> str:
             code = function.__code__
             _SOURCES[function] = repr((code.co_code, code.co_consts, code.co_names))
     return _SOURCES[function]
-
-
-def _line_and_reason(message: str) -> tuple[int | None, str]:
-    """Pick the first source line and the first reason out of Numba's message."""
-    line = None
-    for text in message.splitlines():
-        if text.startswith('File "') and ", line " in text:
-            number = text.rsplit(", line ", 1)[1].split(":")[0]
-            if number.isdigit():  # the handler's own line comes first, then the lines that call it
-                line = int(number)
-                break
-    own = re.findall(r"raised a specific error:\s*\w+: (.*)", message)
-    if own:
-        return line, own[-1]
-    reasons = [
-        text.strip()
-        for text in message.splitlines()
-        if text.strip() and not text.startswith(("File", "-", "During", "Failed", "\x1b"))
-    ]
-    return line, reasons[0] if reasons else message

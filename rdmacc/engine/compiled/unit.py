@@ -25,7 +25,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
-from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.ctypes_utils import to_ctypes
@@ -34,7 +33,7 @@ __all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Pa
 
 
 class NotCompiledError(Exception):
-    """A function cannot be compiled; `args` are its name and Numba's error."""
+    """A function cannot be compiled; `args` are its name and what the compiler raised."""
 
 
 class _NoEnvironment:
@@ -216,7 +215,7 @@ def object_code(functions: Mapping[str, Callable[..., Any]], signature: str, **o
         compiler = _CFuncCompiler(function, cpu_target, options, {}, _PartCompiler)
         try:
             made = compiler.compile(arguments, result)
-        except NumbaError as error:
+        except Exception as error:  # Numba raises others than its own, too
             raise NotCompiledError(name, error) from error
         symbol = made.fndesc.llvm_cfunc_wrapper_name
         symbols[symbol] = name

@@ -70,11 +70,13 @@ class Binding:
         The functions' source.
     """
 
-    def __init__(self, scheme: Scheme, arm: Callable[[Any, Slot], None], trail: Trail | None = None) -> None:
+    def __init__(
+        self, scheme: Scheme, arm: Callable[[Any, Slot], None], trail: Trail | None = None, port_node: Any = None
+    ) -> None:
         self.scheme = scheme
-        self.checks = Checks(scheme, has_trail=False) if trail is not None else None
+        self.checks = None if trail is None else Checks(scheme, has_trail=False, port_node="port_node[{number}]")
         self._limits = limits_of(scheme)
-        self._namespace: dict[str, Any] = {"arm": arm, "trail": trail}
+        self._namespace: dict[str, Any] = {"arm": arm, "trail": trail, "port_node": port_node}
         for number, part in enumerate(scheme.components):
             self._namespace[f"params{number}"] = part
         self._slots = {kind: slots_of(scheme, kind) for kind in OWNERS}

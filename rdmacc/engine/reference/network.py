@@ -119,7 +119,7 @@ class Network:
         self.trail = Trail() if plan.is_checked else None
         if self.trail is not None:
             self.trail.n_ports, self.trail.n_messages = plan.fabric.n_ports, plan.n_messages
-        self.binding = Binding(scheme, partial(arm, self), self.trail)
+        self.binding = Binding(scheme, partial(arm, self), self.trail, plan.fabric.port_node)
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
         self.has_requests = has_requests(scheme)
