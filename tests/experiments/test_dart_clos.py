@@ -12,7 +12,7 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import experiment
-from rdmacc.experiments.dart.clos import BOTH, DEFAULT_READING, FRESH, LOADS, READINGS, SEEDS_OF, Case
+from rdmacc.experiments.dart.clos import BOTH, DEFAULT_READING, FRESH, LOADS, READINGS, SEEDS, Case
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
 from rdmacc.sweep.tidy import assemble, tidy, wide
@@ -29,7 +29,7 @@ def test_figures_share_their_points():
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
     assert points["dart.fig11"].keys() == points["dart.fig12"].keys() == points["dart.fig13"].keys()
     assert points["dart.table1"].keys() <= points["dart.fig11"].keys()
-    assert len(points["dart.fig11"]) == 4 * len(BOTH) * sum(len(LOADS[mix]) * SEEDS_OF[mix] for mix in LOADS)
+    assert len(points["dart.fig11"]) == 4 * len(BOTH) * SEEDS * sum(len(loads) for loads in LOADS.values())
     for name in NAMES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
         for key, point in points[name].items():
