@@ -13,7 +13,7 @@ from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, load_summary, s
 from rdmacc.experiments.igbn.setup import of_reading
 from rdmacc.experiments.score import PAPERS
 from rdmacc.sweep.store import read_table
-from tests.experiments import flips, flips_rcc, flips_ren, flips_validation
+from tests.experiments import edges, flips, flips_rcc, flips_ren, flips_validation
 
 FOLDER = summary_path("any").parent
 STORED = sorted(path.stem for path in FOLDER.glob("*.parquet"))
@@ -88,6 +88,23 @@ def test_every_judge_says_yes_and_says_no(name, claim):
         is_flipped = (changed.outcome == Outcome.HOLDS) != (outcome == Outcome.HOLDS)
         assert is_flipped, (number, outcome, changed.outcome, changed.measured)
         assert changed.outcome != Outcome.NOT_JUDGED
+
+
+EDGES = [
+    pytest.param(name, claim, change, outcome, id=f"{claim.id} {number}")
+    for name, claim in CLAIMS
+    for number, (change, outcome) in enumerate(edges.EDGES.get(claim.id, ()))
+]
+
+
+def test_every_edge_is_of_a_claim():
+    assert set(edges.EDGES) <= {claim.id for _, claim in CLAIMS}
+
+
+@pytest.mark.parametrize(("name", "claim", "change", "outcome"), EDGES)
+def test_bands_end_where_the_claim_says(name, claim, change, outcome):
+    found = claim.verdict(judged(name, change(load_summary(name))))
+    assert found.outcome == outcome, found.measured
 
 
 def judged(name, table):

@@ -184,20 +184,28 @@ def tests_of(path: str, trials: Trials) -> tuple[Stage, ...]:
         ]
         of_paper = _OF_PAPER.get(parts[1], "test_base.py" if len(parts) == 2 else f"test_{parts[1]}*.py")
         files = _test_files(f"experiments/{of_paper}")
-        stages = [Stage(tuple(ids))] if ids else []
-        stages.append(Stage(files, "not simpy", "not nightly and not slow"))
-        if users:
-            stages.append(Stage(files, f"not simpy and not drawn and ({' or '.join(users)})", "slow and not nightly"))
-        return tuple(stages)
+        own = _using(module.replace(".", r"\."), files) or (files if len(users) > 3 else ())
+        stages = (
+            Stage(tuple(ids)),
+            Stage(own, "not simpy", "not nightly and not slow"),
+            Stage(files, f"not simpy and not drawn and ({' or '.join(users)})"),
+        )
+        return tuple(one for one in stages if one.tests and not one.only.endswith("()"))
     stem, package = Path(path).stem, parts[1]
     if package == "presets":
         files = ("test_presets.py", f"test_{stem.split('_')[0]}*.py")
         return tuple(Stage(_test_files(one), "not compiled", jit=False) for one in files)
-    using = re.compile(rf"rdmacc\.{package}\.{stem}\b|rdmacc\.{package} import .*\b{stem}\b")
     own = [f"tests/test_{stem}.py"] if (ROOT / f"tests/test_{stem}.py").exists() else []
-    others = [f for f in _test_files("test_*.py") if f not in own and using.search((ROOT / f).read_text())]
+    module = rf"rdmacc\.{package}\.{stem}|rdmacc\.{package} import .*\b{stem}"
+    others = [file for file in _using(module, _test_files("test_*.py")) if file not in own]
     stages = [Stage(tuple(files), "not compiled", jit=False) for files in (own, others) if files]
     return (*stages, Stage(tuple(f"tests/{name}" for name in _OF_ALL), "not compiled", jit=False))
+
+
+def _using(module: str, files: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files that match an expression for a module's name."""
+    named = re.compile(rf"(?:{module})\b")
+    return tuple(file for file in files if named.search((ROOT / file).read_text()))
 
 
 def _test_files(pattern: str) -> tuple[str, ...]:

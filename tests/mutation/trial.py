@@ -23,6 +23,7 @@ _HEAVY = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.integrate", "numba", "llvmlite.binding", "networkx",
     "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
 )  # fmt: skip
+_PLUGINS = ("-p", "no:cacheprovider", "-p", "pytest_timeout")
 _OK, _INTERNAL, _NO_TESTS, _CRASHED = 0, 3, 5, 99
 
 
@@ -49,18 +50,17 @@ class Trials:
         self.folder = folder
         self._sound: set[str] = set()
         self._broken: set[str] = set()
-        self._is_warm = False
+        self._warm: set[str] = set()
         for name in _HEAVY:
             with suppress(ImportError):
                 importlib.import_module(name)
-        self._forked(lambda: int(pytest.main(["-q", "--collect-only", "-p", "pytest_timeout", "tests"])))
-        self._is_warm = True  # bytecode of what is unchanged is there; none of what is changed may be left behind
 
     def killer(self, stage: Stage, path: Path, changed: str) -> str:
         """Return the test that fails because a file of the copy has another text; "" if none does.
 
         Without the compiler a test may fail on the unchanged copy as well; then it is not run again.
         """
+        self._warm_up(stage)
         text, time_ns = path.read_text(), path.stat().st_mtime_ns
         while True:
             path.write_text(changed)
@@ -81,7 +81,7 @@ class Trials:
 
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
-        arguments = ["-q", "-x", "-p", "no:cacheprovider", "-p", "pytest_timeout", "--no-header", "-m", stage.marks]
+        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks]
         arguments += ["-k", stage.only] if stage.only else []
         arguments += [part for test in sorted(self._broken) for part in ("--deselect", test)]
 
@@ -100,6 +100,13 @@ class Trials:
             self._sound.add(told := f"pytest ended with {code}: {told[-100:]!r}")
             return told
         return named[0].split(" - ")[0].split(" ", 1)[1]
+
+    def _warm_up(self, stage: Stage) -> None:
+        """Leave bytecode of the tests and of what they import behind, while the copy is unchanged."""
+        files = sorted({test.partition("::")[0] for test in stage.tests} - self._warm)
+        if files:
+            self._forked(lambda: int(pytest.main(["-q", "--collect-only", *_PLUGINS, *files])), writes_bytecode=True)
+            self._warm |= set(files)
 
     def users_of(self, module: str) -> dict[str, list[str]]:
         """Return the experiments with a stored table that a module of experiments belongs to: name and claims' ids.
@@ -140,7 +147,7 @@ class Trials:
                     seen = self._imports(name, seen)
         return seen
 
-    def _forked(self, run: Callable[[], int]) -> tuple[int, str]:
+    def _forked(self, run: Callable[[], int], writes_bytecode: bool = False) -> tuple[int, str]:
         """Return the exit code of a function that runs in a fork with the copy as its package, and what it prints."""
         told = self.folder / "told.txt"
         child = os.fork()
@@ -149,6 +156,7 @@ class Trials:
             try:
                 os.setsid()
                 self._enter(told)
+                sys.dont_write_bytecode = not writes_bytecode
                 code = run()  # imports the copy
             except BaseException:
                 traceback.print_exc()
@@ -174,7 +182,6 @@ class Trials:
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         os.chdir(self.folder)
         os.environ |= {"PYTHONPATH": str(self.folder), "MPLBACKEND": "Agg", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        sys.dont_write_bytecode = self._is_warm
         for name in list(sys.modules):
             if name.split(".")[0] in ("rdmacc", "tests"):
                 del sys.modules[name]
