@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from rdmacc.experiments import Outcome
+from rdmacc.experiments.dart.setup import WIRE_BYTES
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
 from rdmacc.workload import DART_MIXES
-from tests.experiments.flips import Change, both, follow, put
+from tests.experiments.flips import Change, both, follow, put, rtts
 
 Edge = tuple[Change, Outcome]
+LONG_WINDOW = "Dasr.window_ps 0s, Dasr.full_packets 10"
 YES, SOME, NO = Outcome.HOLDS, Outcome.DIRECTION, Outcome.FAILS
 
 
@@ -124,9 +126,118 @@ def _cells(number: int, cells: Any, of: Callable[[str, float], list[Edge]]) -> d
     return {f"dart-t{number}-{names[mix]}-{100 * load:.0f}": of(mix, load) for mix, load in cells}
 
 
+def _readings(kept: float, fresh: float) -> Change:
+    where = {"scheme": "dcqcn", "mix": "typical", "load": 0.4}
+    return both(
+        put("p99", kept, reading="kept, 128 groups", **where), put("p99", fresh, reading="fresh, 128 groups", **where)
+    )
+
+
+def _gain(factor: float, reading: str) -> Change:
+    return both(
+        follow("p99", "timely", "dcqcn", 1.0, reading=reading), follow("p99", "dart", "dcqcn", factor, reading=reading)
+    )
+
+
+def _by_groups(*factors: float) -> Change:
+    names = (f"kept, {groups} groups" for groups in (64, 128, 256))
+    return both(*(_gain(factor, name) for factor, name in zip(factors, names)))
+
+
+def _long_window(kept: float, fresh: float) -> Change:
+    """Dart's marks with the longer window over those without."""
+    where = {"scheme": "dart", "mix": "typical"}
+    return both(
+        put("marked", 0.1, changes="", **where),
+        put("marked", 0.1 * kept, changes=LONG_WINDOW, reading="kept, 128 groups", **where),
+        put("marked", 0.1 * fresh, changes=LONG_WINDOW, reading="fresh", **where),
+    )
+
+
+def _marks_with_long_window(size: float) -> Change:
+    """DCQCN's marks over Dart's, less one, are so many times the published."""
+    each = []
+    for load in (0.2, 0.4, 0.6):
+        where = {"mix": "typical", "load": load}
+        was, now = PUBLISHED_MARKS["typical", load]
+        each += [
+            put("marked", 0.1, scheme="dart", changes=LONG_WINDOW, **where),
+            put("marked", 0.1 * (1 + size * (was / now - 1)), scheme="dcqcn", changes="", **where),
+        ]
+    return both(*each)
+
+
+def _deflections(at_20_kb: float) -> Change:
+    return both(
+        put("deflections", 1.0, scheme="dart", changes=""),
+        put("deflections", at_20_kb, changes="threshold_bytes 20kB"),
+    )
+
+
+def _slow(rcp: float, timely: float, quantity: str = "converged") -> Change:
+    return both(rtts("rcp", rcp, quantity), rtts("timely", timely, quantity))
+
+
+def _five_times(dart: float, others: float) -> Change:
+    return both(rtts("dart", dart), *(rtts(name, others) for name in ("rcp", "timely", "dcqcn")))
+
+
+def _incast(*quantities: str) -> Callable[[float], Change]:
+    """Return a change that makes InfiniBand's a multiple of DASR's."""
+
+    def change(ratio: float) -> Change:
+        dasr = [put(one, 1e9, scheme="dasr-no-look-ahead") for one in quantities]
+        return both(*dasr, *(put(one, ratio * 1e9, scheme="infiniband-cc") for one in quantities))
+
+    return change
+
+
+def _attacked(kept: float) -> Change:
+    return both(
+        put("throughput of A", 1e9, point="no look-ahead, no attack"),
+        put("throughput of A", kept * 1e9, point="no look-ahead, attack"),
+    )
+
+
 _TYPICAL = {"mix": "typical"}
 
 EDGES: dict[str, list[Edge]] = {
+    "dart-f1-1": [(_slow(31, 26), YES), (_slow(119, 99), YES), (_slow(29, 50), SOME), (_slow(121, 50), SOME),
+                  (_slow(60, 24), SOME), (_slow(60, 101), SOME), (_slow(10.1, 10.1), SOME), (_slow(9.9, 50), NO),
+                  (_slow(60, 9.9), NO)],
+    "dart-f1-2": ends(lambda count: rtts("dart", count), (1.99, YES), (2.01, NO)),
+    "dart-f1-3": [(_five_times(0.5, 5.1), YES), (_five_times(0.5, 4.9), NO), (_five_times(1.2, 6.1), YES),
+                  (_five_times(1.2, 5.9), NO)],
+    "dart-f2-1": ends(lambda bps: both(put("rate of S1, alone", bps), put("throughput, alone", bps)),
+                      (9.71e9, YES), (9.69e9, NO)),
+    "dart-f2-2": [*ends(lambda bps: put("rate of S1, shared", bps),
+                        (4.86e9, YES), (5.14e9, YES), (4.84e9, NO), (5.16e9, NO)),
+                  *ends(lambda bps: put("throughput, shared", bps), (9.51e9, YES), (9.49e9, NO))],
+    "dart-f2-2a": ends(lambda count: rtts("long", count, "time to settle"), (0.99, YES), (1.01, NO)),
+    "dart-f2-2b": ends(lambda packets: put("queue growth, settled", packets * WIRE_BYTES),
+                       (1.99, YES), (-1.99, YES), (2.01, NO), (-2.01, NO)),
+    "dart-f3-1": ends(lambda ratio: put("rate / (line / (k+1))", ratio),
+                      (1.049, YES), (0.951, YES), (1.051, NO), (0.949, NO)),
+    "dart-f3-2": ends(lambda taken: both(put("time to recover", taken), put("time to recover, allowed", 1e6)),
+                      (0.99e6, YES), (1.01e6, NO)),
+    "dart-f10-1": ends(_incast("median FCT", "p99 FCT"), (1.51, YES), (1.49, SOME), (1.01, SOME), (0.99, NO)),
+    "dart-f10-2": ends(_incast("p99 FCT"), (1.68, YES), (1.65, SOME), (1.01, SOME), (0.99, NO)),
+    "dart-f10-3": ends(lambda ratio: both(put("median FCT", 1e9, scheme="infiniband-cc"),
+                                          put("p99 FCT", ratio * 1e9, scheme="infiniband-cc")),
+                       (1.06, YES), (1.79, YES), (1.04, NO), (1.81, NO)),
+    "dart-f10-4": ends(_incast("long flow"), (1.009, YES), (0.991, YES), (1.011, SOME), (0.989, SOME), (1.052, SOME),
+                       (1.054, NO), (0.954, SOME), (0.951, NO)),
+    "dart-f15-1": ends(lambda count: both(rtts("dart", 1.5, "reached"), rtts("rcp", count, "reached")),
+                       (30.1, YES), (119, YES), (29.9, SOME), (121, SOME), (10.1, SOME), (9.9, NO)),
+    "dart-f15-2": ends(lambda count: rtts("dart", count), (1.99, YES), (2.01, NO)),
+    "dart-x-8c": ends(_attacked, (0.981, YES), (0.979, NO)),
+    "dart-r-1a": [(_readings(2.01e8, 1e8), YES), (_readings(1.99e8, 1e8), NO)],
+    "dart-r-1b": ends(lambda factor: _gain(factor, "fresh"), (0.59, YES), (0.61, SOME), (0.94, SOME), (0.96, NO)),
+    "dart-r-1c": [(_by_groups(0.5, 0.51, 0.52), YES), (_by_groups(0.51, 0.5, 0.52), NO),
+                  (_by_groups(0.5, 0.52, 0.51), NO)],
+    "dart-r-2a": [(_long_window(2.01, 2.01), YES), (_long_window(1.99, 3), NO), (_long_window(3, 1.99), NO)],
+    "dart-r-2b": ends(_marks_with_long_window, (0.51, YES), (1.98, YES), (0.49, NO), (2.02, NO)),
+    "dart-f14s-1": ends(_deflections, (0.249, YES), (0.251, SOME), (0.899, SOME), (0.901, NO)),
     "dart-f11a-1": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),
     "dart-f11a-2": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),
     "dart-f11a-3": ends(_dart("p99", **_TYPICAL), (0.59, YES), (0.61, SOME), (0.94, SOME), (0.96, NO)),
