@@ -15,7 +15,7 @@ from rdmacc.experiments.dart.setup import WIRE_BYTES
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
 from rdmacc.workload import DART_MIXES
-from tests.experiments.flips import Change, both, follow, put, rtts
+from tests.experiments.flips import CE, GBN, IGBN, ST, Change, _10, _100, _500, both, follow, goodput, put, rtts
 
 Edge = tuple[Change, Outcome]
 LONG_WINDOW = "Dasr.window_ps 0s, Dasr.full_packets 10"
@@ -199,6 +199,32 @@ def _attacked(kept: float) -> Change:
     )
 
 
+def _at(variant: str, timeout_ps: int, loss: float) -> Callable[[float], Change]:
+    return lambda value: goodput(value, variant, timeout_ps, loss)
+
+
+def _all_at(timeout_ps: int, loss: float, *values: float) -> Change:
+    """Give the variants, in the order of the paper's legend, these throughputs."""
+    return both(*(goodput(value, one, timeout_ps, loss) for one, value in zip((GBN, ST, CE, IGBN), values)))
+
+
+def _duplicates_cost(points: float) -> Change:
+    """Improved go-back-N is so many percentage points below check-ePSN."""
+    pairs = [(goodput(0.9, CE, _100, loss), goodput(0.9 - points / 100, IGBN, _100, loss)) for loss in (1e-5, 1e-3)]
+    return both(*(change for pair in pairs for change in pair))
+
+
+def _check_between(ratio: float, excess: float = -0.1) -> Change:
+    """Check-ePSN is a multiple of go-back-N at 1%, and so much above Improved at 0.5%."""
+    each = [_all_at(_10, loss, 0.1, 0.1, 0.3, 0.6) for loss in (2e-3, 5e-3)]
+    return both(*each, _all_at(_10, 1e-2, 0.3 / ratio, 0.1, 0.3, 0.6), goodput(0.6 + excess, CE, _10, 5e-3))
+
+
+def _twice(long: float, middle: float) -> Change:
+    steps = [_at(ST, timeout, 5e-3)(0.05) for timeout in (_100, _10)]
+    return both(*steps, goodput(long, ST, _100, 1e-2), goodput(middle, ST, _10, 1e-2))
+
+
 _TYPICAL = {"mix": "typical"}
 
 EDGES: dict[str, list[Edge]] = {
@@ -284,6 +310,45 @@ EDGES: dict[str, list[Edge]] = {
     "dart-f14-10": [(_growing(0.9, 0.8, 0.7), YES), (_growing(0.9, 0.7, 0.8), SOME), (_growing(0.9, 0.95, 0.84), SOME),
                     (_growing(0.9, 0.95, 0.86), NO)],
     "dart-f7-3a": [(both(put("refused", 0), put("deflections", 1)), NO)],
+    "igbn-f2-1": ends(_at(GBN, _100, 1e-5), (0.981, YES), (0.979, NO)),
+    "igbn-f2-2": ends(_at(GBN, _100, 1e-3), (0.36, YES), (0.54, YES), (0.34, SOME), (0.56, SOME), (0.11, SOME),
+                      (0.89, SOME), (0.09, NO), (0.91, NO)),
+    "igbn-f2-2a": ends(_at(GBN, _100, 1e-3), (0.431, YES), (0.489, YES), (0.429, NO), (0.491, NO)),
+    "igbn-f2-3": ends(_at(GBN, _100, 1e-2), (0.011, YES), (0.039, YES), (0.009, NO), (0.041, NO)),
+    "igbn-f6a-2": [*ends(lambda value: both(goodput(0.97, CE, _100, 1e-3), goodput(value, IGBN, _100, 1e-3)),
+                         (0.961, YES), (0.989, YES), (0.959, NO), (0.991, NO)),
+                   *ends(lambda value: both(goodput(0.97, IGBN, _100, 1e-3), goodput(value, CE, _100, 1e-3)),
+                         (0.961, YES), (0.989, YES), (0.959, NO), (0.991, NO))],
+    "igbn-f6a-3": ends(_at(IGBN, _100, 1e-2), (0.51, YES), (0.67, YES), (0.49, SOME), (0.69, SOME), (0.36, SOME),
+                       (0.34, NO)),
+    "igbn-f6a-4": ends(_at(GBN, _100, 1e-4), (0.61, YES), (0.79, YES), (0.59, SOME), (0.81, SOME), (0.94, SOME),
+                       (0.96, NO)),
+    "igbn-f6a-5": ends(lambda gain: _all_at(_100, 1e-3, 0.5, 0.5 + gain),
+                       (0.001, YES), (0.149, YES), (-0.001, NO), (0.151, NO)),
+    "igbn-f6a-6": ends(_duplicates_cost, (0.99, YES), (-0.99, YES), (1.01, NO), (-1.01, NO)),
+    "igbn-f6b-1": ends(_at(IGBN, _10, 1e-2), (0.521, YES), (0.679, YES), (0.519, NO), (0.681, NO)),
+    "igbn-f6b-2": [*ends(_check_between, (2.51, YES), (2.49, NO)),
+                   *ends(lambda excess: _check_between(3, excess), (0.0009, YES), (0.0011, NO))],
+    "igbn-f6c-1": ends(lambda gap: _all_at(_500, 5e-3, 0.9, 0.9, 0.9, 0.9 - gap), (0.059, YES), (0.061, NO)),
+    "igbn-f6c-2": ends(lambda gain: _all_at(_500, 1e-2, 0.5, 0.5, 0.5 + gain / 2, 0.5 + gain / 2),
+                       (0.051, YES), (0.199, YES), (0.049, SOME), (0.201, SOME), (0.021, SOME), (0.019, NO)),
+    "igbn-f7a-1": ends(_at(GBN, _100, 1e-2), (0.039, YES), (0.041, NO)),
+    "igbn-f7a-2": ends(_at(GBN, _10, 1e-2), (0.101, YES), (0.199, YES), (0.099, NO), (0.201, NO)),
+    "igbn-f7a-3": [*ends(lambda value: both(goodput(0.4, GBN, _10, 5e-3), goodput(value, GBN, _10, 2e-3)),
+                         (0.751, YES), (0.849, YES), (0.749, NO), (0.851, NO)),
+                   *ends(lambda value: both(goodput(0.8, GBN, _10, 2e-3), goodput(value, GBN, _10, 5e-3)),
+                         (0.499, YES), (0.501, NO))],
+    "igbn-f7b-1": ends(lambda gap: both(*(goodput(0.9, IGBN, one, 1e-3) for one in (_100, _10)),
+                                        goodput(0.9 - gap, IGBN, _500, 1e-3)), (0.079, YES), (0.081, NO)),
+    "igbn-f7c-1": ends(lambda value: both(goodput(0.95, CE, _100, 1e-3), goodput(0.1, CE, _100, 1e-2),
+                                          goodput(value, CE, _100, 2e-3)),
+                       (0.581, YES), (0.779, YES), (0.579, SOME), (0.781, SOME), (0.96, NO), (0.09, NO)),
+    "igbn-f7c-2": ends(_at(CE, _100, 1e-2), (0.121, YES), (0.249, YES), (0.119, SOME), (0.251, SOME), (0.399, SOME),
+                       (0.401, NO)),
+    "igbn-f7c-3": ends(lambda gap: both(goodput(0.5, CE, _10, 1e-2), goodput(0.5 + gap, CE, _500, 1e-2)),
+                       (0.119, YES), (0.121, NO)),
+    "igbn-f7d-1": [(_twice(0.039, 0.039), YES), (_twice(0.039, 0.041), SOME), (_twice(0.041, 0.039), NO)],
+    "igbn-f7d-2": ends(_at(ST, _500, 1e-2), (0.501, YES), (0.499, NO)),
     **_cells(1, PUBLISHED_MARKS, _marks_of),
     **_cells(2, PUBLISHED_DILATION, _detours_of),
     "dart-t1-x": ends(lambda ratio: follow("marked", "dcqcn", "dart", ratio),

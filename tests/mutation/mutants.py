@@ -79,7 +79,7 @@ _REVERSED = _TIES | {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<"}
 """In an experiment, where what is compared was measured and a tie has no probability."""
 _OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 _WORDS = {"min": "max", "max": "min", "any": "all", "all": "any", "median": "mean", "mean": "max"}
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)( ?[a-zA-Z%]+)")
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([kMG]i?B|B|[kMG]bps|[munp]?s)")
 _NOT_JUDGED = ("plot", "draw", "label", "explain", "panel", "axes", "caption", "text", "picture", "graph", "repr")
 _ONLY_SHOWN = {"cost", "figsize", "alpha", "linewidth", "title", "description", "seed_stride", "condition", "band"}
 
