@@ -263,6 +263,7 @@ EDGES: dict[str, list[Edge]] = {
                   (_by_groups(0.5, 0.52, 0.51), NO)],
     "dart-r-2a": [(_long_window(2.01, 2.01), YES), (_long_window(1.99, 3), NO), (_long_window(3, 1.99), NO)],
     "dart-r-2b": ends(_marks_with_long_window, (0.51, YES), (1.98, YES), (0.49, NO), (2.02, NO)),
+    "dart-x-7a": [(put(name, 1, scheme="dart", changes="degree 6"), NO) for name in ("refused", "unfinished")],
     "dart-f14s-1": ends(_deflections, (0.249, YES), (0.251, SOME), (0.899, SOME), (0.901, NO)),
     "dart-f11a-1": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),
     "dart-f11a-2": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),

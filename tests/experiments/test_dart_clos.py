@@ -71,7 +71,7 @@ def on_a_star(scheme, until="100ms"):
     work = rdmacc.messages([row[:4] for row in rows]).assign(group=pd.array(columns[4], dtype="Int64"))
     point = Case(scheme, "heavy", 0.4, FRESH).point("quick", 0)
     star = rdmacc.star(18, rate="10Gbps", delay="1us")
-    result = replace(point.scenario, topology=star, workload=work, until=until).run(engine="simpy")
+    result = rdmacc.simulate(star, work, point.scenario.scheme, until=until, engine="simpy")
     return result.flows, wide(experiment("dart.fig11").measure(point, result)).iloc[0]
 
 

@@ -25,6 +25,7 @@ from tests.mutation.trial import Stage, Trials
 
 ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_stored_tables.py"
+_PUBLISHED = "tests/experiments/test_published.py"
 _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py"}
 _OF_ALL = ("test_closed_forms.py", "test_conservation.py", "test_scheme.py")
 
@@ -174,19 +175,13 @@ def tests_of(path: str, trials: Trials) -> tuple[Stage, ...]:
     if parts[0] == "experiments":
         module = ".".join(("rdmacc", *Path(path).with_suffix("").parts))
         users = trials.users_of(module)
-        ids = [
-            f"{JUDGES}::{test}"
-            for name, claims in users.items()
-            for test in (
-                *(f"test_every_judge_says_yes_and_says_no[{claim}]" for claim in claims),
-                f"test_a_stored_table_gives_the_recorded_verdicts[{name}]",
-            )
-        ]
+        ids = [f"{JUDGES}::{test}" for tests in users.values() for test in tests]
         of_paper = _OF_PAPER.get(parts[1], "test_base.py" if len(parts) == 2 else f"test_{parts[1]}*.py")
         files = _test_files(f"experiments/{of_paper}")
         own = _using(module.replace(".", r"\."), files) or (files if len(users) > 3 else ())
+        published = f"{_PUBLISHED}::test_{parts[1]}" if parts[1] in _OF_PAPER else ""
         stages = (
-            Stage(tuple(ids)),
+            Stage((*ids, published) if published else tuple(ids)),
             Stage(own, "not simpy", "not nightly and not slow"),
             Stage(files, f"not simpy and not drawn and ({' or '.join(users)})"),
         )

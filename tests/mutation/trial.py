@@ -109,25 +109,31 @@ class Trials:
             self._warm |= set(files)
 
     def users_of(self, module: str) -> dict[str, list[str]]:
-        """Return the experiments with a stored table that a module of experiments belongs to: name and claims' ids.
+        """Return the experiments with a stored table that a module of experiments belongs to, and their judges' tests.
 
         Those that are defined in it; if there are none, those whose module imports it, directly or not.
         """
-        own = {name: claims for name, (of, claims) in self._experiments.items() if of == module}
+        own = {name: tests for name, (of, tests) in self._experiments.items() if of == module}
         if own:
             return own
-        return {name: claims for name, (of, claims) in self._experiments.items() if module in self._imports(of)}
+        return {name: tests for name, (of, tests) in self._experiments.items() if module in self._imports(of)}
 
     @cached_property
     def _experiments(self) -> dict[str, tuple[str, list[str]]]:
         def run() -> int:
             from rdmacc.experiments import EXPERIMENTS, summary_path
+            from tests.experiments.edges import EDGES
 
-            found = {
-                name: (type(one).__module__, [claim.id for claim in one.claims])
-                for name, one in EXPERIMENTS.items()
-                if summary_path(name).exists()
-            }
+            found = {}
+            for name, one in EXPERIMENTS.items():
+                if summary_path(name).exists():
+                    tests = [f"test_every_judge_says_yes_and_says_no[{claim.id}]" for claim in one.claims]
+                    tests += [f"test_a_stored_table_gives_the_recorded_verdicts[{name}]"]
+                    for claim in one.claims:
+                        edges = range(len(EDGES.get(claim.id, ())))
+                        tests += [f"test_bands_end_where_the_claim_says[{claim.id} {number}]" for number in edges]
+                    tests += [f"test_a_stored_table_has_the_points_of_its_experiment[{name}]"]
+                    found[name] = (type(one).__module__, tests)
             sys.stdout.write(f"\n{json.dumps(found)}\n")
             return 0
 
