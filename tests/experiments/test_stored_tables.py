@@ -13,7 +13,7 @@ from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, load_summary, s
 from rdmacc.experiments.igbn.setup import of_reading
 from rdmacc.experiments.score import PAPERS
 from rdmacc.sweep.store import read_table
-from tests.experiments import edges, flips, flips_rcc, flips_ren, flips_validation
+from tests.experiments import edges, edges_ren_rcc, flips, flips_rcc, flips_ren, flips_validation
 
 FOLDER = summary_path("any").parent
 STORED = sorted(path.stem for path in FOLDER.glob("*.parquet"))
@@ -90,15 +90,16 @@ def test_every_judge_says_yes_and_says_no(name, claim):
         assert changed.outcome != Outcome.NOT_JUDGED
 
 
+ALL_EDGES = edges.EDGES | edges_ren_rcc.EDGES
 EDGES = [
     pytest.param(name, claim, change, outcome, id=f"{claim.id} {number}")
     for name, claim in CLAIMS
-    for number, (change, outcome) in enumerate(edges.EDGES.get(claim.id, ()))
+    for number, (change, outcome) in enumerate(ALL_EDGES.get(claim.id, ()))
 ]
 
 
 def test_every_edge_is_of_a_claim():
-    assert set(edges.EDGES) <= {claim.id for _, claim in CLAIMS}
+    assert set(ALL_EDGES) <= {claim.id for _, claim in CLAIMS}
 
 
 @pytest.mark.parametrize(("name", "claim", "change", "outcome"), EDGES)

@@ -122,7 +122,7 @@ class Trials:
     def _experiments(self) -> dict[str, tuple[str, list[str]]]:
         def run() -> int:
             from rdmacc.experiments import EXPERIMENTS, summary_path
-            from tests.experiments.edges import EDGES
+            from tests.experiments.test_stored_tables import ALL_EDGES
 
             found = {}
             for name, one in EXPERIMENTS.items():
@@ -130,7 +130,7 @@ class Trials:
                     tests = [f"test_every_judge_says_yes_and_says_no[{claim.id}]" for claim in one.claims]
                     tests += [f"test_a_stored_table_gives_the_recorded_verdicts[{name}]"]
                     for claim in one.claims:
-                        edges = range(len(EDGES.get(claim.id, ())))
+                        edges = range(len(ALL_EDGES.get(claim.id, ())))
                         tests += [f"test_bands_end_where_the_claim_says[{claim.id} {number}]" for number in edges]
                     tests += [f"test_a_stored_table_has_the_points_of_its_experiment[{name}]"]
                     found[name] = (type(one).__module__, tests)
