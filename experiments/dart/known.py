@@ -123,12 +123,12 @@ _AT_SCALE = {
     "dart-f11-2": "43% at 20 and 40%, 32% at 60%: flows of 1 MB collide on the uplinks. Fresh 59, 53 and 40%.",
     "dart-f11b-1": f"Dart and DCQCN are within 1.2 up to 60%, 1.6 at 80%. TIMELY is not. {_TIMELY}",
     "dart-f11c-2": "Dart's tail grows less than DCQCN's and TIMELY's, but more than DCTCP's, which is 300 us higher.",
-    "dart-f11-3": "22% in the light mix, sevenfold in the two others, which differ by less than their seeds.",
+    "dart-f11-3": "24% in the light mix, sevenfold in the two others, which differ by less than their seeds.",
     "dart-f12-3": f"In the light mix less than 10%. {_MEDIAN}",
-    "dart-f12-4": f"6% above DCQCN's in the light mix, where both wait for nothing. {_MEDIAN}",
+    "dart-f12-4": f"7% above DCQCN's in the light mix, where both wait for nothing. {_MEDIAN}",
     "dart-f13-2": _TIMELY_LONG,
     "dart-f13-3": _TIMELY_LONG,
-    "dart-f13-4": f"Over DCQCN it is 90%. {_TIMELY_LONG}",
+    "dart-f13-4": f"Over DCQCN it is 92%. {_TIMELY_LONG}",
     "dart-f13-5": (
         "Over DCQCN Dart gains in every mix, but DCTCP's and TIMELY's windows take free bandwidth back faster than"
         " DCQCN's additive steps. And short flows disturb long ones less than other long ones do, so the light mix has"
