@@ -40,6 +40,29 @@ def named(prefix: str, value: float, point: str) -> Change:
     return change
 
 
+def _lost(share: float) -> Change:
+    """PHost and Homa lose a share of the link with their grants."""
+    names = ("phost", "homa-2-levels")
+    before = [put("throughput before", 1e10, scheme=one) for one in names]
+    return both(*before, *(put("throughput after", (1 - share) * 1e10, scheme=one) for one in names))
+
+
+def _long_flows(large: float, small: float, once: float) -> Change:
+    """REN's long flows over the others' in the workloads of large flows and of small ones, there at one load `once`."""
+    name = "throughput, long"
+    each = [put(name, large, scheme="ren", workload=one) for one in ("data_mining", "web_search")]
+    for one in ("hadoop", "cache_follower"):
+        each += [put(name, small, scheme="ren", workload=one), put(name, once, scheme="ren", workload=one, load=0.1)]
+    return both(put(name, 1.0), *each)
+
+
+def _forms(**broken: int) -> Change:
+    """Equation (4) as printed, and without memory, works with any number of flows but one, at either period."""
+    numbers = {"Jain": 1.0, "use": 1.0, "mean queue": 1.0, "swing": 0.1}
+    each = [put(name, value) for name, value in numbers.items()]
+    return both(*each, *(put("Jain", 0.94, form=form, flows=flows) for form, flows in broken.items()))
+
+
 def _queues_of_models(ratio: float) -> Change:
     return both(put("queue", 10.0, protocol="REN"), put("queue", 10.0 * ratio, protocol="traditional"))
 
@@ -135,6 +158,11 @@ def _mean_and_tail(mean: float, tail: float) -> Change:
 
 
 EDGES: dict[str, list[Edge]] = {
+    "ren-f3b-1": ends(_lost, (0.11, YES), (0.44, YES), (0.09, SOME), (0.46, SOME), (0.021, SOME), (0.019, NO)),
+    "ren-f15c-2": [(_long_flows(1.1, 0.9, 1.3), YES), (_long_flows(1.1, 1.11, 1.11), NO),
+                   (_long_flows(0.98, 0.9, 0.9), SOME)],
+    "rcc-x-3": [(_forms(), YES), *((_forms(accumulating=flows), SOME) for flows in (2, 4, 8, 16)),
+                *((_forms(accumulating=flows, pd=flows), NO) for flows in (2, 4, 8, 16))],
     "ren-f9a-1": ends(_queues_of_models, (5.01, YES), (4.99, SOME), (1.01, SOME), (0.99, NO)),
     "ren-f20-2": [(_fan_in(KEPT)(0.901, 4.9), YES), (_fan_in(KEPT)(0.901, 5.1), SOME), (_fan_in(KEPT)(0.899, 1), NO)],
     "ren-f20-a": [(_fan_in(NOT_KEPT)(0.901, 4.9), YES), (_fan_in(NOT_KEPT)(0.901, 5.1), SOME),
