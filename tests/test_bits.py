@@ -17,11 +17,11 @@ from rdmacc.records import Bits, Record
 
 PLAIN = (set_bit, clear_bit, has_bit, find_set, find_clear)
 COMPILED = (
-    numba.njit(**UNIT | {"cache": False})(lambda bits, psn: set_bit(bits, psn)),
-    numba.njit(**UNIT | {"cache": False})(lambda bits, psn: clear_bit(bits, psn)),
-    numba.njit(**UNIT | {"cache": False})(lambda bits, psn: has_bit(bits, psn)),
-    numba.njit(**UNIT | {"cache": False})(lambda bits, start, end: find_set(bits, start, end)),
-    numba.njit(**UNIT | {"cache": False})(lambda bits, start, end: find_clear(bits, start, end)),
+    numba.njit(**UNIT)(lambda bits, psn: set_bit(bits, psn)),
+    numba.njit(**UNIT)(lambda bits, psn: clear_bit(bits, psn)),
+    numba.njit(**UNIT)(lambda bits, psn: has_bit(bits, psn)),
+    numba.njit(**UNIT)(lambda bits, start, end: find_set(bits, start, end)),
+    numba.njit(**UNIT)(lambda bits, start, end: find_clear(bits, start, end)),
 )
 
 

@@ -8,6 +8,9 @@ import resource
 import subprocess
 import sys
 import textwrap
+import weakref
+from collections import OrderedDict
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -15,7 +18,7 @@ import pytest
 
 import rdmacc
 from rdmacc.chance import hash63, uniform
-from rdmacc.engine.compiled import chance, layout
+from rdmacc.engine.compiled import chance, handlers, layout
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
 from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
@@ -24,27 +27,25 @@ from rdmacc.engine.compiled.unit import UNIT
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
-
-AS_UNIT = UNIT | {"cache": False}
-"""A unit of its own: what it calls is its own copy, which no other code in this process can take away."""
+from tests.torture.handlers import scheme_of
 
 
-@numba.njit(**AS_UNIT)
+@numba.njit(**UNIT)
 def _push(address, time_ps, rank):
     push_event(globals_at(address), time_ps, rank)
 
 
-@numba.njit(**AS_UNIT)
+@numba.njit(**UNIT)
 def _pop(address):
     pop_event(globals_at(address))
 
 
-@numba.njit(**AS_UNIT)
+@numba.njit(**UNIT)
 def _replace(address, time_ps, rank):
     replace_event(globals_at(address), time_ps, rank)
 
 
-@numba.njit(**AS_UNIT)
+@numba.njit(**UNIT)
 def _chance_of_handlers(key, count):
     return hash63(key, count), uniform(key, count)
 
@@ -87,7 +88,7 @@ def test_event_queue_orders_as_heapq_does(shift, near_shift, furthest):
         assert tuple(memory[HEAP_PADDING]) == (expected[0] if expected else (NEVER, NEVER))
 
 
-def test_hooks_are_kept_for_the_life_of_the_process():
+def test_hooks_stay_loaded():
     """Under all that they are made of: another parameter's value is the same code, another handler is not."""
     hooks = [
         CompiledHooks(scheme, layout.Layout.of(scheme)) for scheme in map(rdmacc.scheme, ("dcqcn", "dcqcn", "swift"))
@@ -96,6 +97,44 @@ def test_hooks_are_kept_for_the_life_of_the_process():
     assert hooks[0].addresses["on_ack"] != hooks[2].addresses["on_ack"]
     slower = rdmacc.scheme("dcqcn", cnp_interval_ps="100us")
     assert CompiledHooks(slower, layout.Layout.of(slower)).addresses == hooks[0].addresses
+
+
+def _new_hooks(number: int) -> CompiledHooks:
+    """Return the hooks of a scheme that has never been compiled: its constant is part of the code."""
+    scheme = scheme_of("on_ack", f"sender.x = sender.x * 0.5 + {number}.25")
+    return CompiledHooks(scheme, layout.Layout.of(scheme))
+
+
+def test_code_of_schemes_that_are_gone_is_freed(monkeypatch):
+    monkeypatch.setattr(handlers, "_LOADED", OrderedDict())
+    monkeypatch.setattr(handlers, "_MOST_LOADED", 2)
+    monkeypatch.setattr(handlers, "kept", lambda unit, make: make())  # nothing of it is in the cache
+    hooks = [_new_hooks(number) for number in range(2)]
+    code = [weakref.ref(one._code) for one in hooks]
+    del hooks[0]
+    assert all(one() for one in code)  # the last two stay, for another simulation
+    hooks.append(_new_hooks(2))
+    assert not code[0]()
+    hooks.append(_new_hooks(3))
+    assert code[1]()  # its hooks are in use
+    hooks.clear()
+    assert not code[1]()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="where Linux tells what is resident")
+def test_new_schemes_take_little_memory(monkeypatch):
+    """It was 8 MiB a scheme, of LLVM's modules and of pass managers that are never freed."""
+
+    def resident_mib() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+    monkeypatch.setattr(handlers, "kept", lambda unit, make: make())
+    for number in range(10):
+        _new_hooks(1000 + number)
+    before = resident_mib()
+    for number in range(40):
+        _new_hooks(2000 + number)
+    assert (resident_mib() - before) / 40 < 1
 
 
 def test_a_thousand_simulations_keep_nothing():

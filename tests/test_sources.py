@@ -119,7 +119,9 @@ CALL = """
     import logging
     logging.disable()
     from rdmacc.engine.compiled.build import compiled_kernel
-    print(compiled_kernel()[0](0, 0, 0), compiled_kernel()[0].stats.cache_hits.total())
+    from rdmacc.engine.compiled.cache import is_kept
+    was_kept = is_kept("kernel")
+    print(compiled_kernel().run(0, 0, 0), int(was_kept))
 """
 
 

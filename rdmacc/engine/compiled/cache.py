@@ -5,32 +5,31 @@ made of has a folder of its own, named by their hash: a stale kernel can never r
 from the imports. Handlers are kept in the same folder under the hash of what they are made of
 (`rdmacc.engine.compiled.handlers`).
 
-What lies here is run. So the folder must belong to the user alone, and each unit of code has a list of its files with
-their hashes: what is damaged is dropped and compiled anew. Without a folder that can be written, code is compiled into
-memory.
+A unit of code is a zip archive of object files, so that `unzip` and `objdump -d` show what runs. The folder must belong
+to the user alone. An archive that is damaged is compiled anew; without a folder that can be written, code is compiled
+into memory.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import zipfile
+import zlib
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TypeVar
 
 import numba
 import platformdirs
 from llvmlite import binding
 
-from rdmacc.errors import CompileError, ConfigError
+from rdmacc.errors import ConfigError
 from rdmacc.sources import source_hashes
 
 __all__ = ["cache_folder", "is_kept", "kept", "kernel_hash"]
@@ -44,8 +43,6 @@ _MARKER = "rdmacc-kernel"
 
 _ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.handlers")
 """What compiles. All that they import counts, at whatever depth: a constant of it may be in the machine code."""
-
-_Compiled = TypeVar("_Compiled")
 
 
 @cache
@@ -116,76 +113,55 @@ def is_kept(unit: str) -> bool:
     Parameters
     ----------
     unit : str
-        Its name, with which the names of its files begin.
+        Its name.
     """
-    folder = cache_folder()
-    if folder is None:
-        return False
-    try:
-        listed = json.loads((folder / f"{unit}.json").read_text())
-        return bool(listed) and listed == _hashes(folder, unit)
-    except (OSError, ValueError):
-        return False
+    return _read(unit) is not None
 
 
-def kept(unit: str, make: Callable[[bool], _Compiled]) -> _Compiled:
-    """Return what a function compiles, or loads from the cache.
+def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+    """Return a unit of code from the cache; compile and keep it if it is not there.
 
     Parameters
     ----------
     unit : str
-        Name of the unit of code; Numba's names of its files begin with it.
+        Its name.
     make : callable
-        Compiles. It is told whether Numba may use its cache.
+        Compiles it.
 
     Returns
     -------
-    object
-        What `make` returns.
+    dict
+        An object file for each function, by its name.
     """
+    objects = _read(unit)
+    if objects is None:
+        objects = make()
+        _write(unit, objects)
+    return objects
+
+
+def _read(unit: str) -> dict[str, bytes] | None:
+    """Return what is kept of a unit, None if that is nothing, or damaged."""
     folder = cache_folder()
     if folder is None:
-        return make(False)
-    is_new = not is_kept(unit)
-    if is_new:
-        _drop(folder, unit)
+        return None
     try:
-        with _caching_in(folder):
-            made = make(True)
-        if is_new:
-            listed = folder / f"{unit}.json"
-            draft = listed.with_suffix(f".{os.getpid()}.tmp")
-            draft.write_text(json.dumps(_hashes(folder, unit)))
-            draft.replace(listed)
-        return made
-    except (CompileError, numba.core.errors.NumbaError):
-        raise
-    except Exception as error:  # whatever Numba meets in files that another process is changing, or on a full disk
-        _log.warning("rdmacc: compiling into memory, %s could not be used: %s: %s", folder, type(error).__name__, error)
-        _drop(folder, unit)
-        return make(False)
+        with zipfile.ZipFile(folder / f"{unit}.zip") as archive:
+            return {name: archive.read(name) for name in archive.namelist()} or None
+    except (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        return None  # the checksums do not agree, or there is no archive
 
 
-def _files(folder: Path, unit: str) -> list[Path]:
-    return sorted(path for path in folder.rglob(f"{unit}.*") if path.suffix in (".nbi", ".nbc"))
-
-
-def _hashes(folder: Path, unit: str) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _files(folder, unit)}
-
-
-def _drop(folder: Path, unit: str) -> None:
-    for path in (folder / f"{unit}.json", *_files(folder, unit)):
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _caching_in(folder: Path) -> Iterator[None]:
-    """Let Numba cache what is decorated meanwhile in a folder."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
+def _write(unit: str, objects: dict[str, bytes]) -> None:
+    folder = cache_folder()
+    if folder is None:
+        return
+    draft = folder / f"{unit}.{os.getpid()}.tmp"
     try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+        with zipfile.ZipFile(draft, "w") as archive:
+            for name, code in objects.items():
+                archive.writestr(name, code)
+        draft.replace(folder / f"{unit}.zip")  # at once: another process may be reading
+    except OSError as error:
+        _log.warning("rdmacc: compiled code is not kept, %s could not be written: %s", folder, error)
+        draft.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ class CompiledEngine(Tables):
     name = "compiled"
 
     def __init__(self, plan: Plan) -> None:
-        self._run, self._call_rows, self._fail_port, self._push_events = compiled_kernel()
+        self._kernel = compiled_kernel()
         super().__init__(plan)
         self._standstill = Standstill(plan)
         self._open()
@@ -47,7 +47,7 @@ class CompiledEngine(Tables):
     def _open(self) -> None:
         """Schedule the first events, and set up the components' records by on_open and on_port."""
         events = self._first_events()
-        self._push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
+        self._kernel.push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
         self._is_early = self._opens_early()
         if self._is_early:
             slots = sum(int(self.globals[f"n_{kind}_slots"]) for kind in ("sender", "receiver"))
@@ -65,7 +65,7 @@ class CompiledEngine(Tables):
         base = int(raw.ctypes.data)
         at = self._globals.ctypes.data
         with Catcher(self) as caught:
-            due = self._call_rows(at, address, base, stride, rows.ctypes.data, len(rows), is_armed)
+            due = self._kernel.call_rows(at, address, base, stride, rows.ctypes.data, len(rows), is_armed)
         caught.raise_again()
         return bool(due)
 
@@ -101,7 +101,7 @@ class CompiledEngine(Tables):
         """Take a link down, both directions; `fabric` has the routes without it."""
         self._fill_routes(fabric)
         for number in ports:
-            self._fail_port(self._globals.ctypes.data, number)
+            self._kernel.fail_port(self._globals.ctypes.data, number)
 
     # Running
 
@@ -156,7 +156,7 @@ class CompiledEngine(Tables):
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
             with Catcher(self) as caught:
-                reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
+                reason = int(self._kernel.run(self._globals.ctypes.data, until_ps, max_events))
             caught.raise_again()
             if reason == kernel.MORE_PACKETS:
                 self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))

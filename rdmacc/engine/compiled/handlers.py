@@ -1,22 +1,22 @@
 """Compiles a scheme's hooks: for each one function of addresses, that the kernel calls by its own address.
 
 As the reference engine does (`rdmacc.engine.reference.binding`), source is written for each hook: the handlers in
-order, the lowest rate and window, and the set of deadlines that moved. The source lies in the cache folder under its
-hash, so that Numba keeps the machine code beside it. Within a process it is compiled or loaded once, and stays: another
-simulation of the same scheme takes it from there.
+order, the lowest rate and window, and the set of deadlines that moved. The machine code lies in the cache folder under
+the hash of all that it is made of. A process keeps what it used last in memory: another simulation of the same scheme
+takes it from there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import re
 import types as python_types
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numba
@@ -27,10 +27,10 @@ from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
-from rdmacc.engine.compiled.cache import cache_folder, kept
+from rdmacc.engine.compiled.cache import kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, UNIT, Part
+from rdmacc.engine.compiled.unit import CHECKED, MachineCode, Part, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import CompileError, ConfigError
@@ -55,15 +55,11 @@ _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request":
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 
 
-class _Code(NamedTuple):
-    """Machine code, and what keeps it; not what it was made of, which takes ten times as much."""
+_LOADED: OrderedDict[str, MachineCode] = OrderedDict()
+"""The hooks that this process used last, under the hash of all that they are made of."""
 
-    address: int
-    library: Any
-
-
-_COMPILED: dict[str, dict[str, _Code]] = {}
-"""This process's compiled hooks by name, under the hash of all that they are made of; Numba never unloads code."""
+_MOST_LOADED = 256
+"""Schemes. Code that a simulation runs stays loaded as long as the simulation is there."""
 
 _SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
@@ -143,11 +139,10 @@ class CompiledHooks:
             for slot, name in timer_names[kind]:
                 sources[name] = self._write(name, [timer_call(scheme, slot)], kind == "Sender", kind)
         self.source = "\n\n".join(sources.values())
-        compiled = self._compile(list(sources))
-        self.addresses = {name: compiled[name].address if name in compiled else 0 for name in HOOKS}
-        self.timers = {
-            kind: [(slot, compiled[name].address) for slot, name in names] for kind, names in timer_names.items()
-        }
+        self._code = self._load(list(sources))
+        addresses = self._code.addresses
+        self.addresses = {name: addresses.get(name, 0) for name in HOOKS}
+        self.timers = {kind: [(slot, addresses[name]) for slot, name in names] for kind, names in timer_names.items()}
 
     def _write(self, name: str, calls: list[Call], has_limits: bool, timer_kind: str = "") -> str:
         """Return the source of one hook."""
@@ -236,36 +231,30 @@ class CompiledHooks:
             self._functions[function] = Part(copy, **(CHECKED if self.checks is not None else {}))
         return self._functions[function]
 
-    def _compile(self, names: list[str]) -> dict[str, _Code]:
-        """Compile the written functions, or load them from the cache, or take what this process has."""
+    def _load(self, names: list[str]) -> MachineCode:
+        """Take the written functions' machine code from this process, or from the cache, or compile it."""
         text = "\n".join([self.source, *self._inputs])
         key = hashlib.sha256(text.encode()).hexdigest()
-        if key not in _COMPILED:
+        if key not in _LOADED:
             unit = f"hooks_{key[:16]}"
-            _COMPILED[key] = kept(unit, lambda is_cached: self._compile_now(names, unit, is_cached))
-        return _COMPILED[key]
+            _LOADED[key] = MachineCode(kept(unit, lambda: self._compile(names, unit)))
+            if len(_LOADED) > _MOST_LOADED:
+                _LOADED.popitem(last=False)
+        _LOADED.move_to_end(key)
+        return _LOADED[key]
 
-    def _compile_now(self, names: list[str], unit: str, is_cached: bool) -> dict[str, _Code]:
-        folder = cache_folder()
-        path = Path(f"{unit}.py") if folder is None else folder / f"{unit}.py"
-        if is_cached and (not path.exists() or path.read_text(errors="replace") != self.source):
-            scratch = path.with_suffix(f".{os.getpid()}.tmp")
-            scratch.write_text(self.source)
-            scratch.replace(path)
+    def _compile(self, names: list[str], unit: str) -> dict[str, bytes]:
         namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
-        exec(compile(self.source, str(path), "exec"), namespace)
-        options: dict[str, Any] = UNIT | {"cache": is_cached}
-        if self.checks is not None:
-            options |= CHECKED
-        compiled = {}
+        exec(compile(self.source, f"{unit}.py", "exec"), namespace)
+        options = CHECKED if self.checks is not None else {}
+        objects = {}
         for name in names:
             try:
-                made = numba.cfunc(_SIGNATURE, **options)(namespace[name])
-                compiled[name] = _Code(made.address, made._library)
+                objects[name] = object_code(name, namespace[name], _SIGNATURE, **options)
             except numba.core.errors.NumbaError as error:
                 raise self._explain(name, error) from None
         self._functions.clear()
-        return compiled
+        return objects
 
     def _explain(self, name: str, error: Exception) -> CompileError:
         """Return an error that names the handler, its line and the reason."""

@@ -2,25 +2,34 @@
 
 Numba makes a library of each function that compiled code calls: it links in what the function calls, optimizes all of
 it and emits machine code, so that what lies ten calls deep is optimized ten times. Here the functions that are called
-(`Part`) stay as they are lowered. Only those that Python or the kernel calls (`UNIT`) are linked, with everything they
-reach, then optimized and emitted. What they reach is theirs alone: LLVM inlines a function that is called from one
-place, and drops what it has inlined everywhere.
+(`Part`) stay as they are lowered. Only those that Python or the kernel calls are linked, with everything they reach,
+then optimized and emitted. What they reach is theirs alone: LLVM inlines a function that is called from one place, and
+drops what it has inlined everywhere.
+
+Numba never unloads what it has compiled, nor what it was compiled from. So a unit is emitted as an object file
+(`object_code`), which `MachineCode` loads, and frees with the last reference to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
 from typing import Any
 
+from llvmlite import binding
 from numba import njit, types
+from numba.core import sigutils
+from numba.core.ccallback import _CFuncCompiler  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
-from numba.core.registry import CPUDispatcher
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
+from numba.core.typing.ctypes_utils import to_ctypes
 
-__all__ = ["CHECKED", "OVERLOAD", "UNIT", "Part"]
+__all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "Part", "object_code"]
 
 
 class _NoEnvironment:
@@ -35,6 +44,10 @@ class _PartLibrary(JITCodeLibrary):
 
     codegen = _NoEnvironment()
     _shared_module: Any
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave it to the unit; here, only say for which machine it is."""
+        module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
         """Leave linking and optimizing to the unit."""
@@ -58,7 +71,7 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _UnitLibrary(JITCodeLibrary):
-    """Code of a function that is called from outside, with everything that it calls."""
+    """Code of a function that Python calls, with everything that it calls."""
 
     def finalize(self) -> None:
         """Link, optimize, and emit machine code."""
@@ -72,6 +85,28 @@ class _UnitLibrary(JITCodeLibrary):
         self._final_module.verify()
         self._finalize_final_module()
         self._linking_libraries.clear()  # the machine code has all of it: let go of what it was made of
+
+
+class _ObjectLibrary(_PartLibrary):
+    """Code of a function that is called by its address, with everything that it calls."""
+
+    def emit(self, name: str, symbol: str) -> bytes:
+        """Link, optimize, and return an object file in which a function is the only symbol, under another name."""
+        module = self._final_module
+        _link(module, self)
+        for function in module.functions:
+            if function.name == symbol:
+                function.name, function.linkage = name, "external"
+            elif not function.is_declaration:
+                function.linkage = "internal"
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(module, builder)
+        module.verify()
+        try:
+            return bytes(_codegen()._tm.emit_object(module))
+        finally:
+            self._linking_libraries.clear()
+            module.close()
 
 
 def _link(module: Any, library: Any) -> None:
@@ -100,7 +135,6 @@ class _Lowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """Lower into a library of our own."""
         state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
         return bool(super().run_pass(state))
 
 
@@ -114,6 +148,12 @@ class _PartLowering(_Lowering):
 class _UnitLowering(_Lowering):
     _name = "unit_lowering"
     library_class = _UnitLibrary
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ObjectLowering(_Lowering):
+    _name = "object_lowering"
+    library_class = _ObjectLibrary
 
 
 class _PartCompiler(CompilerBase):
@@ -131,8 +171,12 @@ class _UnitCompiler(_PartCompiler):
     lowering = _UnitLowering
 
 
-UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy", "cache": True}
-"""Options for a function that is called by Python or by its address. Division by zero is as in C."""
+class _ObjectCompiler(_PartCompiler):
+    lowering = _ObjectLowering
+
+
+UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy"}
+"""Options for a function that Python calls. Division by zero is as in C."""
 
 PART = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Options for a function that compiled code calls: without the ways in from Python and C, a third of the work."""
@@ -156,7 +200,7 @@ class Part(CPUDispatcher):
 
     @cached_property
     def _unit(self) -> Any:
-        return njit(pipeline_class=_UnitCompiler, error_model="numpy")(self.py_func)
+        return njit(**UNIT)(self.py_func)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call with its integers widened."""
@@ -166,3 +210,70 @@ class Part(CPUDispatcher):
 def _widened(kind: types.Type) -> types.Type:
     kind = types.unliteral(kind)
     return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
+
+
+@global_compiler_lock
+def object_code(name: str, function: Callable[..., Any], signature: str, **options: Any) -> bytes:
+    """Compile a function that is called by its address.
+
+    Parameters
+    ----------
+    name : str
+        The symbol that it becomes.
+    function : callable
+        A plain function; the compiled functions that it calls are `Part`.
+    signature : str
+        Types of its result and arguments, ``int64(int64, float64)``.
+    **options
+        Numba's, as `CHECKED`.
+
+    Returns
+    -------
+    bytes
+        An object file of this machine.
+
+    Raises
+    ------
+    numba.core.errors.NumbaError
+        If it cannot be compiled.
+    """
+    arguments, result = sigutils.normalize_signature(signature)
+    options = {"nopython": True, "error_model": "numpy", **options}
+    made = _CFuncCompiler(function, cpu_target, options, {}, _ObjectCompiler).compile(arguments, result)
+    return made.library.emit(name, made.fndesc.llvm_cfunc_wrapper_name)
+
+
+class MachineCode:
+    """Functions in memory that can be run; they are freed with the last reference to this.
+
+    Parameters
+    ----------
+    objects : mapping
+        An object file for each function, by its name.
+
+    Attributes
+    ----------
+    addresses : dict
+        Each function's address, by name.
+    """
+
+    def __init__(self, objects: Mapping[str, bytes]) -> None:
+        _codegen()  # makes known what Numba's code calls
+        machine = binding.Target.from_default_triple().create_target_machine(jit=True)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        for code in objects.values():
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        self.addresses = {name: int(self._engine.get_function_address(name)) for name in objects}
+
+    def function(self, name: str, signature: str) -> Callable[..., Any]:
+        """Return a function for Python to call, which keeps the code. No other thread of Python runs meanwhile."""
+        arguments, result = sigutils.normalize_signature(signature)
+        entry: Any = ctypes.PYFUNCTYPE(to_ctypes(result), *map(to_ctypes, arguments))(self.addresses[name])
+        entry.code = self
+        return entry
+
+
+@cache
+def _codegen() -> Any:
+    return cpu_target.target_context.codegen()
