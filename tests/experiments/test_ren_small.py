@@ -14,7 +14,7 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import EXPERIMENTS, experiment
-from rdmacc.experiments.ren import fig08
+from rdmacc.experiments.ren import fig08, fig09
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
 from rdmacc.experiments.ren.fig09 import Figure9
@@ -167,3 +167,12 @@ def test_the_round_trip_of_figure_8_is_the_sum_of_its_parts():
     on_links_ps = 3 * (1500 + 40) * 8 * 100  # 100 ps a bit
     assert us(48) + on_links_ps == fig08._ROUND_PS
     assert pytest.approx(fig08._ROUND_PS / (1500 * 8 * 100)) == fig08._BDP
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_trial_of_figure_9_counts_the_rounds_that_have_a_flow(seed):
+    scenario, expected = fig09._use_trial(3, 0.4, "REN", seed)
+    gone = np.array([fault.at_ps / fig09.SIMULATED_RTT_PS - fig09._WARM_UP for fault in scenario.faults])
+    left = np.array([3 - (gone <= number).sum() for number in range(fig09.ROUNDS)])
+    assert (left == 1).any()  # the last one counts, too
+    assert expected["rounds"] == (left > 0).sum()
