@@ -167,6 +167,29 @@ def _marks_with_long_window(size: float) -> Change:
     return both(*each)
 
 
+def _varied(factors: dict[str, float]) -> Change:
+    """Give Dart's p99 multiples of DCQCN's, by what is varied."""
+    return both(
+        put("p99", 1e8, scheme="dcqcn"),
+        *(put("p99", factor * 1e8, scheme="dart", changes=name) for name, factor in factors.items()),
+    )
+
+
+def _degrees(*factors: float) -> Change:
+    return _varied(dict(zip(("degree 6", "", "degree 26"), factors)))
+
+
+def _sizes(*factors: float) -> Change:
+    return _varied(dict(zip(("2000 B", "4000 B", "8000 B"), factors)))
+
+
+def _tokens(to_four: float, to_eight: float) -> Change:
+    """By how much 4 tokens shorten the tail over 1, and 8 over 4."""
+    four = 1 - to_four
+    eight = four * (1 - to_eight)
+    return _varied({"FlowDeflection.tokens 1": 1.0, "": four, "FlowDeflection.tokens 8": eight})
+
+
 def _deflections(at_20_kb: float) -> Change:
     return both(
         put("deflections", 1.0, scheme="dart", changes=""),
@@ -264,6 +287,11 @@ EDGES: dict[str, list[Edge]] = {
     "dart-r-2a": [(_long_window(2.01, 2.01), YES), (_long_window(1.99, 3), NO), (_long_window(3, 1.99), NO)],
     "dart-r-2b": ends(_marks_with_long_window, (0.51, YES), (1.98, YES), (0.49, NO), (2.02, NO)),
     "dart-x-7a": [(put(name, 1, scheme="dart", changes="degree 6"), NO) for name in ("refused", "unfinished")],
+    "dart-f14s-2": [(_degrees(0.8, 0.7, 0.6), YES), (_degrees(0.7, 0.8, 0.6), NO), (_degrees(0.8, 0.6, 0.7), NO)],
+    "dart-f14s-3": [(_sizes(0.59, 0.5, 0.5), YES), (_sizes(0.5, 0.59, 0.5), YES), (_sizes(0.5, 0.5, 0.61), SOME),
+                    (_sizes(0.5, 0.94, 0.5), SOME), (_sizes(0.96, 0.5, 0.5), NO)],
+    "dart-x-3": [(_tokens(0.051, 0.02), YES), (_tokens(0.049, 0.02), SOME), (_tokens(0.1, 0.049), YES),
+                 (_tokens(0.1, 0.051), SOME), (_tokens(0.1, 0.11), NO), (_tokens(-0.01, -0.02), NO)],
     "dart-f14s-1": ends(_deflections, (0.249, YES), (0.251, SOME), (0.899, SOME), (0.901, NO)),
     "dart-f11a-1": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),
     "dart-f11a-2": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),
