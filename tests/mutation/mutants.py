@@ -224,8 +224,9 @@ def tests_of(path: str, trials: Trials) -> tuple[Stage, ...]:
         return tuple(one for one in stages if one.tests and not one.only.endswith("()"))
     stem, package = Path(path).stem, parts[1]
     if package == "presets":
-        files = ("test_presets.py", f"test_{stem.split('_')[0]}*.py")
-        return tuple(Stage(_test_files(one), "not compiled", jit=False) for one in files)
+        patterns = ("test_presets.py", f"test_{stem.split('_')[0]}*.py", "test_scheme.py")
+        found = [_test_files(one) for one in patterns]
+        return tuple(Stage(files, "not compiled", jit=False) for files in found if files)
     own = [f"tests/test_{stem}.py"] if (ROOT / f"tests/test_{stem}.py").exists() else []
     module = rf"rdmacc\.{package}\.{stem}|rdmacc\.{package} import .*\b{stem}"
     others = [file for file in _using(module, _test_files("test_*.py")) if file not in own]

@@ -81,6 +81,7 @@ class Trials:
 
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
+        assert stage.tests  # without any pytest would run them all
         arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks]
         arguments += ["-k", stage.only] if stage.only else []
         arguments += [part for test in sorted(self._broken) for part in ("--deselect", test)]
