@@ -249,3 +249,33 @@ PUBLISHED: dict[str, dict[str, Values]] = {
 RATES_BPS = {"rcc-2021": 100e9, "hpcc-ns3": 100e9, "ndp-htsim": 100e9, "roce-htsim": 100e9, "phost-yaps": 100e9,
              "ren-2021": 40e9, "igbn-2019": 40e9}  # fmt: skip
 """Of the hosts' links; 10 Gb/s in the others."""
+
+_AT_NIC_STEP = of("EcnStep", reference_bps=10e9, at_nic=True)
+_GRANTED = _packets(1460, 40, 40, routing="spray-random") | of("DropTail", limit_bytes=128_000)
+_SPRAYED = of("Scheme", routing="spray-random", nic_order="srpt")
+REGISTERED: dict[str, Values] = {
+    "dcqcn-hpcc": of("Red", kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2, reference_bps=25e9, at_dequeue=True),
+    "timely-patched": of("Timely", is_patched=True, beta=0.008),
+    "hpcc": of("Scheme", ack_bytes=14 + 20 + 12 + 42, ack_priority=DATA_CLASS),
+    "dctcp": of("EcnStep", reference_bps=10e9)
+    | of("Scheme", start_delay_ps=us(300), payload_bytes=1460, header_bytes=18 + 20 + 20),
+    "dctcp-hpcc": of("EcnStep", kmin_bytes=30_000, reference_bps=10e9, at_dequeue=True)
+    | of("Scheme", ack_priority=DATA_CLASS),
+    "swift": of("NewReno", min_timeout_ps=ms(1)),
+    "dasr": _AT_NIC_STEP | of("Dasr", look_ahead=True),
+    "dasr-no-look-ahead": _AT_NIC_STEP | of("Dasr", look_ahead=False),
+    "iofd": _AT_NIC_STEP | of("Queueing", lanes=1 + 4),
+    "dart": _AT_NIC_STEP | of("Queueing", lanes=1 + 4) | of("Dasr", look_ahead=True),
+    "ren": _GRANTED | of("GrantClock", least_timeout_ps=us(50)),
+    "amrt": _GRANTED | of("GrantClock", least_timeout_ps=us(50)),
+    "polo": _GRANTED | of("EcnStep", kmin_bytes=6_000),
+    "rcc-ewa": of("Rcc", law="explicit"),
+    "rcc-pid": of("Rcc", law="pid"),
+    "rcc-async": of("Rcc", jitter_ps=ns(500)),
+    "expresspass": _packets(1460, 78, 84, least_wire_bytes=84, routing="symmetric", ack_priority=DATA_CLASS)
+    | of("DropTail", limit_bytes=250 * 1538) | of("Queueing", credit_fraction=84 / (84 + 1538)),
+    "expresspass-aeolus": of("SelectiveDrop", threshold_bytes=4 * 1538),
+    "homa": _SPRAYED,
+    "homa-aeolus": _SPRAYED,
+}  # fmt: skip
+"""What the registered schemes set that is not a component's default: papers' values, and those of public simulators."""

@@ -11,7 +11,7 @@ from rdmacc import PRESETS, ConfigError, preset, scheme_table
 from rdmacc.engine.plan import make_plan
 from rdmacc.presets.base import Preset, define
 from rdmacc.units import ns, us
-from tests.published import PUBLISHED, RATES_BPS
+from tests.published import PUBLISHED, RATES_BPS, REGISTERED
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -121,6 +121,12 @@ def test_a_papers_preset_has_the_papers_values(name, scheme):
     values = {f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(one[scheme])}
     found = {setting.parameter: values[setting.parameter] for setting in one.settings(scheme)}
     assert found == pytest.approx(PUBLISHED[name][scheme])
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_registered_scheme_has_the_papers_values(name):
+    values = {f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(rdmacc.scheme(name))}
+    assert {parameter: values[parameter] for parameter in REGISTERED[name]} == pytest.approx(REGISTERED[name])
 
 
 def test_presets_are_of_the_papers_links_and_scale_with_others():
