@@ -290,7 +290,7 @@ EDGES: dict[str, list[Edge]] = {
     "dart-f14s-2": [(_degrees(0.8, 0.7, 0.6), YES), (_degrees(0.7, 0.8, 0.6), NO), (_degrees(0.8, 0.6, 0.7), NO)],
     "dart-f14s-3": [(_sizes(0.59, 0.5, 0.5), YES), (_sizes(0.5, 0.59, 0.5), YES), (_sizes(0.5, 0.5, 0.61), SOME),
                     (_sizes(0.5, 0.94, 0.5), SOME), (_sizes(0.96, 0.5, 0.5), NO)],
-    "dart-x-3": [(_tokens(0.051, 0.02), YES), (_tokens(0.049, 0.02), SOME), (_tokens(0.1, 0.049), YES),
+    "dart-x-3": [(_tokens(0.051, 0.02), YES), (_tokens(0.049, 0.02), NO), (_tokens(0.1, 0.049), YES),
                  (_tokens(0.1, 0.051), SOME), (_tokens(0.1, 0.11), NO), (_tokens(-0.01, -0.02), NO)],
     "dart-f14s-1": ends(_deflections, (0.249, YES), (0.251, SOME), (0.899, SOME), (0.901, NO)),
     "dart-f11a-1": ends(_dart("p99", **_TYPICAL), (0.49, YES), (0.51, SOME), (0.94, SOME), (0.96, NO)),
