@@ -10,7 +10,8 @@ import rdmacc
 from rdmacc import PRESETS, ConfigError, preset, scheme_table
 from rdmacc.engine.plan import make_plan
 from rdmacc.presets.base import Preset, define
-from rdmacc.units import ms, ns, us
+from rdmacc.units import ns, us
+from tests.published import PUBLISHED, RATES_BPS, REGISTERED
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -110,58 +111,26 @@ def test_with_a_tick_simultaneous_arrivals_go_by_who_sent_first(engine, tick, fi
     assert flows.loc[flows["fct_ps"].idxmin(), "src"] == first
 
 
-IGBN_PAPER = {  # table I and II-A; what a source calls assumed is in rdmacc's words
-    "payload_bytes": 1024, "GoBackN.timeout_ps": ms(100), "GoBackN.nak_interval_ps": us(500),
-    "GoBackN.ack_every_packets": 256, "header_bytes": 48, "ack_bytes": 64, "GoBackN.timer_after_last": True,
-    "GoBackN.nak_per_packet": True,
-}  # fmt: skip
-DART_DCQCN = {  # VI-A
-    "payload_bytes": 1460, "EcnStep.kmin_bytes": 22_500, "EcnStep.at_nic": True, "Dcqcn.g": 1 / 256,
-    "Dcqcn.cnp_interval_ps": us(50), "Dcqcn.increase_period_ps": us(55), "Dcqcn.byte_counter_bytes": 10_000_000,
-    "Dcqcn.alpha_period_ps": us(55), "Dcqcn.fast_recovery_steps": 5, "Dcqcn.additive_bps": 40e6,
-    "Dcqcn.hyper_bps": 400e6, "Dcqcn.reference_bps": 40e9, "Dcqcn.min_rate_bps": 10e6,
-}  # fmt: skip
-DART_DEFLECTION = {  # VI-A
-    "FlowDeflection.threshold_bytes": 15_000, "FlowDeflection.tokens": 4, "FlowDeflection.short_bytes": 8_000,
-}  # fmt: skip
-AS_PUBLISHED = {
-    ("igbn-2019", "go-back-n"): IGBN_PAPER,
-    ("dart-2020", "dcqcn"): DART_DCQCN,
-    ("dart-2020", "pri-q"): DART_DCQCN,
-    ("dart-2020", "dasr"): DART_DCQCN,
-    ("dart-2020", "iofd"): DART_DCQCN | DART_DEFLECTION,
-    ("dart-2020", "dart"): DART_DCQCN | DART_DEFLECTION,
-    ("dart-2020", "dctcp"): {
-        "payload_bytes": 1460, "initial_window": 10, "start_delay_ps": us(300), "NewReno.min_timeout_ps": ms(10),
-        "EcnStep.kmin_bytes": 22_500, "DropTail.limit_bytes": 225_000,
-    },
-    ("dart-2020", "timely"): {
-        "payload_bytes": 1460, "Timely.t_low_ps": us(50), "Timely.t_high_ps": us(500), "Timely.additive_bps": 1e6,
-        "Timely.beta": 0.8, "Timely.hyper_after": 5, "Timely.segment_bytes": 1460, "Timely.has_window": True,
-        "Timely.is_paced": False,
-    },
-    ("dart-2020", "rcp"): {"RcpStamp.alpha": 0.4, "RcpStamp.beta": 0.4},
-}  # fmt: skip
-"""Values as the papers print them, in base units: Wang et al. 2019, table I; Xue et al. 2020, VI-A and VI-D."""
+SCHEMES = [(name, scheme) for name, one in PRESETS.items() for scheme in one]
 
 
-@pytest.mark.parametrize(("name", "scheme"), AS_PUBLISHED)
+@pytest.mark.parametrize(("name", "scheme"), SCHEMES)
 def test_a_papers_preset_has_the_papers_values(name, scheme):
-    rows = scheme_table(preset(name)[scheme])
-    values = {f"{row['component']}.{row['parameter']}": row["value"] for row in rows}
-    values |= {row["parameter"]: row["value"] for row in rows}
-    assert {key: values[key] for key in AS_PUBLISHED[name, scheme]} == AS_PUBLISHED[name, scheme]
-
-
-@pytest.mark.parametrize("name", ["igbn-2019", "dart-2020"])
-def test_every_setting_that_is_the_papers_is_pinned(name):
-    """What a preset takes from a section is compared above with that section."""
-    pinned = {key.split(".")[-1] for (of, _), values in AS_PUBLISHED.items() if of == name for key in values}
+    """All that it sets, and nothing that is not printed in the source or assumed by name."""
     one = preset(name)
-    set_by_paper = {
-        setting.parameter.split(".")[-1]
-        for scheme in one
-        for setting in one.settings(scheme)
-        if not setting.source.startswith("assumed")
-    }
-    assert set_by_paper - pinned <= {"reference_bps"}
+    values = {f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(one[scheme])}
+    found = {setting.parameter: values[setting.parameter] for setting in one.settings(scheme)}
+    assert found == pytest.approx(PUBLISHED[name][scheme])
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_registered_scheme_has_the_papers_values(name):
+    values = {f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(rdmacc.scheme(name))}
+    assert {parameter: values[parameter] for parameter in REGISTERED[name]} == pytest.approx(REGISTERED[name])
+
+
+def test_presets_are_of_the_papers_links_and_scale_with_others():
+    assert {name: one.line_bps for name, one in PRESETS.items()} == dict.fromkeys(PRESETS, 10e9) | RATES_BPS
+    assert preset("hpcc-ns3", rate="25Gbps")["hpcc"].control[0].unit_multiple == 1
+    assert preset("homa-2018", rate="100Gbps")["homa"].recovery.rtt_bytes == 97_500  # 7.8 us
+    assert preset("homa-ns3", rate="100Gbps")["homa"].recovery.rtt_bytes == 36 * 1460

@@ -14,9 +14,8 @@ assumed, for all figures alike:
 - Load is a fraction of the ToRs' uplinks, which are what is oversubscribed. A mix's long flows arrive as a Poisson
   process and have 1 MB, so that a run of milliseconds has many of them. With one flow of 1 GB from each host, as in the
   paper, the long flows' load could not be set at all. The sensitivity study includes that reading, for 16 ms.
-- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds in
-  the typical mix, with two in the others; all schemes have the same flows at the same seed. At 20% of the typical mix
-  that makes some 40,000 flows of 8 KB.
+- Flows arrive for 10 ms; those of the first 2 ms are not counted. Each point is run with three independent seeds;
+  all schemes have the same flows at the same seed. At 20% of the typical mix that makes some 40,000 flows of 8 KB.
 - Latency runs from the message's start to its last byte at the receiver, DCTCP's 300 us of operating system included.
 - Throughput is the mean over long flows of size / latency.
 - A flow that is unfinished 100 ms after the first arrival counts with the time it has taken so far.
@@ -56,7 +55,6 @@ __all__ = [
     "NOTICEABLE",
     "READINGS",
     "SEEDS",
-    "SEEDS_OF",
     "Case",
     "ClosFigure",
     "Judge",
@@ -74,9 +72,8 @@ LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.
 """Loads of each mix (tables I and II)."""
 NOTICEABLE = 0.05
 """A gain below this is within what other seeds change: it has no direction."""
-SEEDS_OF = {"typical": 3, "light": 2, "heavy": 2}
-"""Runs of a point at paper scale, by mix."""
-SEEDS = max(SEEDS_OF.values())
+SEEDS = 3
+"""Runs of a point at paper scale."""
 WARM_UP_PS = ms(2)
 UNTIL_PS = ms(100)
 PERSISTENT_UNTIL_PS = ms(16)
@@ -176,10 +173,6 @@ class ClosFigure(CaseFigure):
     name = "dart.clos"
 
     seeds = SEEDS
-
-    def seeds_of(self, case: Case) -> int:
-        """Return the runs of a case at paper scale."""
-        return min(self.seeds, SEEDS_OF[case.mix])
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""

@@ -188,7 +188,6 @@ class Readings(ClosFigure):
     name = "dart.readings"
     title = "What the paper leaves open"
     description = "Tails and marks by what the paper leaves open: queue pairs, groups, DASR's window"
-    seeds = 1  # readings differ by factors, seeds by percent
     claims = (
         _check(
             "dart-r-1a", "what makes DCQCN's tail", "128 groups, 40%", "not said",

@@ -31,6 +31,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
 from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table, curve, scalar, tidy, wide
+from rdmacc.units import time_ps
 
 
 def claim(**changes):
@@ -255,3 +256,13 @@ def test_every_experiment_is_complete(one):
     assert len(set(ids)) == len(ids)
     for scale in SCALES:
         assert one.checked_points(scale)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_papers_scale_is_the_larger_one(name):
+    """It has as many points or more, that last as long or longer."""
+    quick, paper = (EXPERIMENTS[name].points(scale) for scale in ("quick", "paper"))
+    assert len(quick) <= len(paper)
+    until = [[one.scenario.until for one in points if one.scenario] for points in (quick, paper)]
+    if not any(time is None for times in until for time in times):
+        assert sum(map(time_ps, until[0])) <= sum(map(time_ps, until[1]))

@@ -12,7 +12,7 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import experiment
-from rdmacc.experiments.dart.clos import BOTH, DEFAULT_READING, FRESH, LOADS, READINGS, SEEDS_OF, Case
+from rdmacc.experiments.dart.clos import BOTH, DEFAULT_READING, FRESH, LOADS, READINGS, SEEDS, Case
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
 from rdmacc.sweep.tidy import assemble, tidy, wide
@@ -29,7 +29,7 @@ def test_figures_share_their_points():
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
     assert points["dart.fig11"].keys() == points["dart.fig12"].keys() == points["dart.fig13"].keys()
     assert points["dart.table1"].keys() <= points["dart.fig11"].keys()
-    assert len(points["dart.fig11"]) == 4 * len(BOTH) * sum(len(LOADS[mix]) * SEEDS_OF[mix] for mix in LOADS)
+    assert len(points["dart.fig11"]) == 4 * len(BOTH) * SEEDS * sum(len(loads) for loads in LOADS.values())
     for name in NAMES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
         for key, point in points[name].items():
@@ -62,6 +62,43 @@ def test_a_point_measures_what_happened():
     assert 0 < row["marked"] < row["marked on arrival"] < 1
 
 
+def on_a_star(scheme, until="100ms"):
+    """Measure an incast of 16 and a few other messages, all two links from their receivers."""
+    rows = [(f"h{k}", "h0", 8_000, "2.5ms", 1) for k in range(1, 17)]
+    rows += [("h1", "h0", 8_000, "1ms", 0), ("h2", "h0", 2_000, "3ms", 2)]
+    rows += [("h3", "h17", 100_000, start, None) for start in ("0s", "1ms", "4ms")]
+    columns = list(zip(*rows, strict=True))
+    work = rdmacc.messages([row[:4] for row in rows]).assign(group=pd.array(columns[4], dtype="Int64"))
+    point = Case(scheme, "heavy", 0.4, FRESH).point("quick", 0)
+    star = rdmacc.star(18, rate="10Gbps", delay="1us")
+    result = rdmacc.simulate(star, work, point.scenario.scheme, until=until, engine="simpy")
+    return result.flows, wide(experiment("dart.fig11").measure(point, result)).iloc[0]
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn", "timely"])
+def test_what_is_measured_can_be_counted_by_hand(scheme):
+    """Whether a scheme marks at the NIC or not; 8, 2 and 100 KB are 6, 2 and 69 packets."""
+    flows, row = on_a_star(scheme)
+    counted = flows[(flows["group"] == 1)]["fct_ps"].astype(float)
+    assert (row["reported flows"], row["p50"], row["p99"]) == (16, *np.percentile(counted, [50, 99]))
+    long = flows[flows["group"].isna()].iloc[[0, 2]]  # from the start on, and after the first 2 ms
+    assert row["long flows"] == 2
+    assert row["goodput"] == pytest.approx((8e12 * 100_000 / long["fct_ps"].astype(float)).mean())
+    assert row["path"] == row["longest path"] == row["longest path of long flows"] == 2
+    assert row["data hops"] == 2 * (17 * 6 + 2 + 3 * 69)
+    assert row["marks at last hop"] == (1 if scheme == "dcqcn" else 0)
+    for name in ("unfinished", "refused", "pauses", "dropped", "deflections"):
+        assert row[name] == 0
+
+
+def test_what_has_not_finished_counts_with_the_time_it_has_taken():
+    flows, row = on_a_star("dcqcn", until="2.51ms")
+    late = flows["status"] != "finished"
+    assert row["unfinished"] == late.sum() > 3  # of the incast, and what has not begun
+    assert (flows.loc[late & (flows["group"] == 1), "start_ps"] == 2.5e9).all()
+    assert row["p99"] == 10e6
+
+
 def table_as_published():
     """Return a table in which the paper's own numbers were measured."""
     tables, labels = {}, {}
@@ -78,6 +115,12 @@ def table_as_published():
             }
             tables[point.name], labels[point.name] = tidy(point.name, numbers), point.labels
     return assemble(tables, labels)
+
+
+def test_the_quick_scale_has_points_of_the_papers_grid():
+    grid = {(mix, load) for mix, loads in LOADS.items() for load in loads}
+    for name in NAMES:
+        assert {(one.labels["mix"], one.labels["load"]) for one in experiment(name).points("quick")} <= grid
 
 
 @pytest.mark.parametrize("name", ["dart.table1", "dart.table2"])

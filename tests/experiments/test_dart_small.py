@@ -24,6 +24,7 @@ from rdmacc.experiments.dart.setup import fat_tree
 from rdmacc.experiments.dart.testbed import PUBLISHED_US, cpu_times
 from rdmacc.sweep.tidy import curve, scalar, wide
 from rdmacc.units import ps
+from tests.experiments.quick import QuickTables
 
 NAMES = [
     "dart.fig1", "dart.fig6", "dart.fig7", "dart.look-ahead", "dart.fig8", "dart.fig9", "dart.fig10", "dart.fig15",
@@ -35,7 +36,7 @@ FAILING = {"dart-f10-1", "dart-f10-2"}
 @pytest.fixture(scope="module")
 def tables(engine):
     """Return each experiment's table, run once."""
-    return {name: experiment(name).run(engine=engine) for name in NAMES}
+    return QuickTables(engine)
 
 
 @pytest.mark.slow

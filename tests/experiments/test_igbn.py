@@ -213,6 +213,11 @@ def test_the_mean_is_of_times():
     assert runs_of(made_up([1.0], [0]), "go-back-n", ms(100), 1e-3).empty
 
 
+def test_the_stored_table_has_the_runs_that_its_experiment_asks_for():
+    runs = load_summary("igbn.fig6").groupby("point")["run"].nunique()
+    assert runs.to_dict() == {one.name: one.labels["runs"] for one in experiment("igbn.fig6").points("paper")}
+
+
 def test_the_computed_band_holds_four_of_five_of_the_simulated_runs():
     table = of_reading(load_summary("igbn.fig6"))
     inside = []

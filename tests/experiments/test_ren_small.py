@@ -14,6 +14,7 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import EXPERIMENTS, experiment
+from rdmacc.experiments.ren import fig08, fig09
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.fig03 import lost
 from rdmacc.experiments.ren.fig09 import Figure9
@@ -21,6 +22,7 @@ from rdmacc.experiments.ren.fig20 import share_in_use
 from rdmacc.experiments.ren.parts import LonePort, count_operations, make_packet, parts_of
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET_BYTES, SIMULATED, TESTBED
 from rdmacc.switch.ren_marker import FULL, RenMarker
+from rdmacc.units import us
 from tests.experiments.flips_ren import FLIPS
 
 EXACT = ["ren.fig1", "ren.fig2", "ren.fig4", "ren.fig5", "ren.fig6", "ren.fig7", "ren.fig8", "ren.fig10"]
@@ -158,3 +160,19 @@ def test_parts_know_their_places():
     assert places["RenMarker.on_period_timer"] == "port"
     assert places["Ren.on_probe_timer"] == "sender"
     assert places["GrantClock.on_data"] == "receiver"
+
+
+def test_the_round_trip_of_figure_8_is_the_sum_of_its_parts():
+    """48 us of propagation, a packet of 1.5 KB on three links there, a grant of 40 bytes on three back."""
+    on_links_ps = 3 * (1500 + 40) * 8 * 100  # 100 ps a bit
+    assert us(48) + on_links_ps == fig08._ROUND_PS
+    assert pytest.approx(fig08._ROUND_PS / (1500 * 8 * 100)) == fig08._BDP
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_a_trial_of_figure_9_counts_the_rounds_that_have_a_flow(seed):
+    scenario, expected = fig09._use_trial(3, 0.4, "REN", seed)
+    gone = np.array([fault.at_ps / fig09.SIMULATED_RTT_PS - fig09._WARM_UP for fault in scenario.faults])
+    left = np.array([3 - (gone <= number).sum() for number in range(fig09.ROUNDS)])
+    assert (left == 1).any()  # the last one counts, too
+    assert expected["rounds"] == (left > 0).sum()

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutation.mutants import copied, mutants_of, once_survived, survives
+from tests.mutation.mutants import copied, killer, mutants_of, once_survived
+from tests.mutation.trial import Trials
 
 
 @pytest.mark.parametrize("number", range(len(once_survived())))
 def test_what_once_survived_still_names_a_place_in_the_code(number):
     mutant = once_survived()[number]
-    assert mutant.tests
+    assert all(stage.tests for stage in mutant.stages)
     assert str(mutant.path) in mutant.name
 
 
 def test_mutants_are_of_comparisons_sums_and_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.mutation.mutants.ROOT", tmp_path)
-    (tmp_path / "a.py").write_text("def f(x, y):\n    return x + 2 <= y and x < 3\n\ndef draw(x):\n    return x + 1\n")
+    (tmp_path / "a.py").write_text(
+        """\
+LIMIT = "10kB"
+@dataclass(frozen=True)
+class A:
+    \"""8 of 10.\"""
+    def f(self, x: Literal[7]):
+        return x + 2 <= y and not any(x) < 3, f"{x * 5}"
+    def draw(self, x):
+        return x + 1
+"""
+    )
     found = sorted((one.start, one.new) for one in mutants_of(tmp_path / "a.py"))
-    assert [new.strip() for _, new in found] == ["-", "3", "<", "or", "<=", "4"]
+    assert [new.strip() for _, new in found] == ['"12.5kB"', "-", "3", "<", "or", "any(x) < 3", "all", "<=", "4"]
+
+
+def test_in_an_experiment_a_comparison_is_reversed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.mutation.mutants.ROOT", tmp_path)
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "a.py").write_text("held = low <= measured < high\n")
+    assert [one.new.strip() for one in mutants_of(tmp_path / "experiments" / "a.py")] == [">", ">="]
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 def test_what_once_survived_is_noticed(tmp_path):
-    folder = copied(tmp_path / "copy")
-    assert [mutant.name for mutant in once_survived() if survives(mutant, folder)] == []
+    trials = Trials(copied(tmp_path / "copy"))
+    assert [mutant.name for mutant in once_survived() if not killer(mutant, trials)] == []

@@ -1,0 +1,196 @@
+"""Tests run on a copy of the package, each time in a fork of this process, which has imported what takes long."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+TIMEOUT_S = 900
+_HEAVY = (
+    "numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.integrate", "numba", "llvmlite.binding", "networkx",
+    "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
+)  # fmt: skip
+_PLUGINS = ("-p", "no:cacheprovider", "-p", "pytest_timeout")
+_OK, _INTERNAL, _NO_TESTS, _CRASHED = 0, 3, 5, 99
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some tests: files or node ids, pytest's -k and -m; whether the kernel is compiled."""
+
+    tests: tuple[str, ...]
+    only: str = ""
+    marks: str = "not nightly"
+    jit: bool = True
+
+
+class Trials:
+    """Runs tests on a copy, and knows which experiments use which module.
+
+    Parameters
+    ----------
+    folder : Path
+        The copy, laid out as installed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._sound: set[str] = set()
+        self._broken: set[str] = set()
+        self._warm: set[str] = set()
+        for name in _HEAVY:
+            with suppress(ImportError):
+                importlib.import_module(name)
+
+    def killer(self, stage: Stage, path: Path, changed: str) -> str:
+        """Return the test that fails because a file of the copy has another text; "" if none does.
+
+        Without the compiler a test may fail on the unchanged copy as well; then it is not run again.
+        """
+        self._warm_up(stage)
+        text, time_ns = path.read_text(), path.stat().st_mtime_ns
+        while True:
+            path.write_text(changed)
+            try:
+                test = self.failure(stage)
+            finally:
+                path.write_text(text)
+                os.utime(path, ns=(time_ns, time_ns))
+            if (
+                not test
+                or stage.jit
+                or test in self._sound
+                or not self.failure(Stage((test,), marks=stage.marks, jit=stage.jit))
+            ):
+                self._sound.add(test)
+                return test
+            self._broken.add(test)
+
+    def failure(self, stage: Stage) -> str:
+        """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
+        assert stage.tests  # without any pytest would run them all
+        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks]
+        arguments += ["-k", stage.only] if stage.only else []
+        arguments += [part for test in sorted(self._broken) for part in ("--deselect", test)]
+
+        def run() -> int:
+            if not stage.jit:
+                importlib.import_module("numba").config.DISABLE_JIT = 1
+            return int(pytest.main([*arguments, *stage.tests]))
+
+        code, told = self._forked(run)
+        if code in (_OK, _NO_TESTS):
+            return ""
+        named = [line for line in told.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        if not named and code in (_INTERNAL, _CRASHED):
+            raise RuntimeError(told)
+        if not named:
+            self._sound.add(told := f"pytest ended with {code}: {told[-100:]!r}")
+            return told
+        return named[0].split(" - ")[0].split(" ", 1)[1]
+
+    def _warm_up(self, stage: Stage) -> None:
+        """Leave bytecode of the tests and of what they import behind, while the copy is unchanged."""
+        files = sorted({test.partition("::")[0] for test in stage.tests} - self._warm)
+        if files:
+            self._forked(lambda: int(pytest.main(["-q", "--collect-only", *_PLUGINS, *files])), writes_bytecode=True)
+            self._warm |= set(files)
+
+    def users_of(self, module: str) -> dict[str, list[str]]:
+        """Return the experiments with a stored table that a module of experiments belongs to, and their judges' tests.
+
+        Those that are defined in it; if there are none, those whose module imports it, directly or not.
+        """
+        own = {name: tests for name, (of, tests) in self._experiments.items() if of == module}
+        if own:
+            return own
+        return {name: tests for name, (of, tests) in self._experiments.items() if module in self._imports(of)}
+
+    @cached_property
+    def _experiments(self) -> dict[str, tuple[str, list[str]]]:
+        def run() -> int:
+            from rdmacc.experiments import EXPERIMENTS, summary_path
+            from tests.experiments.test_stored_tables import ALL_EDGES
+
+            found = {}
+            for name, one in EXPERIMENTS.items():
+                if summary_path(name).exists():
+                    tests = [f"test_every_judge_says_yes_and_says_no[{claim.id}]" for claim in one.claims]
+                    tests += [f"test_a_stored_table_gives_the_recorded_verdicts[{name}]"]
+                    for claim in one.claims:
+                        edges = range(len(ALL_EDGES.get(claim.id, ())))
+                        tests += [f"test_bands_end_where_the_claim_says[{claim.id} {number}]" for number in edges]
+                    tests += [f"test_a_stored_table_has_the_points_of_its_experiment[{name}]"]
+                    found[name] = (type(one).__module__, tests)
+            sys.stdout.write(f"\n{json.dumps(found)}\n")
+            return 0
+
+        code, told = self._forked(run)
+        if code:
+            raise RuntimeError(told)
+        return json.loads(told.splitlines()[-1])
+
+    def _imports(self, module: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+        path = self.folder.joinpath(*module.split(".")).with_suffix(".py")
+        if module in seen or not path.exists():
+            return seen
+        seen |= {module}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rdmacc.experiments"):
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    seen = self._imports(name, seen)
+        return seen
+
+    def _forked(self, run: Callable[[], int], writes_bytecode: bool = False) -> tuple[int, str]:
+        """Return the exit code of a function that runs in a fork with the copy as its package, and what it prints."""
+        told = self.folder / "told.txt"
+        child = os.fork()
+        if child == 0:
+            code = _CRASHED
+            try:
+                os.setsid()
+                self._enter(told)
+                sys.dont_write_bytecode = not writes_bytecode
+                code = run()  # imports the copy
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                with suppress(Exception):
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                os._exit(code)
+        until = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < until:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status), told.read_text(errors="replace")
+            time.sleep(0.05)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return 1, f"endless: killed after {TIMEOUT_S} s"
+
+    def _enter(self, told: Path) -> None:
+        output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        os.chdir(self.folder)
+        os.environ |= {"PYTHONPATH": str(self.folder), "MPLBACKEND": "Agg", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        for name in list(sys.modules):
+            if name.split(".")[0] in ("rdmacc", "tests"):
+                del sys.modules[name]
+        here = {"", str(Path(__file__).parents[2])}
+        sys.path[:] = [str(self.folder), *(entry for entry in sys.path if entry not in here)]
