@@ -28,7 +28,7 @@ from rdmacc.engine.compiled.cache import kept
 from rdmacc.engine.compiled.complaints import compile_error
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, MachineCode, Part, object_code
+from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, Part, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import ConfigError
@@ -237,25 +237,25 @@ class CompiledHooks:
         key = hashlib.sha256(text.encode()).hexdigest()
         if key not in _LOADED:
             unit = f"hooks_{key[:16]}"
-            _LOADED[key] = MachineCode(kept(unit, lambda: self._compile(names, unit)))
+            objects = kept(unit, lambda: {"hooks": self._compile(names, unit)})
+            _LOADED[key] = MachineCode(objects.values(), names)
             if len(_LOADED) > _MOST_LOADED:
                 _LOADED.popitem(last=False)
         _LOADED.move_to_end(key)
         return _LOADED[key]
 
-    def _compile(self, names: list[str], unit: str) -> dict[str, bytes]:
+    def _compile(self, names: list[str], unit: str) -> bytes:
         namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
         exec(compile(self.source, f"{unit}.py", "exec"), namespace)
         options = CHECKED if self.checks is not None else {}
-        objects = {}
-        for name in names:
-            try:
-                objects[name] = object_code(name, namespace[name], _SIGNATURE, **options)
-            except Exception as error:  # Numba raises others than its own, too
-                calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}
-                raise compile_error(self._scheme, name, calls, error) from None
-        self._functions.clear()
-        return objects
+        try:
+            return object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
+        except NotCompiledError as error:
+            name, reason = error.args
+            calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}
+            raise compile_error(self._scheme, name, calls, reason) from None
+        finally:
+            self._functions.clear()
 
 
 def _codes(code: python_types.CodeType) -> list[python_types.CodeType]:
