@@ -155,6 +155,18 @@ def test_n_is_a_parameter(n):
         assert flow.receiver.is_iterative == (i >= n)
 
 
+def test_a_sample_may_be_that_of_a_round_trip():
+    """The packets come a microsecond apart: with n = 2 a flow must be late for two base RTTs of 12 us."""
+    flow = Flow(sampling="base-rtt", late_samples=2)
+    flow.take(BASE, after=2 * BASE)
+    flow.fill(0.5)
+    seen = []
+    for _ in range(24):
+        flow.take(LATE)
+        seen.append((flow.receiver.late, flow.receiver.is_iterative))
+    assert seen == [(0, 0)] * 11 + [(1, 0)] * 12 + [(2, 1)]
+
+
 def test_a_flow_is_judged_only_by_rounds_that_it_was_there_for():
     flow = Flow()
     flow.fill(0.5)
@@ -569,9 +581,9 @@ def test_what_is_kept_back_empties_the_queue_of_an_incast(eta, limit):
     "scheme",
     [
         rdmacc.scheme("rcc"), rdmacc.scheme("rcc-async", late_samples=1), rdmacc.scheme("rcc-sender", jitter_ps="1us"),
-        rdmacc.scheme("rcc", pid_form="accumulating", period="rtt"),
+        rdmacc.scheme("rcc", pid_form="accumulating", period="rtt"), rdmacc.scheme("rcc", sampling="base-rtt"),
     ],
-    ids=["rcc", "async", "sender", "accumulating"],
+    ids=["rcc", "async", "sender", "accumulating", "a sample in each round trip"],
 )  # fmt: skip
 def test_the_engines_agree_exactly(scheme):
     graph = rdmacc.rcc_multi_bottleneck()

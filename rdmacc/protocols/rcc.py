@@ -17,6 +17,8 @@ Readings:
 - *W = C / N* is a rate: the window is C RTT_base / N.
 - *B_R* is what the receiver's link brought in the last round, of the least base RTT. A flow is judged by rounds that
   began after its first packet: in the round before, a new burst would look like congestion in the network.
+- *A sample* is each packet's ("upon receiving a packet"). With `sampling="base-rtt"` it is that of the first packet in
+  each base RTT, which is what Table I's "RTT update timer" could also mean: n samples then span n round trips.
 - *The first window* is a BDP ("starts at line rate"). A message that its receiver asked for (`start="request"`) begins
   with its share among the group's messages to that host, since the request can carry it.
 
@@ -34,11 +36,12 @@ from rdmacc.component import Component, param
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import IN_NETWORK, LAST_HOP
 
-__all__ = ["FORMS", "LAWS", "PERIODS", "STARTS", "Rcc"]
+__all__ = ["FORMS", "LAWS", "PERIODS", "SAMPLINGS", "STARTS", "Rcc"]
 
 LAWS = ("both", "explicit", "pid")
 FORMS = ("pd", "accumulating")
 PERIODS = ("base-rtt", "rtt", "packet")
+SAMPLINGS = ("packet", "base-rtt")
 STARTS = ("line-rate", "request")
 
 
@@ -48,6 +51,7 @@ class Rcc(Component):
 
     law: str = param("both", "both, explicit (RCC-EWA) or pid (RCC-PID)", source="V-E-2", choices=LAWS)
     late_samples: int = param(3, "late samples in a row that mean congestion", symbol="n", source="III-F", low=1)
+    sampling: str = param("packet", "packet or base-rtt: what has a sample", source="algorithm 1", choices=SAMPLINGS)
     delta: float = param(
         0.2, "a sample above RTT_base (1 + delta) is late", symbol="delta", source="III-F", low=1e-6, high=1.0
     )
@@ -71,6 +75,7 @@ class Rcc(Component):
     accumulates: bool = field(default=False, init=False, repr=False)
     at_current_rtt: bool = field(default=False, init=False, repr=False)
     at_each_packet: bool = field(default=False, init=False, repr=False)
+    samples_packets: bool = field(default=True, init=False, repr=False)
     is_requested: bool = field(default=False, init=False, repr=False)
 
     class Sender(Record):
@@ -117,6 +122,7 @@ class Rcc(Component):
             "accumulates": self.pid_form == "accumulating",
             "at_current_rtt": self.period == "rtt",
             "at_each_packet": self.period == "packet",
+            "samples_packets": self.sampling == "packet",
             "is_requested": self.start == "request",
         }
         for name, value in numbers.items():
@@ -229,9 +235,14 @@ def jitter(params, key, flow):
 def window(params, flow, rtt_ps, share, b_r, line_bps, message, now):
     """Return the window for the ACK of a packet (algorithm 1, lines 6 to 19)."""
     flow.last_rtt_ps = rtt_ps
-    detect(params, flow, b_r, line_bps)
+    due = is_due(params, flow, now)
+    if params.samples_packets:
+        detect(params, flow, b_r, line_bps)
+    elif due:
+        flow.update_timer_ns = now // 1000 % 2**31
+        detect(params, flow, b_r, line_bps)
     if flow.is_iterative:
-        if is_due(params, flow, now):
+        if due:
             update(params, flow, share, message.payload_bytes, now)
     elif params.has_pid and (flow.congestion == IN_NETWORK or not params.has_ewa):
         flow.is_iterative = 1
