@@ -112,7 +112,7 @@ def test_what_the_processes_need_is_compiled_before_they_start():
 
 def test_a_unit_that_is_compiled_is_found_in_the_cache():
     scheme = rdmacc.scheme("line-rate")
-    compile_hooks(scheme, is_checked=False)
+    compile_hooks(scheme, checked=False)
     assert handlers.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
 
 

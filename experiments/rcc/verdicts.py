@@ -190,7 +190,8 @@ def _draw(ax: Axes, rows: pd.DataFrame, quantity: str, colours: dict[str, str], 
     for reading, colour in colours.items():
         spread = rows[rows["reading"] == reading].groupby("load")[quantity].agg(["min", "mean", "max"]) * 100
         at = spread.index * 100
-        ax.plot(at, spread["mean"], marker="o", color=COLOURS[colour], label=label.format(reading))
+        line = "--" if reading == OTHERS[-1] else "-"  # it covers another
+        ax.plot(at, spread["mean"], line, marker="o", color=COLOURS[colour], label=label.format(reading))
         ax.fill_between(at, spread["min"], spread["max"], color=COLOURS[colour], alpha=0.2, linewidth=0)
     ax.axhline(0, color="0.5", linewidth=0.8)
     ax.set_xlabel("load (% of the hosts' links)")
