@@ -32,9 +32,9 @@ def small(tmp_path, monkeypatch):
 
         def make():
             compiled.append("value")
-            return {"value": object_code("value", unit_value, "int64(int64)")}
+            return {"value": object_code({"value": unit_value}, "int64(int64)")}
 
-        value = MachineCode(cache.kept("small", make)).function("value", "int64(int64)")
+        value = MachineCode(cache.kept("small", make).values(), ["value"]).function("value", "int64(int64)")
         return value(41), bool(compiled), cache.is_kept("small")
 
     run.folder = folder

@@ -41,7 +41,7 @@ def compiled_kernel() -> Kernel:
     begin = time.perf_counter()
     if is_new:
         _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes about 20 s")
-    code = MachineCode(kept("kernel", _compile))
+    code = MachineCode(kept("kernel", _compile).values(), _ENTRIES)
     if is_new:
         where = f"from now on it is loaded from {cache_folder()}" if cache_folder() else "it is not kept"
         _log.warning("rdmacc: compiled in %.1f s; %s", time.perf_counter() - begin, where)
@@ -49,4 +49,5 @@ def compiled_kernel() -> Kernel:
 
 
 def _compile() -> dict[str, bytes]:
-    return {name: object_code(name, function, signature) for name, (function, signature) in _ENTRIES.items()}
+    """Compile each entry by itself: what only it calls is inlined."""
+    return {name: object_code({name: function}, signature) for name, (function, signature) in _ENTRIES.items()}

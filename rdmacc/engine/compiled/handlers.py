@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import numba
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
@@ -30,7 +29,7 @@ from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import kept
 from rdmacc.engine.compiled.layout import RECORDS, Layout
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, MachineCode, Part, object_code
+from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, Part, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import CompileError, ConfigError
@@ -237,24 +236,23 @@ class CompiledHooks:
         key = hashlib.sha256(text.encode()).hexdigest()
         if key not in _LOADED:
             unit = f"hooks_{key[:16]}"
-            _LOADED[key] = MachineCode(kept(unit, lambda: self._compile(names, unit)))
+            objects = kept(unit, lambda: {"hooks": self._compile(names, unit)})
+            _LOADED[key] = MachineCode(objects.values(), names)
             if len(_LOADED) > _MOST_LOADED:
                 _LOADED.popitem(last=False)
         _LOADED.move_to_end(key)
         return _LOADED[key]
 
-    def _compile(self, names: list[str], unit: str) -> dict[str, bytes]:
+    def _compile(self, names: list[str], unit: str) -> bytes:
         namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
         exec(compile(self.source, f"{unit}.py", "exec"), namespace)
         options = CHECKED if self.checks is not None else {}
-        objects = {}
-        for name in names:
-            try:
-                objects[name] = object_code(name, namespace[name], _SIGNATURE, **options)
-            except numba.core.errors.NumbaError as error:
-                raise self._explain(name, error) from None
-        self._functions.clear()
-        return objects
+        try:
+            return object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
+        except NotCompiledError as error:
+            raise self._explain(*error.args) from None
+        finally:
+            self._functions.clear()
 
     def _explain(self, name: str, error: Exception) -> CompileError:
         """Return an error that names the handler, its line and the reason."""

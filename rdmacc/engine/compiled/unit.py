@@ -13,7 +13,7 @@ Numba never unloads what it has compiled, nor what it was compiled from. So a un
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -25,11 +25,16 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.ctypes_utils import to_ctypes
 
-__all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "Part", "object_code"]
+__all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "object_code"]
+
+
+class NotCompiledError(Exception):
+    """A function cannot be compiled; `args` are its name and Numba's error."""
 
 
 class _NoEnvironment:
@@ -87,28 +92,6 @@ class _UnitLibrary(JITCodeLibrary):
         self._linking_libraries.clear()  # the machine code has all of it: let go of what it was made of
 
 
-class _ObjectLibrary(_PartLibrary):
-    """Code of a function that is called by its address, with everything that it calls."""
-
-    def emit(self, name: str, symbol: str) -> bytes:
-        """Link, optimize, and return an object file in which a function is the only symbol, under another name."""
-        module = self._final_module
-        _link(module, self)
-        for function in module.functions:
-            if function.name == symbol:
-                function.name, function.linkage = name, "external"
-            elif not function.is_declaration:
-                function.linkage = "internal"
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(module, builder)
-        module.verify()
-        try:
-            return bytes(_codegen()._tm.emit_object(module))
-        finally:
-            self._linking_libraries.clear()
-            module.close()
-
-
 def _link(module: Any, library: Any) -> None:
     """Link into a module all that a library's code calls."""
     for called in _reached(library):
@@ -150,12 +133,6 @@ class _UnitLowering(_Lowering):
     library_class = _UnitLibrary
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ObjectLowering(_Lowering):
-    _name = "object_lowering"
-    library_class = _ObjectLibrary
-
-
 class _PartCompiler(CompilerBase):
     lowering: type[_Lowering] = _PartLowering
 
@@ -169,10 +146,6 @@ class _PartCompiler(CompilerBase):
 
 class _UnitCompiler(_PartCompiler):
     lowering = _UnitLowering
-
-
-class _ObjectCompiler(_PartCompiler):
-    lowering = _ObjectLowering
 
 
 UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy"}
@@ -213,34 +186,53 @@ def _widened(kind: types.Type) -> types.Type:
 
 
 @global_compiler_lock
-def object_code(name: str, function: Callable[..., Any], signature: str, **options: Any) -> bytes:
-    """Compile a function that is called by its address.
+def object_code(functions: Mapping[str, Callable[..., Any]], signature: str, **options: Any) -> bytes:
+    """Compile functions that are called by their addresses.
 
     Parameters
     ----------
-    name : str
-        The symbol that it becomes.
-    function : callable
-        A plain function; the compiled functions that it calls are `Part`.
+    functions : mapping
+        Plain functions by the symbols that they become; the compiled functions that they call are `Part`.
     signature : str
-        Types of its result and arguments, ``int64(int64, float64)``.
+        Types of their result and arguments, ``int64(int64, float64)``.
     **options
         Numba's, as `CHECKED`.
 
     Returns
     -------
     bytes
-        An object file of this machine.
+        An object file of this machine, with one symbol for each function.
 
     Raises
     ------
-    numba.core.errors.NumbaError
-        If it cannot be compiled.
+    NotCompiledError
+        If one of them cannot be compiled.
     """
     arguments, result = sigutils.normalize_signature(signature)
     options = {"nopython": True, "error_model": "numpy", **options}
-    made = _CFuncCompiler(function, cpu_target, options, {}, _ObjectCompiler).compile(arguments, result)
-    return made.library.emit(name, made.fndesc.llvm_cfunc_wrapper_name)
+    unit = _PartLibrary(_codegen(), "unit")
+    symbols = {}
+    for name, function in functions.items():
+        compiler = _CFuncCompiler(function, cpu_target, options, {}, _PartCompiler)
+        try:
+            made = compiler.compile(arguments, result)
+        except NumbaError as error:
+            raise NotCompiledError(name, error) from error
+        symbol = made.fndesc.llvm_cfunc_wrapper_name
+        symbols[symbol] = name
+        unit.add_linking_library(made.library)
+        made.library._final_module.get_function(symbol).linkage = "external"  # else the linker leaves it out
+    module = unit._final_module
+    _link(module, unit)
+    for function in module.functions:
+        if function.name in symbols:
+            function.name, function.linkage = symbols[function.name], "external"
+        elif not function.is_declaration:
+            function.linkage = "internal"
+    passes, builder = _codegen()._module_pass_manager()
+    passes.run(module, builder)
+    module.verify()
+    return bytes(_codegen()._tm.emit_object(module))
 
 
 class MachineCode:
@@ -248,8 +240,10 @@ class MachineCode:
 
     Parameters
     ----------
-    objects : mapping
-        An object file for each function, by its name.
+    objects : iterable of bytes
+        Object files.
+    names : iterable of str
+        The functions that are in them.
 
     Attributes
     ----------
@@ -257,14 +251,14 @@ class MachineCode:
         Each function's address, by name.
     """
 
-    def __init__(self, objects: Mapping[str, bytes]) -> None:
+    def __init__(self, objects: Iterable[bytes], names: Iterable[str]) -> None:
         _codegen()  # makes known what Numba's code calls
         machine = binding.Target.from_default_triple().create_target_machine(jit=True)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-        for code in objects.values():
+        for code in objects:
             self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        self.addresses = {name: int(self._engine.get_function_address(name)) for name in objects}
+        self.addresses = {name: int(self._engine.get_function_address(name)) for name in names}
 
     def function(self, name: str, signature: str) -> Callable[..., Any]:
         """Return a function for Python to call, which keeps the code. No other thread of Python runs meanwhile."""
