@@ -287,7 +287,7 @@ def test_same_seed_same_traffic(seed):
             "links = 'core': must be links that the traffic crosses; it crosses none of these",
         ),
         (lambda: LoadDefinition(counting="bits"), "counting = 'bits': must be 'wire' or 'payload'"),
-        (lambda: LoadDefinition(payload_bytes=0), "payload_bytes = 0: must be at least 1"),
+        (lambda: LoadDefinition(payload_bytes=0), "payload_bytes = 0: must be a whole number, at least 1"),
         (lambda: Traffic(NETWORK, ["h0"], ["h0"]), "receivers = ['h0']: must leave a sender other than the receiver"),
         (lambda: Traffic(NETWORK, ["h0", "h0"]), "senders = ['h0', 'h0']: must be different hosts"),
         (lambda: Traffic(NETWORK, ["leaf0"]), "senders = 'leaf0': must be a host of the network"),
