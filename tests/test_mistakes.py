@@ -153,7 +153,7 @@ MISTAKES = [
     ("one value without a list", lambda: study(vary={"g": 0.5}), "vary, g = 0.5", "in a list"),
     ("a value that is not allowed", lambda: study(vary={"g": [7]}), "Dcqcn.g = 7", "at most 1"),
     ("a seed that varies", lambda: study(vary={"seed": [1]}), "vary = 'seed'", "seeds="),
-    ("no seeds", lambda: study(seeds=0), "seeds = 0", "at least one"),
+    ("no seeds", lambda: study(seeds=0), "seeds = 0", "from 1 to"),
     ("a scheme twice", lambda: study(schemes=["hpcc", "hpcc"]), "schemes = 'hpcc'", "each scheme once"),
     ("a function without return", lambda: study(work=lambda seed: None), "work = None", "DataFrame"),
     ("a network's without return", lambda: study(network=lambda seed: None), "network = None", "networkx.Graph"),

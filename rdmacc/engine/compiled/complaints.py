@@ -80,9 +80,9 @@ def _called(
 
 
 def _is_in(call: Call, path: str, line: int) -> bool:
-    tree = source_tree(call.function)
-    same = Path(path).name == Path(call.function.__code__.co_filename).name
-    return same and tree is not None and tree.lineno <= line <= (tree.end_lineno or 0)
+    code = call.function.__code__
+    lines = [number for *_, number in code.co_lines() if number]  # known even where the source is not
+    return Path(path).name == Path(code.co_filename).name and min(lines) <= line <= max(lines)
 
 
 def _is_ours(path: str) -> bool:
