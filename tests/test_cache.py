@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
+import subprocess
+import sys
 import zipfile
 
 import pytest
 
 from rdmacc.engine.compiled import cache
-from rdmacc.engine.compiled.unit import MachineCode, object_code
+from rdmacc.engine.compiled.unit import CHECKED, MachineCode, object_code
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError
 
@@ -67,6 +70,22 @@ def test_the_collector_stands_aside_while_code_is_compiled(tmp_path, monkeypatch
     finally:
         gc.enable() if collects else gc.disable()
     assert seen == [False]
+
+
+def curved(x):
+    """Call a function of the C library, and one of Numba's if there is an error."""
+    return math.tanh(1 / x)
+
+
+def test_a_process_that_compiles_nothing_finds_what_its_code_calls(tmp_path):
+    """The linker leaves all calls at address 0 if it misses one function, of Numba's among them."""
+    (tmp_path / "curved.o").write_bytes(object_code({"curved": curved}, "float64(float64)", **CHECKED))
+    script = (
+        "from pathlib import Path; from rdmacc.engine.compiled.unit import MachineCode;"
+        "print(MachineCode([Path('curved.o').read_bytes()], ['curved']).function('curved', 'float64(float64)')(2))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert float(run.stdout) == math.tanh(0.5)
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text", "gone", "folder"])

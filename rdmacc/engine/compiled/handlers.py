@@ -237,19 +237,19 @@ class CompiledHooks:
         key = hashlib.sha256(text.encode()).hexdigest()
         if key not in _LOADED:
             unit = f"hooks_{key[:16]}"
-            objects = kept(unit, lambda: self._compile(names, unit))
+            objects = kept(unit, lambda: {"hooks": self._compile(names, unit)})
             _LOADED[key] = MachineCode(objects.values(), names)
             if len(_LOADED) > _MOST_LOADED:
                 _LOADED.popitem(last=False)
         _LOADED.move_to_end(key)
         return _LOADED[key]
 
-    def _compile(self, names: list[str], unit: str) -> dict[str, bytes]:
+    def _compile(self, names: list[str], unit: str) -> bytes:
         namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
         exec(compile(self.source, f"{unit}.py", "exec"), namespace)
         options = CHECKED if self.checks is not None else {}
         try:
-            return {name: object_code({name: namespace[name]}, _SIGNATURE, **options) for name in names}
+            return object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
         except NotCompiledError as failed:
             name, error = failed.args
             calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}

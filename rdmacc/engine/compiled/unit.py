@@ -26,6 +26,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime.nrt import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.ctypes_utils import to_ctypes
 
@@ -251,7 +253,7 @@ class MachineCode:
     """
 
     def __init__(self, objects: Iterable[bytes], names: Iterable[str]) -> None:
-        _codegen()  # makes known what Numba's code calls
+        _codegen()  # so that the linker knows what is called
         machine = binding.Target.from_default_triple().create_target_machine(jit=True)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         for code in objects:
@@ -269,4 +271,5 @@ class MachineCode:
 
 @cache
 def _codegen() -> Any:
+    rtsys.initialize(cpu_target.target_context)
     return cpu_target.target_context.codegen()
