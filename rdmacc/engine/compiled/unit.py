@@ -27,7 +27,6 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime.nrt import rtsys
-from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.ctypes_utils import to_ctypes
 
@@ -94,8 +93,13 @@ class _UnitLibrary(JITCodeLibrary):
 
 
 def _link(module: Any, library: Any) -> None:
-    """Link into a module all that a library's code calls."""
-    for called in _reached(library):
+    """Link into a module all that a library's code calls.
+
+    LLVM leaves out a function that nothing calls yet. So what calls comes first, and Numba's own libraries, which call
+    nothing of ours, come last.
+    """
+    reached = list(_reached(library))
+    for called in sorted(reached, key=lambda called: not isinstance(called, _PartLibrary)):
         code = called._final_module if isinstance(called, _PartLibrary) else called._get_module_for_linking()
         module.link_in(code, preserve=True)
 
@@ -233,7 +237,14 @@ def object_code(functions: Mapping[str, Callable[..., Any]], signature: str, **o
     passes, builder = _codegen()._module_pass_manager()
     passes.run(module, builder)
     module.verify()
+    missing = [each.name for each in module.functions if each.is_declaration and not _is_known(each.name)]
+    if missing:  # the linker would say nothing, and leave all calls that go outside at address 0
+        raise RuntimeError(f"{', '.join(symbols.values())}: nothing defines {', '.join(missing)}")
     return bytes(_codegen()._tm.emit_object(module))
+
+
+def _is_known(name: str) -> bool:
+    return name.startswith("llvm.") or bool(binding.address_of_symbol(name))
 
 
 class MachineCode:
@@ -271,5 +282,6 @@ class MachineCode:
 
 @cache
 def _codegen() -> Any:
+    """Return what emits code; the linker knows all of Numba's functions then, which is else so after a compilation."""
     rtsys.initialize(cpu_target.target_context)
     return cpu_target.target_context.codegen()
