@@ -121,6 +121,7 @@ def test_code_of_schemes_that_are_gone_is_freed(monkeypatch):
     assert not code[1]()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="where Linux tells what is resident")
 def test_new_schemes_take_little_memory(monkeypatch):
     """It was 8 MiB a scheme, of LLVM's modules and of pass managers that are never freed."""
@@ -129,12 +130,12 @@ def test_new_schemes_take_little_memory(monkeypatch):
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
     monkeypatch.setattr(handlers, "kept", lambda unit, make: make())
-    for number in range(10):
+    for number in range(5):
         _new_hooks(1000 + number)
     before = resident_mib()
-    for number in range(40):
+    for number in range(15):
         _new_hooks(2000 + number)
-    assert (resident_mib() - before) / 40 < 1
+    assert (resident_mib() - before) / 15 < 1
 
 
 def test_a_thousand_simulations_keep_nothing():
