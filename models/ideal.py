@@ -52,7 +52,7 @@ def base_fct_ps(
     """Return the FCT of messages alone on a path of links of one rate, store and forward.
 
     Propagation, the whole message once, and the first packet once for each further hop. For any network,
-    `rdmacc.topology.fabric.Fabric.base_fct_ps_many` does the same exactly, also where a last packet that is short
+    `rdmacc.topology.base_times.base_fct_ps` does the same exactly, also where a last packet that is short
     catches up.
 
     Parameters

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rdmacc import topology
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
+from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import ps, us
 
@@ -140,9 +141,9 @@ def test_base_fct_is_that_of_every_packet(graph, data):
     for (src, dst), size in zip(joined, sizes, strict=True):
         hops = [(float(fabric.port_byte_ps[p]), int(fabric.port_delay_ps[p])) for p in fabric.path(src, dst)]
         expected.append(by_packets(hops, size, payload, header))
-        assert fabric.base_fct_ps(src, dst, size, payload, header) == expected[-1]
+        assert base_fct_ps(fabric, src, dst, size, payload, header) == expected[-1]
     src, dst = np.array(joined, dtype=int).reshape(-1, 2).T
-    many = fabric.base_fct_ps_many(src, dst, sizes, payload, header)
+    many = base_fct_ps(fabric, src, dst, sizes, payload, header)
     assert many.dtype == np.int64
     assert many.tolist() == expected
 
@@ -154,7 +155,7 @@ def test_first_path_is_that_of_base_rtt(graph):
     for src, dst in pairs(graph):
         a, b = fabric.index[src], fabric.index[dst]
         if fabric.reachable(a, b):
-            there = fabric.base_fct_ps(a, b, 1000, 1000, 48)
+            there = base_fct_ps(fabric, a, b, 1000, 1000, 48)
             path = fabric.path(a, b)
             back = sum(int(64 * fabric.port_byte_ps[p] + 0.5) + int(fabric.port_delay_ps[p]) for p in path)
             assert topology.base_rtt_ps(graph, src, dst) == there + back
@@ -162,11 +163,11 @@ def test_first_path_is_that_of_base_rtt(graph):
 
 def test_base_fct_closed_form():
     fabric = Fabric.from_graph(topology.star(2, rate="100Gbps", delay="1us"))
-    assert fabric.base_fct_ps(0, 1, 1, 1000, 48) == 2 * (49 * 80 + us(1))
-    assert fabric.base_fct_ps(0, 1, 1000, 1000, 48) == 2 * (1048 * 80 + us(1))
-    assert fabric.base_fct_ps(0, 1, 10_000, 1000, 48) == 2 * (1048 * 80 + us(1)) + 9 * 1048 * 80
+    assert base_fct_ps(fabric, 0, 1, 1, 1000, 48) == 2 * (49 * 80 + us(1))
+    assert base_fct_ps(fabric, 0, 1, 1000, 1000, 48) == 2 * (1048 * 80 + us(1))
+    assert base_fct_ps(fabric, 0, 1, 10_000, 1000, 48) == 2 * (1048 * 80 + us(1)) + 9 * 1048 * 80
     huge = 10**12
-    assert fabric.base_fct_ps(0, 1, huge, 1000, 48) == 2 * us(1) + (huge // 1000 + 1) * 1048 * 80
+    assert base_fct_ps(fabric, 0, 1, huge, 1000, 48) == 2 * us(1) + (huge // 1000 + 1) * 1048 * 80
 
 
 def test_a_host_without_an_attachment_switch():
@@ -190,7 +191,7 @@ def test_two_hosts_on_one_link():
     fabric = Fabric.from_graph(graph)
     assert fabric.path(0, 1) == [fabric.port("a", "b")]
     assert fabric.link_class(0) == "host_nic"
-    assert fabric.base_fct_ps(0, 1, 1000, 1000, 0) == us(1) + 80_000
+    assert base_fct_ps(fabric, 0, 1, 1000, 1000, 0) == us(1) + 80_000
 
 
 def test_a_switch_without_links_is_harmless():
@@ -235,8 +236,8 @@ def test_check_path_refuses(src, dst, text):
     for call in (
         lambda: fabric.check_path(src, dst),
         lambda: fabric.path(src, dst),
-        lambda: fabric.base_fct_ps(src, dst, 1, 1000, 48),
-        lambda: fabric.base_fct_ps_many([0, src], [1, dst], [1, 1], 1000, 48),
+        lambda: base_fct_ps(fabric, src, dst, 1, 1000, 48),
+        lambda: base_fct_ps(fabric, [0, src], [1, dst], [1, 1], 1000, 48),
     ):
         with pytest.raises(ConfigError) as caught:
             call()
@@ -254,7 +255,7 @@ def test_check_path_refuses(src, dst, text):
 def test_base_fct_refuses(size, payload, header, text):
     fabric = Fabric.from_graph(topology.star(2))
     with pytest.raises(ConfigError) as caught:
-        fabric.base_fct_ps(0, 1, size, payload, header)
+        base_fct_ps(fabric, 0, 1, size, payload, header)
     assert str(caught.value) == text
 
 

@@ -15,6 +15,7 @@ import rdmacc
 from rdmacc import topology, workload
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
+from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import kB, us
 from tests.support import calls_made
@@ -398,13 +399,13 @@ def test_work_grows_with_the_rows():
         checked = workload.validate(frame, fabric)
         node_of = pd.Series(fabric.index)
         src, dst = (checked[end].map(node_of).to_numpy() for end in ("src", "dst"))
-        times = fabric.base_fct_ps_many(src, dst, checked["size_bytes"], 1000, 48)
+        times = base_fct_ps(fabric, src, dst, checked["size_bytes"], 1000, 48)
         assert times.min() > kB(64) * 800
         calls.append(
             [
                 calls_made(lambda: workload.validate(frame, fabric)),
                 calls_made(lambda: make_plan(fabric, plain, rdmacc.scheme("dcqcn"))),
-                calls_made(lambda: fabric.base_fct_ps_many(src, dst, checked["size_bytes"], 1000, 48)),
+                calls_made(lambda: base_fct_ps(fabric, src, dst, checked["size_bytes"], 1000, 48)),
             ]
         )
     few, many = calls

@@ -23,6 +23,7 @@ from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, scalar, tidy
+from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class Figure3(Experiment):
         share = LINE_BPS / (k + 1)
         rtt_ps = int(plan.host_base_rtt_ps.max())
         ack_bytes = plan.scheme.ack_bytes
-        ack_ps = plan.fabric.base_fct_ps(int(plan.dst[k]), int(plan.src[k]), ack_bytes, ack_bytes, 0)
+        ack_ps = int(base_fct_ps(plan.fabric, plan.dst[k], plan.src[k], ack_bytes, ack_bytes, 0))
         begin_ps, end_ps = _stable(n, k + 1)
         # The long flow hears of n in the ACK of its next packet, and of the next n in a later one.
         held = result.samples(f"received_packets {k}").index

@@ -37,6 +37,7 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
 from rdmacc.sweep.tidy import tidy
+from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.units import ms, size_bytes, us
 
 __all__ = [
@@ -188,9 +189,9 @@ class LossSweep(Experiment):
 def alone_ps(result: Result) -> int:
     """Return the time of a message without loss: until its last byte is there and the ACK is back."""
     plan, scheme = result.plan, result.plan.scheme
-    full = np.full(1, scheme.payload_bytes)
-    there = plan.fabric.base_fct_ps_many(plan.src[:1], plan.dst[:1], full, scheme.payload_bytes, scheme.header_bytes)
-    return int(plan.ideal_fct_ps[0] + plan.qp_base_rtt_ps[0] - there[0])
+    full = scheme.payload_bytes
+    there_ps = int(base_fct_ps(plan.fabric, plan.src[0], plan.dst[0], full, full, scheme.header_bytes))
+    return int(plan.ideal_fct_ps[0] + plan.qp_base_rtt_ps[0] - there_ps)
 
 
 # Reading the table

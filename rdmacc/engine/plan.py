@@ -25,6 +25,7 @@ from rdmacc.records import Field
 from rdmacc.schemes import Scheme
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
+from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import time_ps
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
@@ -173,11 +174,10 @@ def make_plan(
     waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes
-    full, ack = np.full(len(qp_src), payload), np.full(len(qp_src), scheme.ack_bytes)
-    there = fabric.base_fct_ps_many(qp_src, qp_dst, full, payload, header)
-    base_rtt = there + fabric.base_fct_ps_many(qp_dst, qp_src, ack, scheme.ack_bytes, 0)
+    there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
+    base_rtt = there + base_fct_ps(fabric, qp_dst, qp_src, scheme.ack_bytes, scheme.ack_bytes, 0)
     if scheme.base_rtt == "network":
-        base_rtt = np.full(len(qp_src), fabric.largest_rtt_ps(payload), np.int64)
+        base_rtt = np.full(len(qp_src), largest_rtt_ps(fabric, payload), np.int64)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
     np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
@@ -200,7 +200,7 @@ def make_plan(
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
         qp=_narrow(qp), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
-        ideal_fct_ps=fabric.base_fct_ps_many(src, dst, size, payload, header),
+        ideal_fct_ps=base_fct_ps(fabric, src, dst, size, payload, header),
         qp_src=sources if qp_src is src else _narrow(qp_src), qp_dst=destinations if qp_dst is dst else _narrow(qp_dst),
         qp_messages=_alike(_narrow(np.bincount(qp, minlength=len(qp_src)))),
         qp_base_rtt_ps=base_rtt, qp_base_delay_ps=there,

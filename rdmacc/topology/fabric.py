@@ -329,6 +329,28 @@ class Fabric:
         if not self.reachable(src, dst):
             raise ConfigError("dst", self.names[dst], f"reachable from src = {self.names[src]!r}")
 
+    def check_paths(self, src: Int64s, dst: Int64s) -> None:
+        """Raise the ConfigError of :meth:`check_path` for the first pair that has one.
+
+        Parameters
+        ----------
+        src, dst : ndarray of int64
+            Numbers of senders and receivers; shape M.
+
+        Raises
+        ------
+        ConfigError
+            As :meth:`check_path`.
+        """
+        inside = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)
+        good = inside.copy()
+        a, b = src[inside], dst[inside]
+        hosts = self.is_host[a] & self.is_host[b] & (a != b)
+        good[inside] = hosts & self.reachable_many(a, b)
+        if not good.all():
+            worst = int(np.argmin(good))
+            self.check_path(int(src[worst]), int(dst[worst]))
+
     def path(self, src: int, dst: int, choose: Choice = lambda node, cands: cands[0]) -> list[int]:
         """Return the ports from host `src` to host `dst`.
 
@@ -359,136 +381,3 @@ class Fabric:
             ports.append(int(port))
             node = int(self.port_peer[port])
         return ports
-
-    def base_fct_ps(self, src: int, dst: int, size_bytes: int, payload_bytes: int, header_bytes: int) -> int:
-        """Return the completion time of one message alone in the network; see :meth:`base_fct_ps_many`.
-
-        Parameters
-        ----------
-        src : int
-            Number of the sender.
-        dst : int
-            Number of the receiver.
-        size_bytes : int
-            Payload of the message.
-        payload_bytes : int
-            Largest payload of a packet.
-        header_bytes : int
-            Header of each packet on the wire.
-        """
-        times = self.base_fct_ps_many([src], [dst], [size_bytes], payload_bytes, header_bytes)
-        return int(times[0])
-
-    def base_fct_ps_many(
-        self,
-        src: npt.ArrayLike,
-        dst: npt.ArrayLike,
-        size_bytes: npt.ArrayLike,
-        payload_bytes: int,
-        header_bytes: int,
-    ) -> Int64s:
-        """Return the completion time of each message, alone in the network, along its first shortest path.
-
-        From the first bit sent to the last byte at the receiver, store-and-forward, at line rate. A message
-        is packets of `payload_bytes` and a header; the last may be shorter. With the transmission time t_j
-        of a full packet and the delay d_j of hop j, the m-th full packet is through hop i at
-
-            F_i(m) = sum_{j<=i} (t_j + d_j) + (m - 1) max_{j<=i} t_j
-
-        and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
-
-        Parameters
-        ----------
-        src, dst : array_like of int
-            Node numbers of the hosts; shape M.
-        size_bytes : array_like of int
-            Message sizes without headers, at least 1; shape M.
-        payload_bytes, header_bytes : int
-            Per packet: payload at least 1, header at least 0.
-
-        Returns
-        -------
-        ndarray of int64
-            Picoseconds; shape M.
-
-        Raises
-        ------
-        ConfigError
-            For a size or payload below 1, a negative header, or a pair that :meth:`check_path` rejects.
-        """
-        sources, targets, sizes = (np.asarray(a, dtype=np.int64) for a in (src, dst, size_bytes))
-        if payload_bytes < 1:
-            raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
-        if header_bytes < 0:
-            raise ConfigError("header_bytes", header_bytes, "at least 0 bytes")
-        if sizes.size and sizes.min() < 1:
-            raise ConfigError("size_bytes", int(sizes.min()), "at least 1 byte")
-        self._check_paths(sources, targets)
-
-        full, rest = np.divmod(sizes, payload_bytes)
-        has_full, has_rest = full > 0, rest > 0
-        full_wire, rest_wire = payload_bytes + header_bytes, rest + header_bytes
-        nodes = sources.copy()
-        through = np.zeros(len(sizes), dtype=np.int64)
-        slowest, arrival = np.zeros_like(through), np.zeros_like(through)
-        active = np.arange(len(sizes))
-        while len(active):
-            ports = self.first_ports(nodes[active], targets[active])
-            byte_ps, delay = self.port_byte_ps[ports], self.port_delay_ps[ports]
-            time = (full_wire * byte_ps + 0.5).astype(np.int64)
-            through[active] += time + delay
-            slowest[active] = np.maximum(slowest[active], time)
-            ended = through[active] + (full[active] - 1) * slowest[active] - delay
-            start = np.where(has_full[active], np.maximum(ended, arrival[active]), arrival[active])
-            arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
-            nodes[active] = self.port_peer[ports]
-            active = active[nodes[active] != targets[active]]
-        return np.where(has_rest, arrival, through + (full - 1) * slowest)
-
-    def largest_rtt_ps(self, payload_bytes: int) -> int:
-        """Return the largest round trip between two hosts that a path joins.
-
-        A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
-        gives all queue pairs as base RTT (third.cc, GLOBAL_T).
-
-        Parameters
-        ----------
-        payload_bytes : int
-            Payload of the packet.
-
-        Returns
-        -------
-        int
-            Picoseconds; 0 if no path joins any two hosts.
-        """
-        hosts = self.hosts.astype(np.int64)
-        most = 0
-        for src in hosts:
-            others = hosts[(hosts != src) & self.reachable_many(np.full(len(hosts), src), hosts)]
-            if len(others):
-                here, size = np.full(len(others), src), np.full(len(others), payload_bytes)
-                there = self.base_fct_ps_many(here, others, size, payload_bytes, 0)
-                most = max(most, int((there + self._delays_ps(here, others)).max()))
-        return most
-
-    def _delays_ps(self, src: Int64s, dst: Int64s) -> Int64s:
-        """Return the links' delays from hosts to hosts, along the first shortest path."""
-        nodes, total = src.copy(), np.zeros(len(src), dtype=np.int64)
-        active = np.arange(len(src))
-        while len(active):
-            ports = self.first_ports(nodes[active], dst[active])
-            total[active] += self.port_delay_ps[ports]
-            nodes[active] = self.port_peer[ports]
-            active = active[nodes[active] != dst[active]]
-        return total
-
-    def _check_paths(self, src: Int64s, dst: Int64s) -> None:
-        """Raise the ConfigError of :meth:`check_path` for the first pair that has one."""
-        inside = (src >= 0) & (src < self.n_nodes) & (dst >= 0) & (dst < self.n_nodes)
-        good = inside.copy()
-        a, b = src[inside], dst[inside]
-        hosts = self.is_host[a] & self.is_host[b] & (a != b)
-        good[inside] = hosts & self.reachable_many(a, b)
-        if not good.all():
-            worst = int(np.argmin(good))
-            self.check_path(int(src[worst]), int(dst[worst]))

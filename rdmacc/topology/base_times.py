@@ -1,0 +1,123 @@
+"""How long a message takes that is alone in the network: the time that every slowdown divides by.
+
+At line rate, store-and-forward, along the first shortest path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+from rdmacc.topology.fabric import Fabric, Int64s
+
+__all__ = ["base_fct_ps", "largest_rtt_ps"]
+
+
+def base_fct_ps(
+    fabric: Fabric,
+    src: npt.ArrayLike,
+    dst: npt.ArrayLike,
+    size_bytes: npt.ArrayLike,
+    payload_bytes: int,
+    header_bytes: int,
+) -> Int64s:
+    """Return the completion time of each message, from the first bit sent to the last byte at the receiver.
+
+    A message is packets of `payload_bytes` and a header; the last may be shorter. With the transmission time t_j
+    of a full packet and the delay d_j of hop j, the m-th full packet is through hop i at
+
+        F_i(m) = sum_{j<=i} (t_j + d_j) + (m - 1) max_{j<=i} t_j
+
+    and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network.
+    src, dst : array_like of int
+        Node numbers of the hosts; of any shapes that broadcast.
+    size_bytes : array_like of int
+        Message sizes without headers, at least 1.
+    payload_bytes, header_bytes : int
+        Per packet: payload at least 1, header at least 0.
+
+    Returns
+    -------
+    ndarray of int64
+        Picoseconds; of the shape that `src`, `dst` and `size_bytes` broadcast to.
+
+    Raises
+    ------
+    ConfigError
+        For a size or payload below 1, a negative header, or a pair that :meth:`Fabric.check_path` rejects.
+    """
+    given = np.broadcast_arrays(*(np.asarray(each, dtype=np.int64) for each in (src, dst, size_bytes)))
+    sources, targets, sizes = (each.ravel() for each in given)
+    if payload_bytes < 1:
+        raise ConfigError("payload_bytes", payload_bytes, "at least 1 byte")
+    if header_bytes < 0:
+        raise ConfigError("header_bytes", header_bytes, "at least 0 bytes")
+    if sizes.size and sizes.min() < 1:
+        raise ConfigError("size_bytes", int(sizes.min()), "at least 1 byte")
+    fabric.check_paths(sources, targets)
+
+    full, rest = np.divmod(sizes, payload_bytes)
+    has_full, has_rest = full > 0, rest > 0
+    full_wire, rest_wire = payload_bytes + header_bytes, rest + header_bytes
+    nodes = sources.copy()
+    through = np.zeros(len(sizes), dtype=np.int64)
+    slowest, arrival = np.zeros_like(through), np.zeros_like(through)
+    active = np.arange(len(sizes))
+    while len(active):
+        ports = fabric.first_ports(nodes[active], targets[active])
+        byte_ps, delay = fabric.port_byte_ps[ports], fabric.port_delay_ps[ports]
+        time = (full_wire * byte_ps + 0.5).astype(np.int64)
+        through[active] += time + delay
+        slowest[active] = np.maximum(slowest[active], time)
+        ended = through[active] + (full[active] - 1) * slowest[active] - delay
+        start = np.where(has_full[active], np.maximum(ended, arrival[active]), arrival[active])
+        arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
+        nodes[active] = fabric.port_peer[ports]
+        active = active[nodes[active] != targets[active]]
+    return np.where(has_rest, arrival, through + (full - 1) * slowest).reshape(given[0].shape)
+
+
+def largest_rtt_ps(fabric: Fabric, payload_bytes: int) -> int:
+    """Return the largest round trip between two hosts that a path joins.
+
+    A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
+    gives all queue pairs as base RTT (third.cc, GLOBAL_T).
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network.
+    payload_bytes : int
+        Payload of the packet.
+
+    Returns
+    -------
+    int
+        Picoseconds; 0 if no path joins any two hosts.
+    """
+    hosts = fabric.hosts.astype(np.int64)
+    most = 0
+    for src in hosts:
+        others = hosts[(hosts != src) & fabric.reachable_many(np.full(len(hosts), src), hosts)]
+        if len(others):
+            there = base_fct_ps(fabric, src, others, payload_bytes, payload_bytes, 0)
+            most = max(most, int((there + _delays_ps(fabric, np.full(len(others), src), others)).max()))
+    return most
+
+
+def _delays_ps(fabric: Fabric, src: Int64s, dst: Int64s) -> Int64s:
+    """Return the links' delays from hosts to hosts, along the first shortest path."""
+    nodes, total = src.copy(), np.zeros(len(src), dtype=np.int64)
+    active = np.arange(len(src))
+    while len(active):
+        ports = fabric.first_ports(nodes[active], dst[active])
+        total[active] += fabric.port_delay_ps[ports]
+        nodes[active] = fabric.port_peer[ports]
+        active = active[nodes[active] != dst[active]]
+    return total
