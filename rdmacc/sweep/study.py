@@ -5,32 +5,28 @@ A study is a sweep without a class: the network and the workload are given, as t
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
-from rdmacc.results.result import Result
 from rdmacc.results.summary import half_width
 from rdmacc.results.tables import html_table, text_table
-from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.sources import source_file
 from rdmacc.sweep.run import Sweep, SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.tidy import scalars, tidy
+from rdmacc.sweep.study_runs import QUANTITIES, StudyRun, StudyRuns, is_list, named_schemes, runs_of, values_of
+from rdmacc.sweep.tidy import scalars
 from rdmacc.sweep.workers import Failed, compute_here, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.units import Quantity
@@ -42,61 +38,10 @@ __all__ = ["Study", "study"]
 
 _log = logging.getLogger(__name__)
 
-QUANTITIES = {
-    "fct_mean": "ps", "fct_median": "ps", "fct_p99": "ps", "slowdown_mean": "", "slowdown_median": "",
-    "slowdown_p99": "", "goodput": "bps", "peak_queue": "bytes", "marked_packets": "", "pfc_pauses": "", "drops": "",
-    "retransmissions": "", "timeouts": "", "unfinished": "",
-}  # fmt: skip
-"""What is measured of each run, and its unit."""
 _SHOWN = ("fct_mean", "fct_p99", "slowdown_p99", "goodput", "peak_queue")
 _SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, from which starting processes pays off: some ten seconds of simulation."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Run:
-    """One simulation of a study: see `rdmacc.sweep.fingerprint.PointLike`."""
-
-    name: str
-    scenario: Scenario
-    labels: Mapping[str, Any]
-    cost: float
-
-
-class _Runs:
-    """The simulations of a study, as what `sweep` computes."""
-
-    points_of: type[Any] | None = None
-    name = "study"
-
-    def __init__(self, runs: Sequence[_Run] = ()) -> None:
-        self._runs = list(runs)
-
-    def __reduce__(self) -> tuple[type[_Runs], tuple[()]]:
-        """Leave the other runs behind when one is sent to a process."""
-        return _Runs, ()
-
-    def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[_Run]:
-        return self._runs
-
-    def execute(self, point: _Run, run: Callable[[Scenario], Result]) -> pd.DataFrame:
-        """Return the rows of a run: its numbers, and each message's FCT at its start."""
-        result = run(point.scenario)
-        flows, summary = result.flows, result.summary()
-        fct = flows["fct_ps"].astype(np.float64)
-        measured = {
-            "fct_mean": float(fct.mean()), "fct_median": summary.fct_median_ps, "fct_p99": summary.fct_p99_ps,
-            "slowdown_mean": float(flows["slowdown"].mean()), "slowdown_median": summary.slowdown_median,
-            "slowdown_p99": summary.slowdown_p99, "goodput": summary.goodput_bps,
-            "peak_queue": summary.peak_queue_bytes, "marked_packets": summary.marked_packets,
-            "pfc_pauses": summary.pfc_pauses, "drops": summary.drops, "retransmissions": summary.retransmissions,
-            "timeouts": summary.timeouts, "unfinished": summary.flows - summary.finished,
-        }  # fmt: skip
-        numbers = {name: (value, QUANTITIES[name]) for name, value in measured.items()}
-        messages = tidy(point.name, {}, {"fct": (pd.Series(fct.to_numpy(), index=flows["start_ps"]), "ps")})
-        messages = messages.assign(size_bytes=flows["size_bytes"].to_numpy(), slowdown=flows["slowdown"].to_numpy())
-        return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype({"size_bytes": "Int64"})
 
 
 @dataclass(eq=False)
@@ -284,22 +229,22 @@ def study(
     >>> len(found.runs)
     4
     """
-    named = _named(schemes)
-    values = _values(vary, network, work, named)
+    named = named_schemes(schemes)
+    values = values_of(vary, network, work, named)
     for name, given in (("probes", probes), ("faults", faults)):
         if not isinstance(given, list | tuple):
             raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
-    chosen = [check_seed(one) for one in seeds] if _is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
+    chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, each once")
-    runs = _runs(network, work, named, values, chosen, until, probes, faults, check)
+    runs = runs_of(network, work, named, values, chosen, until, probes, faults, check)
     parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
     if all(source_file(type(part).__module__) for part in parts):
         jobs = (default_jobs() if sum(one.cost for one in runs) > _WORTH_A_POOL else 1) if jobs is None else jobs
         found = sweep(
-            _Runs(runs), engine=engine, store=store, jobs=jobs, executor=executor, progress=progress,
+            StudyRuns(runs), engine=engine, store=store, jobs=jobs, executor=executor, progress=progress,
         )  # fmt: skip
     else:
         found = _unstored(runs, engine)
@@ -308,136 +253,9 @@ def study(
     return _study(found, tuple(values))
 
 
-def _named(schemes: Any) -> dict[str, Scheme]:
-    """Return the schemes by the names that tell them apart."""
-    if isinstance(schemes, Mapping):
-        if not schemes or not all(isinstance(name, str) for name in schemes):
-            raise ConfigError("schemes", schemes, "schemes by name, at least one")
-        return {name: as_scheme(one) for name, one in schemes.items()}
-    several = [schemes] if isinstance(schemes, str | Scheme) else schemes
-    if not _is_list(several):
-        raise ConfigError("schemes", schemes, "a scheme, several, or schemes by name")
-    made = [as_scheme(one) for one in several]
-    tables = [{(row["component"], row["parameter"]): row["value"] for row in scheme_table(one)} for one in made]
-    named: dict[str, Scheme] = {}
-    for one, table in zip(made, tables, strict=True):
-        others = [other for other, like in zip(tables, made, strict=True) if like.name == one.name]
-        differs = [key for key in table if any(other.get(key) != table[key] for other in others)]
-        name = f"{one.name} ({', '.join(f'{key[1]}={table[key]}' for key in differs)})" if differs else one.name
-        if name in named:
-            raise ConfigError("schemes", name, "each scheme once; give schemes that differ in structure as a mapping")
-        named[name] = one
-    if not named:
-        raise ConfigError("schemes", schemes, "at least one scheme")
-    return named
-
-
-def _values(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -> dict[str, list[Any]]:
-    """Return the values of what varies, if something takes each."""
-    if vary is not None and not isinstance(vary, Mapping):
-        raise ConfigError("vary", vary, "values by parameter name")
-    values = {}
-    for name, given in (vary or {}).items():
-        if name in ("seed", "scheme"):
-            raise ConfigError("vary", name, f"must be given as {name}s=")
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ConfigError(f"vary, {name}", given, "several values, in a list")
-        values[name] = list(given)
-        if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
-            raise ConfigError(f"vary, {name}", given, "at least one value, each once")
-        if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
-            known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
-            known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
-            raise unknown("vary", name, sorted(known), "an argument of network or work, or a scheme's parameter")
-    return values
-
-
-def _is_list(value: Any) -> bool:
-    """Tell whether something can be taken for several things; a text cannot, nor an array of one number."""
-    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
-
-
-def _takes(made: Any, name: str) -> bool:
-    """Tell whether a function takes an argument by that name."""
-    if not callable(made):
-        return False
-    try:
-        parameters = inspect.signature(made).parameters
-    except ValueError:  # of a function of Python's own
-        return False
-    found = parameters.get(name)
-    return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
-        found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
-    )
-
-
-def _has(scheme: Scheme, name: str) -> bool:
-    component, _, own = name.rpartition(".")
-    return any(
-        row["parameter"] == own and component in ("", row["component"])
-        for row in scheme_table(scheme)
-    )  # fmt: skip
-
-
-def _runs(
-    network: Any,
-    work: Any,
-    schemes: Mapping[str, Scheme],
-    values: Mapping[str, Sequence[Any]],
-    seeds: Sequence[int],
-    until: Quantity | None,
-    probes: Sequence[Probe],
-    faults: Sequence[Fault],
-    check: bool | None,
-) -> list[_Run]:
-    made: dict[Hashable, Any] = {}
-
-    def build(what: str, function: Any, given: Mapping[str, Any]) -> Any:
-        """Build each network and each workload once: here, since a function of a notebook cannot be sent away."""
-        if not callable(function):
-            return function
-        taken = {name: value for name, value in given.items() if _takes(function, name)}
-        key = (what, *((name, id(value)) for name, value in taken.items()))  # the values outlive this
-        if key not in made:
-            made[key] = function(**taken)
-        return made[key]
-
-    runs: dict[str, _Run] = {}
-    for label, scheme in schemes.items():
-        for combination in product(*values.values()):
-            given = dict(zip(values, combination, strict=True))
-            own = {
-                name: value
-                for name, value in given.items()
-                if not (_takes(network, name) or _takes(work, name)) and _has(scheme, name)
-            }
-            changed = scheme.replace(**own) if own else scheme
-            shown = {
-                name: value if name in own or _takes(network, name) or _takes(work, name) else None
-                for name, value in given.items()
-            }
-            for seed in seeds:
-                graph = build("network", network, {**given, "seed": seed})
-                frame = build("work", work, {**given, "seed": seed})
-                if not isinstance(graph, nx.Graph):
-                    raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
-                if not isinstance(frame, pd.DataFrame):
-                    raise ConfigError("work", frame, "a workload (DataFrame), or a function that returns one")
-                words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]
-                name = ", ".join([*words, f"seed {seed}"])
-                scenario = Scenario(
-                    topology=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
-                    faults=faults, check=check,
-                )  # fmt: skip
-                labels = {"scheme": label, **shown, "seed": seed}
-                size = float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))
-                runs.setdefault(name, _Run(name=name, scenario=scenario, labels=labels, cost=size))
-    return list(runs.values())
-
-
-def _unstored(runs: Sequence[_Run], engine: str) -> Sweep:
+def _unstored(runs: Sequence[StudyRun], engine: str) -> Sweep:
     """Compute runs here and keep nothing."""
-    experiment = _Runs(runs)
+    experiment = StudyRuns(runs)
     found = Sweep(experiment.name, "quick", 0, {}, list(runs), {})
     for one in runs:
         outcome = compute_here(experiment, one, engine)

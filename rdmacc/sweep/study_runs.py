@@ -1,0 +1,282 @@
+"""What a study simulates: every combination of schemes, parameter values and seeds, and what is measured of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.faults import Fault
+from rdmacc.probes import Probe
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme, as_scheme, scheme_table
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import Quantity
+
+__all__ = ["QUANTITIES", "StudyRun", "StudyRuns", "is_list", "named_schemes", "runs_of", "values_of"]
+
+QUANTITIES = {
+    "fct_mean": "ps", "fct_median": "ps", "fct_p99": "ps", "slowdown_mean": "", "slowdown_median": "",
+    "slowdown_p99": "", "goodput": "bps", "peak_queue": "bytes", "marked_packets": "", "pfc_pauses": "", "drops": "",
+    "retransmissions": "", "timeouts": "", "unfinished": "",
+}  # fmt: skip
+"""What is measured of each run, and its unit."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StudyRun:
+    """One simulation of a study: see `rdmacc.sweep.fingerprint.PointLike`."""
+
+    name: str
+    """Scheme, values and seed."""
+    scenario: Scenario
+    """What is simulated."""
+    labels: Mapping[str, Any]
+    """Columns of its row: `scheme`, the parameters, `seed`."""
+    cost: float
+    """Bytes of workload: how long it takes beside the others."""
+
+
+class StudyRuns:
+    """The simulations of a study, as what `sweep` computes.
+
+    Parameters
+    ----------
+    runs : sequence of StudyRun
+        The simulations.
+    """
+
+    points_of: type[Any] | None = None
+    """No experiment has the same points."""
+    name = "study"
+    """Its folder in the store."""
+
+    def __init__(self, runs: Sequence[StudyRun] = ()) -> None:
+        self._runs = list(runs)
+
+    def __reduce__(self) -> tuple[type[StudyRuns], tuple[()]]:
+        """Leave the other runs behind when one is sent to a process."""
+        return StudyRuns, ()
+
+    def checked_points(self, scale: str, seed: int, changes: Mapping[str, Any] | None = None) -> list[StudyRun]:
+        """Return the simulations.
+
+        Parameters
+        ----------
+        scale, seed, changes
+            Those of experiments; a study has its own.
+        """
+        return self._runs
+
+    def execute(self, point: StudyRun, run: Callable[[Scenario], Result]) -> pd.DataFrame:
+        """Return the rows of a run: its numbers, and each message's FCT at its start.
+
+        Parameters
+        ----------
+        point : StudyRun
+            The simulation.
+        run : callable
+            Simulates a scenario.
+        """
+        result = run(point.scenario)
+        flows, summary = result.flows, result.summary()
+        fct = flows["fct_ps"].astype(np.float64)
+        measured = {
+            "fct_mean": float(fct.mean()), "fct_median": summary.fct_median_ps, "fct_p99": summary.fct_p99_ps,
+            "slowdown_mean": float(flows["slowdown"].mean()), "slowdown_median": summary.slowdown_median,
+            "slowdown_p99": summary.slowdown_p99, "goodput": summary.goodput_bps,
+            "peak_queue": summary.peak_queue_bytes, "marked_packets": summary.marked_packets,
+            "pfc_pauses": summary.pfc_pauses, "drops": summary.drops, "retransmissions": summary.retransmissions,
+            "timeouts": summary.timeouts, "unfinished": summary.flows - summary.finished,
+        }  # fmt: skip
+        numbers = {name: (value, QUANTITIES[name]) for name, value in measured.items()}
+        messages = tidy(point.name, {}, {"fct": (pd.Series(fct.to_numpy(), index=flows["start_ps"]), "ps")})
+        messages = messages.assign(size_bytes=flows["size_bytes"].to_numpy(), slowdown=flows["slowdown"].to_numpy())
+        return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype({"size_bytes": "Int64"})
+
+
+def named_schemes(schemes: Any) -> dict[str, Scheme]:
+    """Return the schemes by the names that tell them apart.
+
+    Parameters
+    ----------
+    schemes : str, Scheme, iterable or mapping
+        As in `rdmacc.study`.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, one twice, or one that is no scheme.
+    """
+    if isinstance(schemes, Mapping):
+        if not schemes or not all(isinstance(name, str) for name in schemes):
+            raise ConfigError("schemes", schemes, "schemes by name, at least one")
+        return {name: as_scheme(one) for name, one in schemes.items()}
+    several = [schemes] if isinstance(schemes, str | Scheme) else schemes
+    if not is_list(several):
+        raise ConfigError("schemes", schemes, "a scheme, several, or schemes by name")
+    made = [as_scheme(one) for one in several]
+    tables = [{(row["component"], row["parameter"]): row["value"] for row in scheme_table(one)} for one in made]
+    named: dict[str, Scheme] = {}
+    for one, table in zip(made, tables, strict=True):
+        others = [other for other, like in zip(tables, made, strict=True) if like.name == one.name]
+        differs = [key for key in table if any(other.get(key) != table[key] for other in others)]
+        name = f"{one.name} ({', '.join(f'{key[1]}={table[key]}' for key in differs)})" if differs else one.name
+        if name in named:
+            raise ConfigError("schemes", name, "each scheme once; give schemes that differ in structure as a mapping")
+        named[name] = one
+    if not named:
+        raise ConfigError("schemes", schemes, "at least one scheme")
+    return named
+
+
+def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme]) -> dict[str, list[Any]]:
+    """Return the values of what varies, if something takes each.
+
+    Parameters
+    ----------
+    vary : mapping or None
+        Values by parameter.
+    network, work : object
+        The network and the workload, or functions that make them.
+    schemes : mapping
+        Schemes by name.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter has no values, or one twice, or if nothing takes it.
+    """
+    if vary is not None and not isinstance(vary, Mapping):
+        raise ConfigError("vary", vary, "values by parameter name")
+    values = {}
+    for name, given in (vary or {}).items():
+        if name in ("seed", "scheme"):
+            raise ConfigError("vary", name, f"must be given as {name}s=")
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ConfigError(f"vary, {name}", given, "several values, in a list")
+        values[name] = list(given)
+        if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
+            raise ConfigError(f"vary, {name}", given, "at least one value, each once")
+        if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
+            known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
+            known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}
+            raise unknown("vary", name, sorted(known), "an argument of network or work, or a scheme's parameter")
+    return values
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether something can be taken for several things; a text cannot, nor an array of one number.
+
+    Parameters
+    ----------
+    value : object
+        What a user gave.
+    """
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
+
+
+def _takes(made: Any, name: str) -> bool:
+    """Tell whether a function takes an argument by that name."""
+    if not callable(made):
+        return False
+    try:
+        parameters = inspect.signature(made).parameters
+    except ValueError:  # of a function of Python's own
+        return False
+    found = parameters.get(name)
+    return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
+        found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
+    )
+
+
+def _has(scheme: Scheme, name: str) -> bool:
+    component, _, own = name.rpartition(".")
+    return any(
+        row["parameter"] == own and component in ("", row["component"])
+        for row in scheme_table(scheme)
+    )  # fmt: skip
+
+
+def runs_of(
+    network: Any,
+    work: Any,
+    schemes: Mapping[str, Scheme],
+    values: Mapping[str, Sequence[Any]],
+    seeds: Sequence[int],
+    until: Quantity | None,
+    probes: Sequence[Probe],
+    faults: Sequence[Fault],
+    check: bool | None,
+) -> list[StudyRun]:
+    """Return a run for each scheme, combination of values and seed; a scheme's runs that are the same once.
+
+    Parameters
+    ----------
+    network, work : object
+        The network and the workload, or functions that make them.
+    schemes : mapping
+        Schemes by name.
+    values : mapping
+        Values by parameter.
+    seeds : sequence of int
+        Seeds.
+    until, probes, faults, check
+        As in `rdmacc.simulate`.
+
+    Raises
+    ------
+    ConfigError
+        If a function returns no network or no workload, or if a scheme cannot take a value.
+    """
+    made: dict[Hashable, Any] = {}
+
+    def build(what: str, function: Any, given: Mapping[str, Any]) -> Any:
+        """Build each network and each workload once: here, since a function of a notebook cannot be sent away."""
+        if not callable(function):
+            return function
+        taken = {name: value for name, value in given.items() if _takes(function, name)}
+        key = (what, *((name, id(value)) for name, value in taken.items()))  # the values outlive this
+        if key not in made:
+            made[key] = function(**taken)
+        return made[key]
+
+    runs: dict[str, StudyRun] = {}
+    for label, scheme in schemes.items():
+        for combination in product(*values.values()):
+            given = dict(zip(values, combination, strict=True))
+            own = {
+                name: value
+                for name, value in given.items()
+                if not (_takes(network, name) or _takes(work, name)) and _has(scheme, name)
+            }
+            changed = scheme.replace(**own) if own else scheme
+            shown = {
+                name: value if name in own or _takes(network, name) or _takes(work, name) else None
+                for name, value in given.items()
+            }
+            for seed in seeds:
+                graph = build("network", network, {**given, "seed": seed})
+                frame = build("work", work, {**given, "seed": seed})
+                if not isinstance(graph, nx.Graph):
+                    raise ConfigError("network", graph, "a networkx.Graph, or a function that returns one")
+                if not isinstance(frame, pd.DataFrame):
+                    raise ConfigError("work", frame, "a workload (DataFrame), or a function that returns one")
+                words = [label, *(f"{name}={value}" for name, value in shown.items() if value is not None)]
+                name = ", ".join([*words, f"seed {seed}"])
+                scenario = Scenario(
+                    topology=graph, workload=frame, scheme=changed, seed=seed, until=until, probes=probes,
+                    faults=faults, check=check,
+                )  # fmt: skip
+                labels = {"scheme": label, **shown, "seed": seed}
+                size = float(frame["size_bytes"].sum()) if "size_bytes" in frame else float(len(frame))
+                runs.setdefault(name, StudyRun(name=name, scenario=scenario, labels=labels, cost=size))
+    return list(runs.values())
