@@ -1,0 +1,82 @@
+"""Quantities as texts for tables and labels, each in the unit that suits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from rdmacc.units.parsing import EXACT, Number
+
+__all__ = ["format_rate", "format_size", "format_time"]
+
+
+def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str:
+    """Return `number` in the largest of `units` (ascending) that leaves at least 1."""
+    value = number if isinstance(number, Decimal) else Decimal(str(number))
+    base = next(iter(units))
+    if not value.is_finite():
+        return f"{value} {base}".lower()
+    if digits is not None:
+        value = Context(prec=digits, rounding=ROUND_HALF_UP).plus(value)
+    unit, factor = base, 1
+    for name, size in units.items():
+        if abs(value) >= size:
+            unit, factor = name, size
+    text = format(EXACT.divide(value, Decimal(factor)), "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} {unit}"
+
+
+def format_time(time: Number, digits: int | None = 4) -> str:
+    """Return a time in picoseconds as a text for a table.
+
+    Parameters
+    ----------
+    time : number
+        Picoseconds.
+    digits : int, optional
+        Significant digits; None for all of them, which :func:`time_ps` reads back unchanged.
+
+    Examples
+    --------
+    >>> format_time(1_250_000)
+    '1.25 us'
+    """
+    return _format(time, {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, digits)
+
+
+def format_rate(rate: Number, digits: int | None = 4) -> str:
+    """Return a rate in bit/s as a text for a table.
+
+    Parameters
+    ----------
+    rate : number
+        Bit/s.
+    digits : int, optional
+        Significant digits; None for all of them, which :func:`rate_bps` reads back unchanged.
+
+    Examples
+    --------
+    >>> format_rate(43e9)
+    '43 Gb/s'
+    """
+    return _format(rate, {"b/s": 1, "kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**12}, digits)
+
+
+def format_size(size: Number, digits: int | None = 4) -> str:
+    """Return a size in bytes as a text for a table, in decimal units.
+
+    Parameters
+    ----------
+    size : number
+        Bytes.
+    digits : int, optional
+        Significant digits; None for all of them, which :func:`size_bytes` reads back unchanged.
+
+    Examples
+    --------
+    >>> format_size(64_000)
+    '64 kB'
+    """
+    return _format(size, {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}, digits)
