@@ -462,5 +462,5 @@ def level_of_rank(params, rank, count):
     """Return the level of the message of a rank (section 3.4): of n messages, the last has the lowest level."""
     first, last = params.unscheduled_levels, params.levels - 1
     if params.lowest_levels:
-        return max(first, last - (count - 1) + rank)
+        return min(max(first, last - (count - 1) + rank), last)
     return min(first + rank, last)
