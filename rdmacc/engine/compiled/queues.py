@@ -196,7 +196,9 @@ def send_pfc(g, ingress, kind, now):
     number = new_packet(g)
     write_frame(packet_at(g, number), kind, ingress % NUM_CLASSES)
     if not port.is_wake_pending and not is_busy(g, port, now) and not port.is_down:
-        transmit(g, port, number, now)  # idle: nothing that may be sent waits
+        transmit(g, port, number, now)  # idle: no packet waits, but for credits whose time has not come
+        if port.waiting & ~port.paused:
+            wake_at_end(g, port)
         return
     append(g, port.number, MAC, number)
     port.waiting |= 1 << MAC
