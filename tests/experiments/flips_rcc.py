@@ -99,7 +99,7 @@ FLIPS: dict[str, list[Change]] = {
     "rcc-f9-4": [times("all mean", 0.3, scheme="rcc")],
     "rcc-f9-5a": [put("unfinished", 1), put("dropped", 1), put("least slowdown", 0.98)],
     "rcc-x-1": [times("all mean", 0.5, scheme="rcc")],
-    "rcc-x-2": [times("all mean", 3, scheme="rcc"), times("all p99", 8, scheme="rcc")],
+    "rcc-x-2": [times("all p99", 0.9, scheme="rcc")],
     "rcc-f11-1": [times("short mean", 2, scheme="rcc"), times("short p99", 5, scheme="rcc")],
     "rcc-f11-2": [times("short mean", 1.1, scheme="rcc"), times("short p99", 1.2, scheme="rcc")],
     "rcc-f11-3a": [times("long mean", 0.9, scheme="rcc")],
