@@ -16,7 +16,7 @@ __all__ = ["compact_pictures", "png"]
 
 _COLOURS = 64
 """Enough for lines and their anti-aliasing; a plot takes a fifth of the bytes that it takes in true colour."""
-_DPI = 110
+_DPI = 100
 
 
 def png(figure: Figure, dpi: float = _DPI) -> bytes:
