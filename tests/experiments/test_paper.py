@@ -82,7 +82,7 @@ def test_pictures_have_a_palette_and_take_less():
     figure, ax = plt.subplots()
     ax.plot([1, 3, 2], label="line")
     plain = io.BytesIO()
-    figure.savefig(plain, format="png", dpi=110)
+    figure.savefig(plain, format="png", dpi=100)
     small = png(figure)
     plt.close(figure)
     image = Image.open(io.BytesIO(small))
