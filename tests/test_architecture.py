@@ -7,6 +7,7 @@ folders of their own.
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,3 +117,15 @@ def test_arrows_go_down(sources, targets):
     wrong = [edge for edge in GRAPHS[False].edges if is_in(edge[0], sources) and is_in(edge[1], targets)]
     assert not wrong
     assert all(any(is_in(name, (package,)) for name in MODULES) for package in (*sources, *targets))
+
+
+def test_the_wheel_has_every_package():
+    """The list is written by hand, and a checkout imports what it leaves out: only an installed wheel would tell."""
+    folders = {"rdmacc": "rdmacc", "models": "rdmacc.models", "experiments": "rdmacc.experiments"}
+    on_disk = {"rdmacc.notebooks"}
+    for folder, package in folders.items():
+        for path in (ROOT / folder).rglob("__init__.py"):
+            on_disk.add(".".join([package, *path.parent.relative_to(ROOT / folder).parts]))
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert set(setuptools["packages"]) == on_disk
+    assert setuptools["packages"] == sorted(setuptools["packages"])
