@@ -12,6 +12,7 @@ import weakref
 from collections import OrderedDict
 from pathlib import Path
 
+import networkx as nx
 import numba
 import numpy as np
 import pytest
@@ -23,10 +24,12 @@ from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_
 from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.rows import globals_at
+from rdmacc.engine.compiled.tables import routes_of
 from rdmacc.engine.compiled.unit import UNIT
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
+from rdmacc.topology.fabric import Fabric
 from tests.torture.handlers import scheme_of
 
 
@@ -300,3 +303,42 @@ def test_deadlines_set_before_the_start_are_kept(engine):
     changes = result.probes.set_index("time_ps").value
     assert changes.iloc[0] == 25e9
     assert changes.loc[5_000_000] == 100e9
+
+
+def test_the_table_of_routes_says_what_the_fabric_says():
+    """Also where the ports to choose from have no consecutive numbers: a way between leads elsewhere."""
+    mixed = nx.Graph()
+    mixed.add_nodes_from(["s0", "s1", "s2", "s3", "s4"], kind="switch")
+    mixed.add_nodes_from(["h0", "h1", "h2"], kind="host")
+    wires = [
+        ("s0", "h0"),
+        ("s0", "s1"),
+        ("s0", "s2"),
+        ("s0", "s3"),
+        ("s1", "s4"),
+        ("s3", "s4"),
+        ("s4", "h1"),
+        ("s2", "h2"),
+    ]
+    mixed.add_edges_from(wires, rate="10Gbps", delay="1us")
+    for graph in (mixed, rdmacc.fat_tree(4), rdmacc.topology.dart_clos()):
+        fabric = Fabric.from_graph(graph)
+        entries = routes_of(fabric)
+        count, first = entries & layout.ROUTE_COUNT, entries >> layout.ROUTE_SHIFT
+        is_in_row = (entries & layout.ROUTE_IN_ROW) > 0
+        np.testing.assert_array_equal(count, fabric.route_count)
+        for cell in zip(*np.nonzero(count)):
+            start = fabric.route_first[cell]
+            ports = fabric.route_ports[start : start + count[cell]]
+            one_by_one = bool((np.diff(ports) == 1).all())
+            assert is_in_row[cell] == one_by_one
+            assert first[cell] == (ports[0] if one_by_one else start)
+        if graph is mixed:
+            assert not is_in_row[count > 1].all()
+
+
+def test_a_row_of_ports_has_an_odd_number_of_lines():
+    for name in rdmacc.SCHEMES:
+        rows = layout.Layout.of(rdmacc.scheme(name)).row_bytes
+        assert rows["port"] % (2 * layout.CACHE_LINE) == layout.CACHE_LINE
+        assert rows["packet"] % layout.CACHE_LINE == 0

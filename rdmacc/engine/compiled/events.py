@@ -14,13 +14,10 @@ empty only if no event is pending.
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, store_i4, store_i8
+from rdmacc.engine.compiled.address import jit, load_i4, load_i8, lowest_bit, prefetch, store_i4, store_i8
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
-from rdmacc.engine.compiled.rows import RANK_MASK, SENDER_TIMER, SHAPE, rank_without_order
+from rdmacc.engine.compiled.rows import RANK_MASK, SENDER_TIMER, SHAPE, fetch_port, qp_row, rank_without_order
 from rdmacc.records import NEVER
 
 __all__ = ["FAR_BITS", "NODE_BYTES", "pop_event", "push_event", "replace_event"]
@@ -32,16 +29,6 @@ NODE_BYTES = 32
 """Rows of time, rank, the next row of the bucket; two in a cache line."""
 
 _FAR_MASK = (1 << FAR_BITS) - 1
-
-
-@intrinsic
-def lowest_bit(typing_context, word):
-    """Return the place of the lowest bit that is set, 64 if none is."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.IntType(1)(0))
-
-    return types.int64(types.int64), generate
 
 
 @jit
@@ -164,6 +151,10 @@ def refill(g):
             g.far_first = (turn + ahead) << g.near_shift if ahead else NEVER
             pour(g, number)
         pour(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
+        if g.is_large:  # the first row of the bucket after this one will have left the cache
+            ahead = buckets_ahead(g.near_bits, g.near_mask, step & g.near_mask)
+            if ahead:
+                prefetch(g.nodes + load_i4(g.near_wheel + ((step + ahead) & g.near_mask) * 4) * NODE_BYTES)
 
 
 @jit
@@ -192,8 +183,6 @@ def fetch_rows(g, rank):
         rank = rank_without_order(rank)
     number = rank & RANK_MASK
     if rank < SHAPE:
-        row = g.ports + number * g.port_bytes
-        prefetch(row)
-        prefetch(row + 64)
+        fetch_port(g, number)
     elif rank < SENDER_TIMER:
-        prefetch(g.qps + number * g.qp_bytes)
+        prefetch(qp_row(g, number))

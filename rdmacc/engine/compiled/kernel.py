@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, prefetch, store_i8
+from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, lowest_bit, prefetch, store_i8
 from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
+from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
-from rdmacc.engine.compiled.layout import QUEUE, SAMPLE, WATCH
+from rdmacc.engine.compiled.layout import SAMPLE, WATCH
 from rdmacc.engine.compiled.messages import start
 from rdmacc.engine.compiled.ports import expire_nic_timer, fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
@@ -19,25 +20,31 @@ from rdmacc.engine.compiled.rows import (
     START,
     WAKE,
     discard,
+    fetch_port,
     globals_at,
+    ingress_row,
     load_entry,
     message_at,
+    message_row,
     note,
     packet_at,
+    packet_row,
     port_at,
     qp_at,
+    qp_row,
+    queue_of,
     rank_in,
     rank_last,
     rank_without_order,
     sample_at,
     watch_at,
 )  # fmt: skip
-from rdmacc.engine.compiled.switches import switch_receive
+from rdmacc.engine.compiled.switches import route, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, DATA_CLASS, IDLE, MAC, NUM_CLASSES
+from rdmacc.state import DATA, IDLE, MAC, NUM_CLASSES, PAUSE
 
 __all__ = [
     "MORE_EVENTS",
@@ -56,27 +63,67 @@ __all__ = [
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS = range(7)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
 
-_QUEUE_BYTES = QUEUE.itemsize
 _WATCH_BYTES = WATCH.itemsize
 _SAMPLE_BYTES = SAMPLE.itemsize
 
 
 @jit
 def look_ahead(g):
-    """Ask for what the next event will need; the row of its port was asked for when its step began."""
-    rank = load_i8(g.heap + 8)
-    if g.tick_ps:
-        rank = rank_without_order(rank)
+    """Ask for what the events to come will need; the rows of their ports were asked for when their step began.
+
+    The next event is at the root of the heap, the ones after it are mostly among the root's children. A large network
+    waits for memory at each of these steps: packets are asked for while they are children, and what they lead to, once
+    they are here, while they are next.
+    """
+    rank = rank_at(g, 0)
+    if DELIVER <= rank < SHAPE:
+        number = first_packet(g, rank)
+        if number >= 0:
+            if g.is_large:
+                fetch_onward(g, rank, packet_at(g, number))
+            else:
+                prefetch(packet_row(g, number))
+        if rank < WAKE:
+            following = port_at(g, rank & RANK_MASK).flight_next
+            if following >= 0:
+                prefetch(packet_row(g, following))
+    if g.is_large:
+        for child in range(1, 5):
+            rank = rank_at(g, child)
+            if DELIVER <= rank < SHAPE:
+                number = first_packet(g, rank)
+                if number >= 0:
+                    prefetch(packet_row(g, number))
+
+
+@jit
+def rank_at(g, place):
+    """Return the rank, without an order, of an event in the heap or of one behind its last, which never comes."""
+    rank = load_i8(g.heap + place * EVENT_BYTES + 8)
+    return rank_without_order(rank) if g.tick_ps else rank
+
+
+@jit
+def first_packet(g, rank):
+    """Return the packet that arrives or that is likely to be sent next; -1 for none."""
     number = rank & RANK_MASK
+    port = port_at(g, number)
+    if rank < WAKE:
+        return port.flight_head
+    return queue_of(g, number, lowest_bit(port.waiting)).head if port.waiting else -1
+
+
+@jit
+def fetch_onward(g, rank, packet):
+    """Ask for what a packet will touch that arrives or leaves a queue: a message, a route, a buffer's account."""
+    port = port_at(g, rank & RANK_MASK)
     if rank >= WAKE:
-        if rank < SHAPE:
-            prefetch(g.queues + (number * NUM_CLASSES + DATA_CLASS) * _QUEUE_BYTES)
-    elif rank >= DELIVER:
-        port = port_at(g, number)
-        if port.flight_head >= 0:
-            prefetch(g.packets + port.flight_head * g.packet_bytes)
-        if port.flight_next >= 0:
-            prefetch(g.packets + port.flight_next * g.packet_bytes)
+        prefetch(ingress_row(g, packet.ingress))
+    elif port.peer_is_host:
+        prefetch(message_row(g, packet.message))
+        prefetch(qp_row(g, packet.qp))
+    else:
+        prefetch(route_entry(g, port.peer, packet.dst))
 
 
 @jit
@@ -88,6 +135,15 @@ def deliver(g, number, now):
         pop_event(g)
         return
     packet = packet_at(g, packet_number)
+    is_lost = (port.has_loss and is_lost_by_chance(port, packet)) or (
+        g.n_scripts and port.is_nic and is_scripted_loss(g, packet)
+    )
+    hop = -1
+    if not is_lost and not port.peer_is_host and packet.kind < PAUSE:
+        hop = route(g, port.peer, packet)
+        if hop >= 0:  # needed as soon as the next event has been found
+            fetch_port(g, hop)
+            prefetch(ingress_row(g, port.reverse * NUM_CLASSES + packet.priority))
     following = port.flight_next
     port.flight_head = following
     if following >= 0:
@@ -97,15 +153,7 @@ def deliver(g, number, now):
     else:
         pop_event(g)
     look_ahead(g)
-    if port.has_loss:
-        loss = port.loss_data if packet.kind == DATA else port.loss_control
-        if loss > 0.0 and packet.priority != MAC:
-            port.loss_count += 1
-            if uniform(port.loss_key, port.loss_count) < loss:
-                port.lost_packets += 1
-                discard(g, packet_number, number, now)
-                return
-    if g.n_scripts and port.is_nic and is_scripted_loss(g, packet):
+    if is_lost:
         port.lost_packets += 1
         discard(g, packet_number, number, now)
         return
@@ -114,7 +162,17 @@ def deliver(g, number, now):
     if port.peer_is_host:
         host_receive(g, packet_number, port.peer, port.reverse, now)
     else:
-        switch_receive(g, packet_number, port.peer, port.reverse, now)
+        switch_receive(g, packet_number, port.peer, port.reverse, hop, now)
+
+
+@jit
+def is_lost_by_chance(port, packet):
+    """Draw whether a link with loss loses a packet."""
+    loss = port.loss_data if packet.kind == DATA else port.loss_control
+    if loss > 0.0 and packet.priority != MAC:
+        port.loss_count += 1
+        return uniform(port.loss_key, port.loss_count) < loss
+    return False
 
 
 @jit

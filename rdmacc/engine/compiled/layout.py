@@ -26,6 +26,7 @@ from rdmacc.engine.records import (
     Turns,
 )
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
+from rdmacc.state import NUM_CLASSES
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.classes import ClassTurns
 from rdmacc.switch.credits import TokenBucket
@@ -34,13 +35,20 @@ if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
 __all__ = [
-    "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "SAMPLE", "SWITCH", "WATCH",
-    "KernelGlobals", "Layout",
+    "BACKLOG", "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "QUEUES_AT",
+    "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
 ]  # fmt: skip
 
 
 CACHE_LINE = 64
-"""Rows of packets and ports begin at cache lines, so that an event touches as few of them as possible."""
+"""Rows of packets and ports begin at cache lines, so that an event touches as few of them as possible. A port's row has
+an odd number of lines: where a line may lie in a cache is decided by the lowest bits of its number, and with rows of
+512 bytes the first lines of all ports would have to share an eighth of it."""
+
+ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT = (1 << 24) - 1, 1 << 24, 25
+"""An entry of the table of routes has 64 bits, so that a look at it misses the cache once: how many ports there are to
+choose from, whether these have consecutive numbers, and from bit ROUTE_SHIFT on the first of them or, if they have not,
+its place in the list of ports."""
 
 
 class _Packet(Record):
@@ -93,8 +101,15 @@ class _Switch(Record):
 
 
 class _Queue(Record):
+    """One of a port's row, for each class."""
+
     head = Int32(-1, "first packet; -1 for none")
     tail = Int32(-1)
+
+
+class _Backlog(Record):
+    """Of a port's class, what few of them have."""
+
     ready = Int(0, "top level of the line of queue pairs (NICs); 0 if none waits")
     waiting_bytes = Int(0, "of classes that are limited")
 
@@ -155,16 +170,16 @@ class KernelGlobals(Record):
     host_bytes = Int()
     ports = Int()
     port_bytes = Int()
-    queues = Int()
+    backlogs = Int()
     ingresses = Int()
     switches = Int()
     switch_bytes = Int()
     attach = Int()
     attachments = Int()
     n_attachments = Int()
+    is_large = Int(doc="1 if the rows of the ports do not fit in the second-level cache")
     last_port = Int()
-    route_first = Int()
-    route_count = Int()
+    routes = Int(doc="see ROUTE_SHIFT")
     route_ports = Int()
     starts = Int()
     n_starts = Int()
@@ -292,9 +307,12 @@ is all that its way through the network needs; what only its ends read, `sent_ps
 GLOBALS = record_dtype(KernelGlobals)
 PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
 QUEUE = record_dtype(_Queue)
+BACKLOG = record_dtype(_Backlog)
 INGRESS = record_dtype(IngressAccount)
 WATCH = record_dtype(_Watch)
 SAMPLE = record_dtype(_Sample)
+QUEUES_AT = PORT.itemsize + -PORT.itemsize % CACHE_LINE
+"""Where the queues of its classes begin in a port's row: those of the first eight share a cache line."""
 
 _ATTACHED = {
     "qp": ("Sender", "Receiver"),
@@ -337,17 +355,20 @@ class Layout:
         defaults: dict[str, bytes] = {}
         for owner, base in RECORDS.items():
             row = _default_row(record_dtype(*base), base)
+            if owner == "port":
+                row += bytes(QUEUES_AT - len(row)) + NUM_CLASSES * _default_row(QUEUE, (_Queue,))
             for kind in _ATTACHED.get(owner, ()):
                 for number, record in records_of(scheme, kind):
                     offsets[kind, number] = len(row)
                     row += _default_row(record_dtype(record), (record,))
-            row += bytes(-len(row) % CACHE_LINE) if owner == "port" else b""
+            if owner == "port":
+                row += bytes(-(len(row) + CACHE_LINE) % (2 * CACHE_LINE))
             row_bytes[owner], defaults[owner] = len(row), row
         headers = tuple(record for _, record in records_of(scheme, "Header"))
         packet = record_dtype(*RECORDS["packet"], *headers)
         row = _default_row(packet, (*RECORDS["packet"], *headers))
         header_words = (len(row) - PACKET.itemsize) // 8
-        row += bytes(-len(row) % (CACHE_LINE // 2))
+        row += bytes(-len(row) % CACHE_LINE)
         row_bytes["packet"], defaults["packet"] = len(row), row
         return cls(packet, header_words, offsets, row_bytes, defaults)
 

@@ -7,6 +7,7 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     PACE,
+    backlog_of,
     clock,
     cut_ps,
     host_at,
@@ -103,7 +104,7 @@ def join_line(g, qp, now):
 @jit
 def join(g, port, cls, qp):
     """Put a queue pair in a line."""
-    enter(port, queue_of(g, port.number, cls), cls, qp.place)
+    enter(port, backlog_of(g, port.number, cls), cls, qp.place)
     port.queue_bytes += g.wire_bytes
     if port.queue_bytes > port.peak_queue_bytes:
         port.peak_queue_bytes = port.queue_bytes
@@ -120,10 +121,11 @@ def send_next_nic(g, port, now):
         if queue.head >= 0:
             send_queued(g, port, queue, cls, now)
             break
-        place = next_turn(g, port, queue, cls)
+        backlog = backlog_of(g, port.number, cls)
+        place = next_turn(g, port, backlog, cls)
         qp = qp_in_place(g, port, place)
-        leave(port, queue, cls, place)
-        if not queue.ready:
+        leave(port, backlog, cls, place)
+        if not backlog.ready:
             port.waiting ^= 1 << cls
         port.queue_bytes -= g.wire_bytes
         qp.state = IDLE
@@ -144,7 +146,7 @@ def send_next_nic(g, port, now):
 def send_queued(g, port, queue, cls, now):
     """Send the first packet of a class's queue."""
     number = take(g, port, queue, cls)
-    if queue.head < 0 and not queue.ready:
+    if queue.head < 0 and not backlog_of(g, port.number, cls).ready:
         port.waiting ^= 1 << cls
     if cls >= DATA_CLASS:
         port.queue_bytes -= packet_at(g, number).wire_bytes
@@ -162,9 +164,9 @@ def remaining_packets(g, qp):
 
 
 @jit
-def next_turn(g, port, queue, cls):
+def next_turn(g, port, backlog, cls):
     """Return the place of the queue pair whose turn it is: the next one, or with the fewest packets to send."""
-    place = following(port, queue, cls, port.served)
+    place = following(port, backlog, cls, port.served)
     if not g.is_srpt:
         return place
     first, best, fewest = place, place, NEVER
@@ -172,7 +174,7 @@ def next_turn(g, port, queue, cls):
         left = remaining_packets(g, qp_in_place(g, port, place))
         if left < fewest or (left == fewest and place < best):
             best, fewest = place, left
-        place = following(port, queue, cls, place)
+        place = following(port, backlog, cls, place)
         if place == first:
             return best
 

@@ -11,6 +11,7 @@ from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
     WAKE,
+    backlog_of,
     cut_ps,
     discard,
     ingress_at,
@@ -73,12 +74,12 @@ def join_queue(g, port, number, cls, now):
     if g.has_limits and cls < DATA_CLASS:
         limit = queue_limit_bytes(g, cls)
         if limit:
-            queue = queue_of(g, port.number, cls)
-            if not fits_queue(queue.waiting_bytes, packet.wire_bytes, limit):
+            backlog = backlog_of(g, port.number, cls)
+            if not fits_queue(backlog.waiting_bytes, packet.wire_bytes, limit):
                 port.dropped_packets += 1
                 discard(g, number, port.number, now)
                 return False
-            queue.waiting_bytes += packet.wire_bytes
+            backlog.waiting_bytes += packet.wire_bytes
     append(g, port.number, cls, number)
     port.waiting |= 1 << cls
     if cls >= DATA_CLASS:
@@ -159,7 +160,7 @@ def take(g, port, queue, cls):
     if cls < DATA_CLASS and g.has_limits:
         wire = packet_at(g, number).wire_bytes
         if queue_limit_bytes(g, cls):
-            queue.waiting_bytes -= wire
+            backlog_of(g, port.number, cls).waiting_bytes -= wire
         if cls == CREDITS:
             spend_credit(port, wire)
     return number

@@ -21,7 +21,7 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
     ports, packets, is_host = engine.ports, engine.packets(), engine.plan.fabric.is_host
     counters = {name: ports[name].astype(np.int64) for name in PORT_COUNTERS}
     counters["paused_ps"] += np.where(ports["paused"] != 0, engine.now - ports["paused_since_ps"], 0)
-    heads = np.concatenate([engine.queues["head"], ports["flight_head"]])
+    heads = np.concatenate([engine.queues["head"].ravel(), ports["flight_head"]])
     payload = packets["payload_bytes"]
     in_flight = sum(int(payload[n]) for head in heads[heads >= 0] for n in _chain(packets, int(head)))
     samples = engine.samples[: int(engine.globals["sample_count"])]

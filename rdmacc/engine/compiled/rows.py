@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rdmacc import units
 from rdmacc.engine.compiled import layout
-from rdmacc.engine.compiled.address import jit, load_i4, load_i8, record_at, store_i8
+from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
 from rdmacc.engine.trace import DROPPED, ROW
@@ -23,12 +23,15 @@ __all__ = [
     "START",
     "TRANSFER_TIMER",
     "WAKE",
+    "backlog_of",
     "clock",
     "cut_ps",
     "discard",
+    "fetch_port",
     "globals_at",
     "host_at",
     "ingress_at",
+    "ingress_row",
     "load_entry",
     "message_at",
     "message_row",
@@ -79,15 +82,18 @@ _host = record_at(layout.HOST)
 _port = record_at(layout.PORT)
 _switch = record_at(layout.SWITCH)
 _queue = record_at(layout.QUEUE)
+_backlog = record_at(layout.BACKLOG)
 _ingress = record_at(layout.INGRESS)
 watch_at = record_at(layout.WATCH)
 sample_at = record_at(layout.SAMPLE)
 
 _QUEUE_BYTES = layout.QUEUE.itemsize
+_BACKLOG_BYTES = layout.BACKLOG.itemsize
 _INGRESS_BYTES = layout.INGRESS.itemsize
 _trace_row = record_at(ROW)
 _TRACE_BYTES = ROW.itemsize
 _NUM_CLASSES = NUM_CLASSES
+_QUEUES_AT, _CACHE_LINE = layout.QUEUES_AT, layout.CACHE_LINE
 
 
 @jit
@@ -145,15 +151,36 @@ def packet_row(g, number):
 
 
 @jit
+def ingress_row(g, number):
+    """Return the address of a PFC account's row."""
+    return g.ingresses + number * _INGRESS_BYTES
+
+
+@jit
+def fetch_port(g, number):
+    """Ask for what an event touches of a port's row."""
+    row = g.ports + number * g.port_bytes
+    prefetch(row)
+    prefetch(row + _CACHE_LINE)
+    prefetch(row + _QUEUES_AT)
+
+
+@jit
 def queue_of(g, port, cls):
     """Return the queue of a port's class."""
-    return _queue(g.queues + (port * _NUM_CLASSES + cls) * _QUEUE_BYTES)
+    return _queue(g.ports + port * g.port_bytes + _QUEUES_AT + cls * _QUEUE_BYTES)
+
+
+@jit
+def backlog_of(g, port, cls):
+    """Return the backlog of a port's class: of a NIC's queue pairs, or of a queue that is limited."""
+    return _backlog(g.backlogs + (port * _NUM_CLASSES + cls) * _BACKLOG_BYTES)
 
 
 @jit
 def ingress_at(g, number):
     """Return a PFC account: of what came in through port `number // NUM_CLASSES` in class `number % NUM_CLASSES`."""
-    return _ingress(g.ingresses + number * _INGRESS_BYTES)
+    return _ingress(ingress_row(g, number))
 
 
 @jit

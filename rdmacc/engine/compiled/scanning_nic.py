@@ -6,7 +6,7 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.nic import join, may_send, next_start_ps, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
-from rdmacc.engine.compiled.rows import PACE, message_at, port_at, queue_of, rank_now
+from rdmacc.engine.compiled.rows import PACE, backlog_of, message_at, port_at, queue_of, rank_now
 from rdmacc.engine.compiled.turns import following, leave, qp_in_place
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.records import NEVER
@@ -21,7 +21,7 @@ LINE = DATA_CLASS
 @jit
 def has_work(g, port):
     """Tell whether anything waits that PFC has not stopped, or a queue pair has packets left."""
-    return queue_of(g, port.number, LINE).ready != 0 or (port.waiting & ~port.paused) != 0
+    return backlog_of(g, port.number, LINE).ready != 0 or (port.waiting & ~port.paused) != 0
 
 
 @jit
@@ -36,7 +36,7 @@ def join_scanned_line(g, qp):
 def leave_line(g, port, qp):
     """Take a queue pair without packets left out of the line."""
     qp.state = IDLE
-    leave(port, queue_of(g, port.number, LINE), LINE, qp.place)
+    leave(port, backlog_of(g, port.number, LINE), LINE, qp.place)
     port.queue_bytes -= g.wire_bytes
 
 
@@ -66,11 +66,11 @@ def send_next_scanning(g, port, now):
 @jit
 def turn(g, port, now):
     """Return the place of the queue pair that may send and whose turn it is, -1 for none."""
-    queue = queue_of(g, port.number, LINE)
+    backlog = backlog_of(g, port.number, LINE)
     chosen, fewest = -1, NEVER
     place, first = port.served, -1
-    while queue.ready:
-        place = following(port, queue, LINE, place)
+    while backlog.ready:
+        place = following(port, backlog, LINE, place)
         if place == first:
             break
         qp = qp_in_place(g, port, place)
@@ -92,12 +92,12 @@ def turn(g, port, now):
 @jit
 def set_timer(g, port, now):
     """Look again when the earliest pacing time has come, unless a timer is pending."""
-    queue = queue_of(g, port.number, LINE)
-    if port.timer_ps != NEVER or not queue.ready:
+    backlog = backlog_of(g, port.number, LINE)
+    if port.timer_ps != NEVER or not backlog.ready:
         return
     start, place, first = NEVER, -1, -1
     while True:
-        place = following(port, queue, LINE, place)
+        place = following(port, backlog, LINE, place)
         if place == first:
             break
         if first < 0:

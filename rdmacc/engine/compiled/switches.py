@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rdmacc.engine.compiled.address import call, jit, store_i4
+from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4
 from rdmacc.engine.compiled.chance import hash63
+from rdmacc.engine.compiled.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume
 from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.rows import (
+    backlog_of,
     discard,
     ingress_at,
     load_entry,
@@ -40,25 +42,30 @@ from rdmacc.state import (
 from rdmacc.switch.queueing import ROUTINGS
 
 __all__ = [
-    "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "switch_receive", "trim",
-    "trim_tail", "turn_back",
+    "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "route", "route_entry",
+    "switch_receive", "trim", "trim_tail", "turn_back",
 ]  # fmt: skip
 
 ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE = range(len(ROUTINGS))
 
 
 @jit
-def switch_receive(g, number, node, in_port_number, now):
+def route(g, node, packet):
+    """Return the port by which the routing sends a packet on; -1 for none."""
+    key = packet.message * 2
+    if packet.kind != DATA and packet.kind != REQUEST:
+        key += 1
+    return next_hop(g, node, packet, key)
+
+
+@jit
+def switch_receive(g, number, node, in_port_number, hop, now):
     """Queue a packet at its next hop, or obey a PFC frame."""
     packet = packet_at(g, number)
     kind, ingress = packet.kind, in_port_number * NUM_CLASSES + packet.priority
     if kind >= PAUSE:
         pause_or_resume(g, port_at(g, in_port_number), number, now)
         return
-    key = packet.message * 2
-    if kind != DATA and kind != REQUEST:
-        key += 1
-    hop = next_hop(g, node, packet, key)
     if hop < 0:  # a link has failed and no path is left
         before = port_at(g, in_port_number).reverse
         port_at(g, before).lost_packets += 1
@@ -97,7 +104,7 @@ def turn_back(g, number, node, port):
     packet = packet_at(g, number)
     limit = queue_limit_bytes(g, packet.priority)
     if packet.kind == DATA and limit:
-        if not fits_queue(queue_of(g, port.number, packet.priority).waiting_bytes, packet.wire_bytes, limit):
+        if not fits_queue(backlog_of(g, port.number, packet.priority).waiting_bytes, packet.wire_bytes, limit):
             packet.kind = RETURN
             packet.dst = message_at(g, packet.message).src
             hop = next_hop(g, node, packet, packet.message * 2 + 1)
@@ -119,9 +126,10 @@ def next_hop(g, node, packet, key):
         return load_entry(g.last_port, dst)
     switch = switch_at(g, node)
     cell = switch.route_row * g.n_attachments + column
-    first, count = load_entry(g.route_first, cell), load_entry(g.route_count, cell)
+    entry = load_i8(g.routes + cell * 8)
+    count, first = entry & ROUTE_COUNT, entry >> ROUTE_SHIFT
     if count <= 1:
-        return load_entry(g.route_ports, first) if count else -1
+        return first if count else -1
     if g.routing == ECMP:
         chosen = modulo(hash63(switch.salt, key), count)
     elif g.routing == SYMMETRIC:  # the same at equal distance, there and back, and another one at each tier
@@ -136,7 +144,13 @@ def next_hop(g, node, packet, key):
         turn = load_entry(g.spray_counts, cell)
         chosen = modulo(hash63(switch.salt, column) + turn, count)
         store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
-    return load_entry(g.route_ports, first + chosen)
+    return first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen)
+
+
+@jit
+def route_entry(g, node, dst):
+    """Return the address of a switch's entry in the table of routes; the switch of the host itself has none to use."""
+    return g.routes + (switch_at(g, node).route_row * g.n_attachments + load_entry(g.attach, dst)) * 8
 
 
 @jit

@@ -13,6 +13,7 @@ from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
 from rdmacc.engine.compiled.handlers import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
+    BACKLOG,
     CACHE_LINE,
     GLOBALS,
     HOST,
@@ -21,7 +22,10 @@ from rdmacc.engine.compiled.layout import (
     PACKET,
     PORT,
     QUEUE,
+    QUEUES_AT,
     RECORDS,
+    ROUTE_IN_ROW,
+    ROUTE_SHIFT,
     SAMPLE,
     SWITCH,
     WATCH,
@@ -40,13 +44,16 @@ from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["Tables"]
+__all__ = ["Tables", "routes_of"]
 
 _EVENTS_A_STEP = 32
 """Of the wheel, if every link were busy: so many packets are sent in a step. Most links are not, most of the time."""
 
 _NEAR_BITS = 6, 16
 """The near wheel has at least 2**6 and at most 2**16 buckets."""
+
+_SECOND_LEVEL_CACHE_BYTES = 2**20
+"""What a core of a server has, or half of it. Beyond it the kernel waits for memory, and looks further ahead."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -63,6 +70,15 @@ def _filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
     raw = _aligned(len(row) * count)
     raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
     return raw
+
+
+def routes_of(fabric: Fabric) -> npt.NDArray[np.int64]:
+    """Return the entries of the table of routes (see `ROUTE_SHIFT`)."""
+    first, count, ports = (x.astype(np.int64) for x in (fabric.route_first, fabric.route_count, fabric.route_ports))
+    # Of each place in the list: how many places from the one before which the numbers do not go on by one.
+    breaks = np.concatenate([[0], np.cumsum(np.diff(ports) != 1)])
+    is_in_row = breaks[np.maximum(first + count - 1, 0)] == breaks[first]
+    return np.where(is_in_row, ports[first], first) << ROUTE_SHIFT | np.where(is_in_row, ROUTE_IN_ROW, 0) | count
 
 
 class Tables:
@@ -179,17 +195,18 @@ class Tables:
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
         self.switches["route_row"] = fabric.route_row
-        self.queues = _aligned(count * NUM_CLASSES * QUEUE.itemsize).view(QUEUE)
-        for name in QUEUE.names or ():
-            self.queues[name] = -1 if name in ("head", "tail") else 0
+        strides = self.layout.row_bytes["port"], QUEUE.itemsize
+        self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
+        self.backlogs = _aligned(count * NUM_CLASSES * BACKLOG.itemsize)
         self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
             hosts=self._memory["host"].ctypes.data, host_bytes=self.layout.row_bytes["host"],
             switches=self._memory["switch"].ctypes.data, switch_bytes=self.layout.row_bytes["switch"],
-            has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, queues=self.queues.ctypes.data,
+            has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, backlogs=self.backlogs.ctypes.data,
             ingresses=self.ingresses.ctypes.data,
+            is_large=self._memory["port"].nbytes > _SECOND_LEVEL_CACHE_BYTES,
         )  # fmt: skip
 
     def _fill_flows(self) -> None:
@@ -291,11 +308,9 @@ class Tables:
 
     def _fill_routes(self, fabric: Fabric) -> None:
         """Write the routes of now: links may fail."""
-        names = (
-            "attach", "attachments", "last_port", "route_first", "route_count", "route_ports", "node_first_port",
-        )  # fmt: skip
+        names = "attach", "attachments", "last_port", "route_ports", "node_first_port"
         self._set(**{name: self._table(name, getattr(fabric, name)) for name in names})
-        self._set(n_attachments=len(fabric.attachments))
+        self._set(routes=self._table("routes", routes_of(fabric), "i8"), n_attachments=len(fabric.attachments))
 
     def _fill_faults(self) -> None:
         plan = self.plan

@@ -1,7 +1,7 @@
 """Lines of queue pairs at a NIC: sets of places, in which the next one after any place is found at once.
 
 A set is a tree of 64-bit words: a bit of the lowest level for each of the NIC's queue pairs, and above it a bit for
-each word that is not 0. The top word lies in the row of the class's queue, so that a NIC with up to 64 queue pairs has
+each word that is not 0. The top word lies in the class's backlog, so that a NIC with up to 64 queue pairs has
 no other. Read beside the sorted lists of `rdmacc.engine.reference.nic`.
 """
 
@@ -45,7 +45,7 @@ def level_of(port, cls):
 
 
 @jit
-def enter(port, queue, cls, place):
+def enter(port, backlog, cls, place):
     """Put a place into a line."""
     if port.line_depth > 1:
         level, words = level_of(port, cls), port.line_words
@@ -55,11 +55,11 @@ def enter(port, queue, cls, place):
             level += words * 8
             words = (words + 63) >> 6
             place >>= 6
-    queue.ready |= 1 << place
+    backlog.ready |= 1 << place
 
 
 @jit
-def leave(port, queue, cls, place):
+def leave(port, backlog, cls, place):
     """Take a place out of a line."""
     if port.line_depth > 1:
         level, words = level_of(port, cls), port.line_words
@@ -72,38 +72,38 @@ def leave(port, queue, cls, place):
             level += words * 8
             words = (words + 63) >> 6
             place >>= 6
-    queue.ready &= ~(1 << place)
+    backlog.ready &= ~(1 << place)
 
 
 @jit
-def following(port, queue, cls, place):
+def following(port, backlog, cls, place):
     """Return the first place of a line, which has one, after a place (-1: the first of all), and round again."""
     if port.line_depth == 1:
-        later = queue.ready & (-2 << place) if place >= 0 else queue.ready
-        return lowest_bit(later if later else queue.ready)
-    return following_below(port, queue, cls, place)
+        later = backlog.ready & (-2 << place) if place >= 0 else backlog.ready
+        return lowest_bit(later if later else backlog.ready)
+    return following_below(port, backlog, cls, place)
 
 
 @jit
-def following_below(port, queue, cls, place):
+def following_below(port, backlog, cls, place):
     """As `following`, with levels below the top: up to a word with a later place, then down by the lowest bits."""
     level, words = level_of(port, cls), port.line_words
     top = port.line_depth - 1
     height, at = 0, place
     if place < 0:
-        height, at = top, lowest_bit(queue.ready)
+        height, at = top, lowest_bit(backlog.ready)
         for _ in range(top):
             level += words * 8
             words = (words + 63) >> 6
     else:
         while True:
-            word = queue.ready if height == top else load_i8(level + (at >> 6) * 8)
+            word = backlog.ready if height == top else load_i8(level + (at >> 6) * 8)
             later = word & (-2 << (at & 63))
             if later:
                 at = (at & ~63) + lowest_bit(later)
                 break
             if height == top:
-                at = lowest_bit(queue.ready)
+                at = lowest_bit(backlog.ready)
                 break
             at >>= 6
             level += words * 8
