@@ -6,8 +6,8 @@ client asks all servers of the first leaf, the other one those of the second. Ea
 flow; a client asks again when it has all answers. Assumed: a request has 100 bytes. The paper repeats it 100 times; at
 paper scale each client asks once in each of three runs, which hardly differ; the quick scale asks for 2 MB, twice.
 
-REN also runs with a timer of 100 us for losses, with one seed: the preset's three base RTTs, 30 us, are less than the
-37 us that a round trip through one full buffer takes.
+REN also runs with a timer of 100 us for losses, with one seed: the preset's 50 us are not far above the 37 us that a
+round trip through one full buffer takes.
 """
 
 from __future__ import annotations
@@ -210,7 +210,16 @@ class Figure21(Experiment):
                     found = rows[rows["scheme"] == name].groupby("servers")[quantity]
                     mean = found.mean() * factor
                     line = "--" if name in _BESIDE else "-"
-                    ax.plot(mean.index, mean, marker + line, color=colour, label=_label(name), markersize=5)
+                    face = "white" if name in _BESIDE else colour
+                    ax.plot(
+                        mean.index,
+                        mean,
+                        marker + line,
+                        color=colour,
+                        markerfacecolor=face,
+                        label=_label(name),
+                        markersize=5,
+                    )
                     ax.fill_between(mean.index, found.min() * factor, found.max() * factor, color=colour, alpha=0.2)
                 ax.set(xlabel="servers of a client", xticks=sorted(rows["servers"].unique()))
             least_ms = rows["total_bytes"].iloc[0] * 8e3 / SIMULATED_LINE_BPS

@@ -98,8 +98,7 @@ def _link(module: Any, library: Any) -> None:
     LLVM leaves out a function that nothing calls yet. So what calls comes first, and Numba's own libraries, which call
     nothing of ours, come last.
     """
-    reached = list(_reached(library))
-    for called in sorted(reached, key=lambda called: not isinstance(called, _PartLibrary)):
+    for called in sorted(_reached(library), key=lambda called: not isinstance(called, _PartLibrary)):
         code = called._final_module if isinstance(called, _PartLibrary) else called._get_module_for_linking()
         module.link_in(code, preserve=True)
 
