@@ -12,9 +12,9 @@ import rdmacc
 from rdmacc import probes, topology
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
-from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass
+from rdmacc.protocols.expresspass import CREDIT_SHARE, ExpressPass, ask, stop
 from rdmacc.records import NEVER
-from rdmacc.state import CREDIT, CREDITS, DATA_CLASS, QueuePair
+from rdmacc.state import CREDIT, CREDITS, DATA_CLASS, REQUEST, Message, QueuePair
 from tests.support import check_finished, packet_with, samples, spokes
 
 FULL = 1538
@@ -264,6 +264,21 @@ def test_early_stop_saves_credits(engine):
         assert result.counters.credits == 206 + wasted[-1]
         check_finished(result)
     assert wasted[1] < wasted[0]
+
+
+def test_a_request_says_what_is_left():
+    """That decides whether the receiver sends credits at all, and how fast it begins."""
+    message, transfer, params = Message(), ExpressPass.Transfer(), ExpressPass()
+    message.packets, message.next_psn, transfer.is_last = 7, 3, 1
+    request = packet_with(ExpressPass.Header)
+    ask(params, message, transfer, request, 5)
+    assert (request.kind, request.psn, request.left_packets) == (REQUEST, 3, 4)
+    assert (transfer.is_last, transfer.asked_ps) == (0, 5)
+    assert transfer.retry_timer_ps == 5 + params.retransmit_timeout_ps
+    transfer.rtt_ps = 11
+    stop(message, transfer, request, 6)
+    assert (request.kind, request.psn, request.left_packets) == (REQUEST, 3, 0)
+    assert transfer.retry_timer_ps == 6 + 2 * 11
 
 
 @pytest.mark.parametrize("nth", [1, 3, 206])

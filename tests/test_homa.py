@@ -14,15 +14,16 @@ import pandas as pd
 import pytest
 
 import rdmacc
+from rdmacc.bits import set_bit
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
 from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
 from rdmacc.records import NEVER
-from rdmacc.state import DATA_CLASS
+from rdmacc.state import DATA_CLASS, NAK, NONE, Message
 from rdmacc.units import ms, us
 from rdmacc.workload import SIZES, SizeDistribution
-from tests.support import WIRE, check_finished, samples
+from tests.support import WIRE, check_finished, packet_with, samples
 from tests.test_host_features import both
 
 RTT = 10
@@ -203,6 +204,14 @@ def test_levels_follow_the_share_of_unscheduled_bytes():
         unscheduled_cutoffs(SIZES["web_search"], "9.7kB", 0)
 
 
+def test_the_least_that_levels_are_computed_from():
+    sizes = SIZES["web_search"]
+    assert unscheduled_levels(sizes, 1, levels=2) == 1
+    for wrong, allowed in ({"levels": 1}, "levels.*at least 2"), ({"rtt_bytes": 0}, "rtt_bytes.*at least 1"):
+        with pytest.raises(ConfigError, match=allowed):
+            unscheduled_levels(sizes, **{"rtt_bytes": "9.7kB", **wrong})
+
+
 @pytest.mark.parametrize("cutoffs", ["5kB 2kB", "1B 2B 3B 4B 5B 6B 7B", "much"])
 def test_wrong_cutoffs(cutoffs):
     with pytest.raises(ConfigError, match=r"Homa.cutoffs"):
@@ -240,6 +249,20 @@ def test_a_resend_asks_for_the_first_missing_packets(engine):
     assert rows_of(result, "nak", "sent", "h0")["psn"].tolist() == [2, 6]
     assert result.counters.retransmissions == 3
     assert ms(2) < result.flows["fct_ps"].iloc[0] < ms(2.1)
+
+
+@pytest.mark.parametrize(("granted", "end"), [(2, None), (6, 6), (9, 9), (14, 9)])
+def test_a_resend_asks_for_no_more_than_was_granted(granted, end):
+    """Nor for more than the message has: packets that were asked for again are granted beyond its end."""
+    message, transfer, reply = Message(), Homa.Transfer(), packet_with(Homa.Header)
+    message.packets, transfer.granted_packets, transfer.held = 9, granted, bytearray(9)
+    for psn in (0, 1):
+        set_bit(transfer.held, psn)
+    Homa.on_resend_timer(Homa(), message, transfer, reply, 0)
+    assert message.timeouts == (end is not None)
+    assert reply.kind == (NONE if end is None else NAK)
+    if end is not None:
+        assert (reply.psn, reply.end_psn) == (2, end)
 
 
 @pytest.mark.parametrize("packets", [1, 4, RTT, 30])
