@@ -28,6 +28,7 @@ from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import identify
 from rdmacc.sweep.pace import Pace
+from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
@@ -210,7 +211,8 @@ def sweep(
     store : Store or path, optional
         Where points are kept; default: ``Store()``, the user's own.
     jobs : int, optional
-        Processes. Default: this one alone at quick scale, else one for each processor.
+        Processes. Default: this one alone at quick scale, else one for each processor. This one alone, too, if what
+        is to be computed is defined in a notebook, or in a script that runs something when it is imported.
     executor : concurrent.futures.Executor, optional
         Computes instead, such as ``dask.distributed.Client.get_executor()``.
     progress : bool
@@ -245,6 +247,10 @@ def sweep(
             one.name: Task(pickle.dumps((experiment, asked[one.name], engine)), found.identities[one.name]["code"])
             for one in missing
         }
+        why_not = why_not_elsewhere(task.payload for task in tasks.values()) if jobs > 1 and executor is None else None
+        if why_not:
+            _log.warning("rdmacc: computing in one process: %s", why_not)
+            jobs = 1
         store.clean(experiment.name)
         costs = {one.name: one.cost for one in found.points}
         before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
-import signal
-import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     as_completed,
     wait,
 )
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +28,7 @@ from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.fingerprint import Fingerprints
+from rdmacc.sweep.processes import process_pool
 from rdmacc.sweep.tidy import check_table
 
 __all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "compute_here", "default_jobs"]
@@ -213,7 +210,8 @@ def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int, first: Seque
     while waiting or suspects:
         alone = bool(suspects)
         queue = suspects if alone else waiting
-        with _pool(1 if alone else min(jobs, len(queue))) as pool:
+        payloads = (task.payload for task in tasks.values())
+        with process_pool(1 if alone else min(jobs, len(queue)), payloads) as pool:
             _do_all(pool, todo)
             dead = _drain(pool, tasks, queue, keep, 1 if alone else jobs + 1)
         if alone:
@@ -273,43 +271,6 @@ def _outcome(future: Future[Outcome | Failed]) -> Outcome | Failed:
     except CancelledError:
         return Failed("the executor has gone away; run it again, to go on from what is stored")
     return future.result() if error is None else Failed(f"{type(error).__name__}: {error}")
-
-
-@contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes end with it, and with this process, however that ends."""
-    context = _context()
-    lifeline, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline,))
-    try:
-        yield pool
-        pool.shutdown()
-    finally:
-        held.close()  # ends processes that are at work still
-        pool.shutdown(cancel_futures=True)
-        lifeline.close()
-
-
-def _context() -> Any:
-    """Return how processes are started: from one that has imported what they need, where the system can do that."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["rdmacc.sweep.workers", "rdmacc.experiments"])
-    return context
-
-
-def _live_by(lifeline: Any) -> None:
-    """Begin a process of the pool: end when the other side of the lifeline is closed, not by Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        try:
-            lifeline.recv()
-        except (EOFError, OSError):
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def default_jobs() -> int:
