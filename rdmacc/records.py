@@ -19,6 +19,8 @@ the handler `on_alpha_timer`. A handler arms it by writing a time, cancels it by
 
 from __future__ import annotations
 
+import math
+import numbers
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -32,6 +34,9 @@ __all__ = [
 
 NEVER = 2**62
 """A time that does not come: later than any event (53 days of simulated time)."""
+
+_LONGEST = 2**16
+"""Entries of an array: each record of its kind, such as every queue pair's, has so many."""
 
 BANNED_NAMES = frozenset(
     name for kind in (np.ndarray, np.void, np.record, np.generic) for name in dir(kind) if name[0] != "_"
@@ -149,7 +154,7 @@ def Float(default: float = 0.0, doc: str = "") -> float:
     Field
         Shown to type checkers as the value that a record has there.
     """
-    return Field("f8", float(default), doc)  # type: ignore[return-value]
+    return Field("f8", default, doc)  # type: ignore[return-value]
 
 
 def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
@@ -168,8 +173,19 @@ def Ints(length: int, default: int = 0, doc: str = "") -> list[int]:
     -------
     Field
         Shown to type checkers as the value that a record has there.
+
+    Raises
+    ------
+    ConfigError
+        If the length is not from 1 to 65,536.
     """
-    return Field("i8", default, doc, length=length)  # type: ignore[return-value]
+    return Field("i8", default, doc, length=_length(length))  # type: ignore[return-value]
+
+
+def _length(length: int) -> int:
+    if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= _LONGEST:
+        raise ConfigError("length", length, f"a whole number from 1 to {_LONGEST}")
+    return length
 
 
 def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
@@ -188,8 +204,13 @@ def Floats(length: int, default: float = 0.0, doc: str = "") -> list[float]:
     -------
     Field
         Shown to type checkers as the value that a record has there.
+
+    Raises
+    ------
+    ConfigError
+        If the length is not from 1 to 65,536.
     """
-    return Field("f8", float(default), doc, length=length)  # type: ignore[return-value]
+    return Field("f8", default, doc, length=_length(length))  # type: ignore[return-value]
 
 
 def Bits(doc: str = "") -> Any:
@@ -250,7 +271,20 @@ def _named(field: Field, name: str, owner: str) -> Field:
         raise ConfigError(f"{owner}.{name}", name, "a name that is not an attribute of NumPy's arrays")
     if field.is_deadline and not name.endswith("_timer_ps"):
         raise ConfigError(f"{owner}.{name}", name, "must end in '_timer_ps', as the name of every deadline does")
-    return replace(field, name=name)
+    return replace(field, name=name, default=_default(field, f"{owner}.{name}"))
+
+
+def _default(field: Field, name: str) -> int | float:
+    """Return a field's default as a plain number, if its type can hold it."""
+    value: Any = field.default
+    if field.code == "f8":
+        if isinstance(value, numbers.Real):
+            return float(value)
+        raise ConfigError(name, value, "a number")
+    bounds = np.iinfo(field.code)
+    if isinstance(value, numbers.Integral) and bounds.min <= value <= bounds.max:
+        return int(value)
+    raise ConfigError(name, value, f"a whole number from {bounds.min} to {bounds.max}")
 
 
 def _initial(field: Field) -> str:
@@ -262,7 +296,7 @@ def _initial(field: Field) -> str:
 def _make_reset(fields: tuple[Field, ...]) -> Any:
     lines = [f"    self.{field.name} = {_initial(field)}" for field in fields]
     lines += [f"    self.{field.armed_name} = {NEVER}" for field in fields if field.is_deadline]
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan}
     exec("def reset(self):\n" + "\n".join(lines or ["    pass"]), namespace)
     return namespace["reset"]
 

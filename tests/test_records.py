@@ -210,3 +210,50 @@ def test_the_check_itself_finds_misfits():
     record.count, record.index, record.flag, record.rate_bps = 2**63, np.int64(1), 128, 3
     record.history, record.weights = [1.5, 0, 0], [1.0]
     assert len(list(misfits(record, Every, "x"))) == 6
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_a_default_may_be_infinite_or_of_numpy(engine):
+    class Odd(Record):
+        most_bps = Float(float("inf"))
+        least_bps = Float(-float("inf"))
+        unknown = Float(float("nan"))
+        small = Float(np.float32(0.5))
+        count = Int(np.int64(7))
+        flag = Byte(True)
+        firsts = Floats(2, np.inf)
+
+    odd = Odd()
+    assert (odd.most_bps, odd.least_bps, odd.small, odd.count, odd.flag) == (np.inf, -np.inf, 0.5, 7, 1)
+    assert np.isnan(odd.unknown)
+    assert odd.firsts == [np.inf, np.inf]
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Control(rdmacc.Component):
+        """Keeps line rate in a record that begins with infinity."""
+
+        Sender = Odd
+
+        @staticmethod
+        def on_open(params, qp, sender):
+            sender.most_bps = min(sender.most_bps, qp.line_bps)
+
+    scheme = dataclasses.replace(rdmacc.scheme("go-back-n"), name="odd", control=Control())
+    work = rdmacc.messages([("h1", "h0", "10kB")])
+    result = rdmacc.simulate(rdmacc.star(2, "10Gbps", "1us"), work, scheme, engine=engine, progress=False)
+    assert result.flows["status"].tolist() == ["finished"]
+
+
+@pytest.mark.parametrize(
+    ("made", "allowed"),
+    [
+        (lambda: Int(0.5), "whole number"), (lambda: Int(2**63), "whole number"),
+        (lambda: Int32(2**31), "to 2147483647"),
+        (lambda: Byte(128), "from -128 to 127"), (lambda: Float("fast"), "a number"), (lambda: Float(None), "a number"),
+        (lambda: Ints(3, 1.5), "whole number"), (lambda: Ints(0), "from 1 to"), (lambda: Floats(2.0), "from 1 to"),
+        (lambda: Floats(2**40), "from 1 to"),
+    ],
+)  # fmt: skip
+def test_wrong_fields(made, allowed):
+    with pytest.raises(ConfigError, match=allowed):
+        type("Wrong", (Record,), {"value": made()})
