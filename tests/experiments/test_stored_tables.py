@@ -17,10 +17,6 @@ from tests.experiments import edges, edges_ren_rcc, flips, flips_rcc, flips_ren,
 
 FOLDER = summary_path("any").parent
 STORED = sorted(path.stem for path in FOLDER.glob("*.parquet"))
-FEWER_SEEDS = {
-    "ren.fig15": 1, "ren.fig19": 1, "ren.gains": 1,
-}  # fmt: skip
-"""Tables that were stored with fewer seeds than their experiments have now: claims that need them are not judged."""
 
 
 def test_every_table_is_of_an_experiment_and_every_figure_of_a_paper_has_one():
@@ -40,8 +36,7 @@ def test_a_stored_table_gives_the_recorded_verdicts(name):
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_stored_table_has_the_points_of_its_experiment(name):
-    seeds = FEWER_SEEDS.get(name)
-    points = [point for point in experiment(name).points("paper") if not seeds or point.labels["seed"] < seeds]
+    points = experiment(name).points("paper")
     table, provenance = read_table(summary_path(name))
     assert set(table["point"]) == {point.name for point in points}
     assert (provenance["experiment"], provenance["points"]) == (name, len(points))
