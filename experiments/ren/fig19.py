@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib import patheffects
 
 from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.registry import register_experiment
@@ -79,7 +80,11 @@ class Figure19(LeafSpineFigure):
             colours = [LOOKS[one][1] for one in BASELINES]
             ax = axes.flat[4]
             ax.bar(places, [100 * found[one] for one in BASELINES], color=colours, label="measured")
-            ax.plot(places, [100 * PUBLISHED[one] for one in BASELINES], "k_", markersize=18, label="published")
+            outline = [patheffects.Stroke(linewidth=3, foreground="white"), patheffects.Normal()]
+            ax.plot(
+                places, [100 * PUBLISHED[one] for one in BASELINES], "k_", markersize=18, label="published",
+                path_effects=outline,
+            )  # fmt: skip
             ax.axhline(0, color="0.3", linewidth=0.8)
             ax.set_xticks(places, [LOOKS[one][0] for one in BASELINES], rotation=35)
             ax.set(title="largest reduction by REN", ylabel="of the AFCT (%)")
