@@ -282,7 +282,7 @@ def _default(field: Field, name: str) -> int | float:
             return float(value)
         raise ConfigError(name, value, "a number")
     bounds = np.iinfo(field.code)
-    if isinstance(value, numbers.Integral) and bounds.min <= value <= bounds.max:
+    if isinstance(value, numbers.Integral) and bounds.min <= int(value) <= bounds.max:
         return int(value)
     raise ConfigError(name, value, f"a whole number from {bounds.min} to {bounds.max}")
 
