@@ -51,7 +51,7 @@ GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
     ("text", "is_piped", "warning"),
     [
         pytest.param(COMPARES, False, "", id="compares"),
-        pytest.param(COMPARES, True, "", id="compares, piped"),
+        pytest.param(COMPARES, True, "", id="compares, piped", marks=pytest.mark.nightly),
         pytest.param(UNGUARDED, False, 'under `if __name__ == "__main__":`', id="defines"),
         pytest.param(GUARDED, False, "", id="defines, guarded"),
     ],
