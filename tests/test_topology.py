@@ -389,3 +389,18 @@ def test_what_a_plain_graph_lacks_is_named(change, text):
     with pytest.raises(ConfigError) as caught:
         Fabric.from_graph(graph)
     assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: topology.star(2_000_000),
+        lambda: topology.leaf_spine(11_135, 1, 11_135),
+        lambda: topology.leaf_spine(1_001, 1_000, 1),
+        lambda: topology.fat_tree(400),
+        lambda: topology.clos(1, 1_001, 1, 1_000, 1_000),
+    ],
+)
+def test_networks_that_no_memory_holds_are_refused(make):
+    with pytest.raises(ConfigError, match="at most 1000000"):
+        make()

@@ -282,7 +282,7 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
     return hops
 
 
-_MOST_NODES = 10_000_000
+_MOST_NODES = 1_000_000
 """More nodes of a kind than any network has, and than memory holds."""
 
 
