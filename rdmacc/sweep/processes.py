@@ -19,7 +19,7 @@ from multiprocessing import context as contexts
 from pathlib import Path
 from typing import Any
 
-__all__ = ["process_pool", "why_not_elsewhere"]
+__all__ = ["process_pool", "refers_to_script", "why_not_elsewhere"]
 
 
 def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
@@ -35,7 +35,7 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
     str or None
         The reason; None if they can.
     """
-    if not _refers_to_script(payloads):
+    if not refers_to_script(payloads):
         return None
     script = getattr(sys.modules["__main__"], "__file__", None)
     if script is None or not Path(script).is_file():
@@ -48,22 +48,29 @@ def why_not_elsewhere(payloads: Iterable[bytes]) -> str | None:
     return None
 
 
-def _refers_to_script(payloads: Iterable[bytes]) -> bool:
+def refers_to_script(payloads: Iterable[bytes]) -> bool:
+    """Tell whether something refers to what the script defines that Python was started with.
+
+    Parameters
+    ----------
+    payloads : iterable of bytes
+        What is to be computed, pickled.
+    """
     return any(b"__main__" in payload for payload in payloads)
 
 
 @contextmanager
-def process_pool(jobs: int, payloads: Iterable[bytes]) -> Iterator[ProcessPoolExecutor]:
+def process_pool(jobs: int, imports_script: bool) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool whose processes end with it, and with this process, however that ends.
 
     Parameters
     ----------
     jobs : int
         Number of processes.
-    payloads : iterable of bytes
-        What is to be computed, pickled.
+    imports_script : bool
+        Whether they must import the script.
     """
-    context = _context(_refers_to_script(payloads))
+    context = _context(imports_script)
     lifeline, held = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_live_by, initargs=(lifeline,))
     try:

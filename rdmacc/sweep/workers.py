@@ -28,7 +28,7 @@ from rdmacc.errors import ConfigError, RdmaccError
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.fingerprint import Fingerprints
-from rdmacc.sweep.processes import process_pool
+from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
 __all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "compute_here", "default_jobs"]
@@ -207,11 +207,11 @@ def compute_all(
 def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int, first: Sequence[Callable[[], None]]) -> None:
     """Compute in processes of our own. If one dies, all under way are computed again, each in a process alone."""
     waiting, suspects, todo = deque(tasks), deque[str](), deque(first)
+    imports_script = refers_to_script(task.payload for task in tasks.values())
     while waiting or suspects:
         alone = bool(suspects)
         queue = suspects if alone else waiting
-        payloads = (task.payload for task in tasks.values())
-        with process_pool(1 if alone else min(jobs, len(queue)), payloads) as pool:
+        with process_pool(1 if alone else min(jobs, len(queue)), imports_script) as pool:
             _do_all(pool, todo)
             dead = _drain(pool, tasks, queue, keep, 1 if alone else jobs + 1)
         if alone:

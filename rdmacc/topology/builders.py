@@ -125,8 +125,7 @@ def leaf_spine(
     """
     low, high = checked_count("leaves", leaves), checked_count("spines", spines)
     per = checked_count("hosts_per_leaf", hosts_per_leaf)
-    checked_count("leaves * hosts_per_leaf", low * per)
-    checked_count("leaves * spines", low * high)
+    checked_count("links between switches", low * high)
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     upper = speed if spine_rate is None else checked_rate("spine_rate", spine_rate)
     graph, names = _start(f"leaf_spine({low}, {high}, {per})", low * per)
@@ -236,7 +235,6 @@ def clos(
     if n_cores % n_aggs:
         raise ConfigError("cores", cores, f"a multiple of aggs_per_pod = {n_aggs}")
     group = n_cores // n_aggs
-    checked_count("hosts", n_pods * n_tors * n_hosts)
     checked_count("links between switches", n_pods * n_aggs * (n_tors + group))
     speed, lag = checked_rate("rate", rate), checked_delay(delay)
     upper = speed if fabric_rate is None else checked_rate("fabric_rate", fabric_rate)
@@ -256,7 +254,8 @@ def clos(
 
 
 def _start(name: str, count: int) -> tuple[Graph, list[str]]:
-    """Return a graph of `count` hosts, and their names."""
+    """Return a graph of `count` hosts, and their names; raise a ConfigError if memory may not hold them."""
+    checked_count("hosts", count)
     graph: Graph = nx.Graph(name=name)
     names = [f"h{i}" for i in range(count)]
     graph.add_nodes_from(names, kind="host")
