@@ -283,7 +283,7 @@ def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
 
 
 _MOST_NODES = 1_000_000
-"""More nodes of a kind, or links, than any network has; a graph of so many takes some GB."""
+"""More nodes of a kind, or links, than any network has; a graph of so many hosts takes 0.9 GB."""
 
 
 def checked_count(field: str, value: int) -> int:
