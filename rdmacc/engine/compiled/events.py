@@ -151,7 +151,7 @@ def refill(g):
             g.far_first = (turn + ahead) << g.near_shift if ahead else NEVER
             pour(g, number)
         pour(g, take_bucket(g.near_wheel, g.near_bits, step & g.near_mask))
-        if g.is_large:  # the first row of the bucket after this one will have left the cache
+        if g.reach > 1:  # the first row of the bucket after this one will have left the cache
             ahead = buckets_ahead(g.near_bits, g.near_mask, step & g.near_mask)
             if ahead:
                 prefetch(g.nodes + load_i4(g.near_wheel + ((step + ahead) & g.near_mask) * 4) * NODE_BYTES)

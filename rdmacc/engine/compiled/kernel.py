@@ -79,7 +79,7 @@ def look_ahead(g):
     if DELIVER <= rank < SHAPE:
         number = first_packet(g, rank)
         if number >= 0:
-            if g.is_large:
+            if g.reach > 1:
                 fetch_onward(g, rank, packet_at(g, number))
             else:
                 prefetch(packet_row(g, number))
@@ -87,7 +87,7 @@ def look_ahead(g):
             following = port_at(g, rank & RANK_MASK).flight_next
             if following >= 0:
                 prefetch(packet_row(g, following))
-    if g.is_large:
+    if g.reach > 1:
         for child in range(1, 5):
             rank = rank_at(g, child)
             if DELIVER <= rank < SHAPE:
@@ -152,7 +152,8 @@ def deliver(g, number, now):
         replace_event(g, upcoming.arrival_ps, rank_in(g, DELIVER + number, upcoming.order))
     else:
         pop_event(g)
-    look_ahead(g)
+    if g.reach:
+        look_ahead(g)
     if is_lost:
         port.lost_packets += 1
         discard(g, packet_number, number, now)
@@ -251,31 +252,60 @@ def dispatch_timer(g, rank, now):
     expire(g, kind, number // count, number % count, now)
 
 
+@jit
+def events_with_room(g):
+    """Return for how many events there is memory, whatever they do."""
+    room = min(spare_packets(g) // g.reserve_packets, spare_events(g) // g.reserve_events)
+    if g.n_watches:
+        room = min(room, (g.sample_capacity - g.sample_count) // g.n_watches)
+    if g.has_trace:
+        room = min(room, (g.trace_capacity - g.trace_count) // g.reserve_events)
+    return room
+
+
+@jit
+def what_is_short(g):
+    """Return what there is too little memory of for one event, if there is."""
+    if spare_packets(g) < g.reserve_packets:
+        return MORE_PACKETS
+    if spare_events(g) < g.reserve_events:
+        return MORE_EVENTS
+    if g.sample_capacity - g.sample_count < g.n_watches:
+        return MORE_SAMPLES
+    return MORE_TRACE
+
+
+@jit
+def spare_packets(g):
+    """Return how many packets there are rows for."""
+    return g.packet_capacity - g.packet_count + g.free_count
+
+
+@jit
+def spare_events(g):
+    """Return how many events there are rows for."""
+    return g.event_capacity - g.heap_length - g.wheel_count
+
+
 def run_kernel(address, until_ps, max_events):
     """Process events before `until_ps`, at most `max_events`; return why it stopped."""
     g = globals_at(address)
     events = g.events
-    last_event = events + max_events
+    last_event, next_look = events + max_events, events
     reason = STOPPED
     while g.heap_length > 0 and g.unfinished > 0:
         now = load_i8(g.heap)
         if now >= until_ps:
             break
-        if events >= last_event:
-            reason = PAUSED
-            break
-        if g.packet_capacity - g.packet_count + g.free_count < g.reserve_packets:
-            reason = MORE_PACKETS
-            break
-        if g.event_capacity - g.heap_length - g.wheel_count < g.reserve_events:
-            reason = MORE_EVENTS
-            break
-        if g.sample_capacity - g.sample_count < g.n_watches:
-            reason = MORE_SAMPLES
-            break
-        if g.trace_capacity - g.trace_count < g.reserve_events and g.has_trace:
-            reason = MORE_TRACE
-            break
+        if events >= next_look:
+            if events >= last_event:
+                reason = PAUSED
+                break
+            room = events_with_room(g)
+            if room < 1:
+                reason = what_is_short(g)
+                break
+            next_look = min(last_event, events + room)
         rank = load_i8(g.heap + 8)
         if g.tick_ps:
             g.order_now = rank >> ORDER_SHIFT
@@ -300,7 +330,8 @@ def run_kernel(address, until_ps, max_events):
                 start(g, number, now)
         else:
             pop_event(g)
-            look_ahead(g)
+            if g.reach:
+                look_ahead(g)
             if rank < SHAPE:
                 port = port_at(g, number)
                 port.is_wake_pending = 0

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.engine.compiled.layout import QP
+from rdmacc.engine.compiled.memory import mapped
 from rdmacc.engine.plan import Plan
 from rdmacc.records import NEVER
 from rdmacc.state import IDLE
@@ -42,11 +43,7 @@ class QueuePairs:
     def __init__(self, plan: Plan, default: bytes, places: npt.NDArray[np.int32]) -> None:
         self.row_bytes = len(default)
         size = -(-max(plan.n_qps, 1) // BLOCK) * BLOCK * self.row_bytes
-        private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-        self._map = mmap.mmap(-1, size, **private)
-        if hasattr(mmap, "MADV_NOHUGEPAGE"):
-            self._map.madvise(mmap.MADV_NOHUGEPAGE)
-        self.raw = np.frombuffer(self._map, np.uint8)
+        self._map, self.raw = mapped(size, "MADV_NOHUGEPAGE")
         self._plan, self._default, self._places = plan, np.frombuffer(default, np.uint8), places
         self._first_message: npt.NDArray[np.int64] | None = None  # its own number where each has one message
         if plan.n_qps < plan.n_messages:

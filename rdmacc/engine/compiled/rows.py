@@ -201,6 +201,7 @@ def new_packet(g):
         number = g.packet_count
         g.packet_count = number + 1
         packet = packet_at(g, number)
+        copy_words(g.packet_template, packet_row(g, number), g.packet_bytes >> 3)
     g.live_packets += 1
     packet.kind = 0
     packet.ce = 0
@@ -211,11 +212,15 @@ def new_packet(g):
     packet.psn = 0
     packet.path = 0
     packet.priority = g.ack_priority
-    source = g.packet_template
-    target = g.packets + number * g.packet_bytes + g.header_offset
-    for word in range(g.header_words):
-        store_i8(target + word * 8, load_i8(source + word * 8))
+    copy_words(g.packet_template + g.header_offset, packet_row(g, number) + g.header_offset, g.header_words)
     return number
+
+
+@jit
+def copy_words(source, target, count):
+    """Copy so many words of 8 bytes."""
+    for word in range(count):
+        store_i8(target + word * 8, load_i8(source + word * 8))
 
 
 @jit

@@ -14,7 +14,6 @@ from rdmacc.engine.compiled.handlers import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.layout import (
     BACKLOG,
-    CACHE_LINE,
     GLOBALS,
     HOST,
     INGRESS,
@@ -31,6 +30,7 @@ from rdmacc.engine.compiled.layout import (
     WATCH,
     Layout,
 )  # fmt: skip
+from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.turns import line_bytes, line_depth
@@ -52,24 +52,14 @@ _EVENTS_A_STEP = 32
 _NEAR_BITS = 6, 16
 """The near wheel has at least 2**6 and at most 2**16 buckets."""
 
-_SECOND_LEVEL_CACHE_BYTES = 2**20
-"""What a core of a server has, or half of it. Beyond it the kernel waits for memory, and looks further ahead."""
+_REACH_BYTES = 2**18, 2**20
+"""Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
+second-level cache of 1 MiB or half of it, for packets too. Asking for what is there already costs 4 to 15%."""
+
+_FIRST_PACKETS = 2**18
+"""Rows of packets at the start, or two for each packet of the messages: rows that are not used take no space."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
-
-
-def _aligned(count: int) -> npt.NDArray[np.uint8]:
-    """Return zeroed bytes that begin a cache line."""
-    raw = np.zeros(count + CACHE_LINE, np.uint8)
-    shift = -raw.ctypes.data % CACHE_LINE
-    return raw[shift : shift + count]
-
-
-def _filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
-    """Return `count` copies of a row."""
-    raw = _aligned(len(row) * count)
-    raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
-    return raw
 
 
 def routes_of(fabric: Fabric) -> npt.NDArray[np.int64]:
@@ -106,7 +96,7 @@ class Tables:
 
     def _rows(self, name: str, count: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
         """Allocate rows of a kind; return a view of the engine's own fields in them."""
-        raw = self._memory[name] = _filled(self.layout.defaults[name], max(count, 1))
+        raw = self._memory[name] = filled(self.layout.defaults[name], max(count, 1))
         return np.ndarray(max(count, 1), dtype, buffer=raw, strides=(self.layout.row_bytes[name],))[:count]
 
     def _table(self, name: str, values: Any, dtype: str = "i4") -> int:
@@ -197,8 +187,8 @@ class Tables:
         self.switches["route_row"] = fabric.route_row
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
-        self.backlogs = _aligned(count * NUM_CLASSES * BACKLOG.itemsize)
-        self.ingresses = _aligned(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
+        self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)
+        self.ingresses = zeroed(count * NUM_CLASSES * INGRESS.itemsize).view(INGRESS).reshape(count, NUM_CLASSES)
         self.ingresses["headroom_bytes"] = plan.headroom_bytes[fabric.port_reverse][:, np.newaxis]
         self._set(
             ports=self._memory["port"].ctypes.data, port_bytes=self.layout.row_bytes["port"],
@@ -206,7 +196,7 @@ class Tables:
             switches=self._memory["switch"].ctypes.data, switch_bytes=self.layout.row_bytes["switch"],
             has_clocks=plan.has_clocks, clock_jitter_ps=plan.clock_jitter_ps, backlogs=self.backlogs.ctypes.data,
             ingresses=self.ingresses.ctypes.data,
-            is_large=self._memory["port"].nbytes > _SECOND_LEVEL_CACHE_BYTES,
+            reach=sum(self._memory["port"].nbytes > limit for limit in _REACH_BYTES),
         )  # fmt: skip
 
     def _fill_flows(self) -> None:
@@ -354,14 +344,12 @@ class Tables:
         plan = self.plan
         self.globals["reserve_packets"] = 8 + self._fan_in
         self.globals["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
-        default = _filled(self.layout.defaults["packet"], 1)
-        self._memory["packet_template_row"] = default
-        start = PACKET.itemsize
+        default = self._memory["packet_template"] = filled(self.layout.defaults["packet"], 1)
         self._set(
-            packet_bytes=len(default), header_offset=start, header_words=self.layout.header_words,
-            packet_template=default.ctypes.data + start,
+            packet_bytes=len(default), header_offset=PACKET.itemsize, header_words=self.layout.header_words,
+            packet_template=default.ctypes.data,
         )  # fmt: skip
-        self._grow_packets(1024 + 2 * self._fan_in)
+        self._grow_packets(1024 + 2 * self._fan_in + min(2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS))
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
         self._grow_events(4096 + int(self.globals["reserve_events"]) + armed)
         self.samples = np.zeros(0, SAMPLE)
@@ -395,22 +383,23 @@ class Tables:
         )  # fmt: skip
 
     def _grow_packets(self, capacity: int) -> None:
+        """Allocate rows, which the kernel fills when it first uses them, and copy those that it has used."""
         stride = len(self.layout.defaults["packet"])
-        fresh = _filled(self.layout.defaults["packet"], capacity)
+        fresh = zeroed(capacity * stride)
         if "packet" in self._memory:
-            old = self._memory["packet"]
-            fresh[: len(old)] = old
+            used = int(self.globals["packet_count"]) * stride
+            fresh[:used] = self._memory["packet"][:used]
         self._memory["packet"] = fresh
-        self._set(packets=fresh.ctypes.data, packet_capacity=len(fresh) // stride)
+        self._set(packets=fresh.ctypes.data, packet_capacity=capacity)
 
     def _grow_events(self, capacity: int) -> None:
-        fresh = _aligned((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
+        fresh = zeroed((capacity + HEAP_PADDING + 4) * EVENT_BYTES).view(np.int64).reshape(-1, 2)
         fresh[:] = NEVER
         if "heap" in self._memory:
             fresh[: len(self._heap)] = self._heap
         self._memory["heap"] = fresh
         self._heap = fresh
-        nodes = _aligned(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
+        nodes = zeroed(capacity * NODE_BYTES).view(np.int64).reshape(capacity, -1)
         if "nodes" in self._memory:
             nodes[: len(self._nodes)] = self._nodes
         self._memory["nodes"] = self._nodes = nodes

@@ -1,0 +1,54 @@
+"""Memory for the kernel's tables: zeroed, from a cache line on, and in large pages where a table is large.
+
+The system hands out memory when it is first written, a page at a time, and each page is a trip into the system that
+takes as long as ten events. A page of 2 MiB is one trip, and one entry of what the processor remembers of addresses.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.engine.compiled.layout import CACHE_LINE
+
+__all__ = ["filled", "mapped", "zeroed"]
+
+_LARGE_PAGE_BYTES = 2**21
+_LARGE_BYTES = 2**20
+"""Smaller tables share pages with what else the process has, which is there already."""
+
+
+def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
+    """Return a mapping of zeroed memory, and its bytes; what is not written takes no space.
+
+    Parameters
+    ----------
+    count : int
+        Bytes, more than none.
+    advice : str
+        What the system is told about it if it understands that, as ``"MADV_HUGEPAGE"``.
+    """
+    private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    memory = mmap.mmap(-1, count, **private)
+    if hasattr(mmap, advice):
+        memory.madvise(getattr(mmap, advice))
+    return memory, np.frombuffer(memory, np.uint8)
+
+
+def zeroed(count: int) -> npt.NDArray[np.uint8]:
+    """Return zeroed bytes that begin a cache line."""
+    if count >= _LARGE_BYTES:
+        return mapped(-(-count // _LARGE_PAGE_BYTES) * _LARGE_PAGE_BYTES, "MADV_HUGEPAGE")[1][:count]
+    raw = np.zeros(count + CACHE_LINE, np.uint8)
+    shift = -raw.ctypes.data % CACHE_LINE
+    return raw[shift : shift + count]
+
+
+def filled(row: bytes, count: int) -> npt.NDArray[np.uint8]:
+    """Return `count` copies of a row."""
+    raw = zeroed(len(row) * count)
+    raw.reshape(count, len(row))[:] = np.frombuffer(row, np.uint8)
+    return raw
