@@ -19,7 +19,8 @@ import pytest
 
 import rdmacc
 from rdmacc.chance import hash63, uniform
-from rdmacc.engine.compiled import chance, handlers, layout
+from rdmacc.engine.compare import differences
+from rdmacc.engine.compiled import chance, handlers, layout, tables
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
 from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
@@ -248,17 +249,26 @@ def test_what_cannot_be_compiled_is_named_with_line_and_reason():
     assert "open" in text
 
 
-def test_memory_grows_without_a_limit(monkeypatch):
-    simulation = Simulation(
-        rdmacc.star(40), rdmacc.incast([f"h{i}" for i in range(1, 40)], "h0", "200kB"), "line-rate",
-        engine="compiled", probes=[rdmacc.probes.queue("s0", "h0")],
-    )  # fmt: skip
+def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
+    """Every table starts with room for one event."""
+    for name in ("_FIRST_PACKETS", "_FIRST_EVENTS", "_FIRST_SAMPLES"):
+        monkeypatch.setattr(tables, name, 0)
+    work = rdmacc.incast([f"h{i}" for i in range(1, 20)], "h0", "100kB")
+
+    def started(engine):
+        return Simulation(
+            rdmacc.star(20), work, "dcqcn", engine=engine, trace=True,
+            probes=[rdmacc.probes.queue("s0", "h0"), rdmacc.probes.rate(0, every="1us")],
+        )  # fmt: skip
+
+    simulation, reference = started("compiled"), started("simpy")
     kernel = simulation.engine
-    before = {name: int(kernel.globals[name]) for name in ("packet_capacity", "sample_capacity")}
-    result = simulation.run(progress=False)
-    assert kernel.globals["packet_capacity"] > before["packet_capacity"]
-    assert kernel.globals["sample_capacity"] > before["sample_capacity"]
-    assert (result.flows.status == "finished").all()
+    names = [f"{table}_capacity" for table in ("packet", "event", "sample", "trace")]
+    before = {name: int(kernel.globals[name]) for name in names}
+    simulation.run(progress=False)
+    reference.run(progress=False)
+    assert {name for name in names if kernel.globals[name] > 2 * before[name]} == set(names)
+    assert not differences(simulation.engine.outcome(), reference.engine.outcome())
 
 
 def test_auto_falls_back_to_simpy_with_a_reason():

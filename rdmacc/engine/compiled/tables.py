@@ -56,8 +56,8 @@ _REACH_BYTES = 2**18, 2**20
 """Rows of ports beyond which the kernel asks for memory ahead of the next event, and of those after it: a core has a
 second-level cache of 1 MiB or half of it, for packets too. Asking for what is there already costs 4 to 15%."""
 
-_FIRST_PACKETS = 2**18
-"""Rows of packets at the start, or two for each packet of the messages: rows that are not used take no space."""
+_FIRST_PACKETS, _FIRST_EVENTS, _FIRST_SAMPLES = 2**18, 4096, 1024
+"""Rows at the start. Those of packets take space when they are used; two are enough for each packet of the messages."""
 
 _CODES = {"i8": 0, "i4": 1, "i1": 2, "f8": 3}
 
@@ -349,11 +349,12 @@ class Tables:
             packet_bytes=len(default), header_offset=PACKET.itemsize, header_words=self.layout.header_words,
             packet_template=default.ctypes.data,
         )  # fmt: skip
-        self._grow_packets(1024 + 2 * self._fan_in + min(2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS))
+        packets = min(1024 + 2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS)
+        self._grow_packets(packets + int(self.globals["reserve_packets"]))
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
-        self._grow_events(4096 + int(self.globals["reserve_events"]) + armed)
+        self._grow_events(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed)
         self.samples = np.zeros(0, SAMPLE)
-        self._grow_samples(1024 + 2 * len(plan.watches))
+        self._grow_samples(_FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
 
