@@ -20,7 +20,7 @@ import pytest
 import rdmacc
 from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import chance, handlers, layout, tables
+from rdmacc.engine.compiled import chance, handlers, layout, memory, tables
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
 from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
@@ -269,6 +269,17 @@ def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
     reference.run(progress=False)
     assert {name for name in names if kernel.globals[name] > 2 * before[name]} == set(names)
     assert not differences(simulation.engine.outcome(), reference.engine.outcome())
+
+
+def test_large_tables_are_zeroed_and_begin_cache_lines():
+    for count in (1, 100, 2**20 - 1, 2**20, 3 * 2**20 + 5):
+        raw = memory.zeroed(count)
+        assert len(raw) == count
+        assert not raw.any()
+        assert raw.ctypes.data % layout.CACHE_LINE == 0
+        raw[:] = 1
+    with pytest.raises(MemoryError, match="bytes of memory for a table"):
+        memory.zeroed(2**55)
 
 
 def test_auto_falls_back_to_simpy_with_a_reason():

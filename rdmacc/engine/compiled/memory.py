@@ -30,9 +30,17 @@ def mapped(count: int, advice: str) -> tuple[mmap.mmap, npt.NDArray[np.uint8]]:
         Bytes, more than none.
     advice : str
         What the system is told about it if it understands that, as ``"MADV_HUGEPAGE"``.
+
+    Raises
+    ------
+    MemoryError
+        If there is not so much.
     """
     private: Any = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    memory = mmap.mmap(-1, count, **private)
+    try:
+        memory = mmap.mmap(-1, count, **private)
+    except OSError as error:  # as NumPy says it
+        raise MemoryError(f"no {count:,} bytes of memory for a table") from error
     if hasattr(mmap, advice):
         memory.madvise(getattr(mmap, advice))
     return memory, np.frombuffer(memory, np.uint8)
