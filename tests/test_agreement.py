@@ -15,8 +15,8 @@ from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
 from tests.scenarios import Scenario, draw
 
-BATCHES = 18
-QUICK_BATCHES = 3
+BATCHES = 15
+QUICK_BATCHES = 2
 """The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5
 CHECKED_EVERY = 4

@@ -232,6 +232,7 @@ def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatc
     assert registry.load_summary("tests.other") is None
 
 
+@pytest.mark.slow
 def test_bench_prints_a_table_or_json(monkeypatch, tmp_path):
     one = bench.Measurement(
         case="a", engine="simpy", scale=1.0, messages=32, data_hops=1000, control_hops=1000, events=9,

@@ -104,6 +104,7 @@ def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
         pass
 
 
+@pytest.mark.slow
 def test_workers_start_by_a_number(tmp_path):
     with dask_executor("local:1") as executor:
         found = sweep(Tiny(), engine="simpy", store=tmp_path, executor=executor)

@@ -191,6 +191,7 @@ def test_the_clos_deadlocks_without_lanes():
         run_clos(10_000, 100_000_000, 0, lanes=False)
 
 
+@pytest.mark.slow
 def test_the_clos_never_deadlocks_with_lanes():
     check_clos(run_clos(10_000, 100_000_000, 0, lanes=True))
 

@@ -53,7 +53,7 @@ GUARDED = DEFINES + '\nif __name__ == "__main__":\n    compare()\n'
         pytest.param(COMPARES, False, "", id="compares"),
         pytest.param(COMPARES, True, "", id="compares, piped", marks=pytest.mark.nightly),
         pytest.param(UNGUARDED, False, 'under `if __name__ == "__main__":`', id="defines"),
-        pytest.param(GUARDED, False, "", id="defines, guarded"),
+        pytest.param(GUARDED, False, "", id="defines, guarded", marks=pytest.mark.slow),
     ],
 )
 def test_a_script_computes_in_processes(text, is_piped, warning, tmp_path):

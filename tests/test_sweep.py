@@ -287,6 +287,7 @@ def wait_until(condition, what):
     raise AssertionError(what)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_a_signal_ends_every_process_and_keeps_what_is_finished(tmp_path, number):

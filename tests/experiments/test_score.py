@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from rdmacc.experiments import EXPERIMENTS, Outcome
 from rdmacc.experiments import score as scores
 from rdmacc.experiments.score import PAPERS, score, score_text, stored_checks
@@ -12,6 +14,7 @@ from rdmacc.experiments.score import PAPERS, score, score_text, stored_checks
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_readme_has_the_score_of_the_stored_tables_and_every_claim_counts_once(monkeypatch):
     """In one test: judging all tables takes 20 s."""
     monkeypatch.setattr(scores, "stored_checks", cache(stored_checks))
