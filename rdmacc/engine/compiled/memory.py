@@ -1,7 +1,7 @@
 """Memory for the kernel's tables: zeroed, from a cache line on, and in large pages where a table is large.
 
 The system hands out memory when it is first written, a page at a time, and each page is a trip into the system that
-takes as long as ten events. A page of 2 MiB is one trip, and one entry of what the processor remembers of addresses.
+takes as long as twenty events. A page of 2 MiB is one trip, and one entry of what the processor remembers of addresses.
 """
 
 from __future__ import annotations
