@@ -90,7 +90,15 @@ def draw(number: int) -> Scenario:
     if own_paths.random() < 0.25 and all(topology.degree(host) == 1 for host in hosts):
         workload = _with_paths(own_paths, topology, workload)
     seed, probes = int(rng.integers(100)), _probes(rng, topology, len(workload))
-    return Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
+    scenario = Scenario(number, topology, workload, scheme, seed, probes, faults, until, bool(rng.random() < 0.2))
+    try:
+        rdmacc.Simulation(**scenario.arguments(), engine="simpy")
+    except rdmacc.ConfigError as error:
+        if not error.field.startswith("buffer_bytes of "):
+            raise
+        for switch in rdmacc.topology.switches(topology):  # more classes or ports than most have
+            topology.nodes[switch]["buffer_bytes"] += 500_000
+    return scenario
 
 
 @dataclass(frozen=True, kw_only=True)

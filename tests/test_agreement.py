@@ -68,7 +68,10 @@ def test_engines_agree_on_random_scenarios(batch: int) -> None:
         check(number)
 
 
-ONCE_DIFFERED = {1179: "a PFC frame goes out while credits wait for their time"}
+ONCE_DIFFERED = {
+    1179: "a PFC frame goes out while credits wait for their time",
+    4496: "the next message of a queue pair that has just sent is of a class that PFC has stopped",
+}
 
 
 @pytest.mark.slow

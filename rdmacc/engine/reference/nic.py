@@ -116,10 +116,10 @@ class NicPort(Port):
             self.wake_at_end()
 
     def serve(self, qp: Any, message: Any, now: int) -> None:
-        """Send the next packet of a queue pair, and see to the one after it."""
+        """Send the next packet of a queue pair, and see to the one after it; the caller sees to the wake."""
         self.served = qp.number
         self.send_data(qp, message, now)
-        self.schedule(qp, now)
+        self.join_line(qp, now)
 
     def send_queued(self, cls: int, now: int) -> None:
         """Send the first packet of a class's queue."""
@@ -179,9 +179,14 @@ class NicPort(Port):
             self.join_queue(request, cls if cls < DATA_CLASS else message.priority, now)
 
     def schedule(self, qp: Any, now: int) -> None:
-        """Put a queue pair in line, or wait for its pacing time, or for what it lacks."""
+        """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake the port."""
+        if self.join_line(qp, now) and not self.is_wake_pending:
+            self.kick(now)
+
+    def join_line(self, qp: Any, now: int) -> bool:
+        """As `schedule`, without waking the port; return whether the queue pair joined the line."""
         if qp.state == READY:
-            return
+            return False
         message = qp.sendable_message()
         start_ps = NEVER if message is None else qp.next_start_ps(now)
         if start_ps >= NEVER:
@@ -201,14 +206,14 @@ class NicPort(Port):
             cls = message.priority
             self.waiting |= 1 << cls
             self.join(self.lines[cls], qp)
-            if not self.is_wake_pending:
-                self.kick(now)
+            return True
         else:
             qp.state = PACING
             qp.pace_timer_ps = start_ps
             if start_ps < qp.pace_timer_armed:
                 qp.pace_timer_armed = start_ps
                 push(self._net.env, start_ps, self._net.rank("pace", qp.number), qp.pace)
+        return False
 
     def is_idle(self, now: int) -> bool:
         """Tell whether what comes now may be sent at once."""
