@@ -15,7 +15,7 @@ from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
 from tests.scenarios import Scenario, draw
 
-BATCHES = 15
+BATCHES = 18
 QUICK_BATCHES = 2
 """The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5

@@ -266,8 +266,9 @@ def test_memory_grows_while_it_runs_and_changes_nothing(monkeypatch):
     kernel = simulation.engine
     names = [f"{table}_capacity" for table in ("packet", "event", "sample", "trace")]
     before = {name: int(kernel.globals[name]) for name in names}
-    simulation.run(progress=False)
+    result = simulation.run(progress=False)
     reference.run(progress=False)
+    assert (result.flows.status == "finished").all()
     assert {name for name in names if kernel.globals[name] > 2 * before[name]} == set(names)
     assert not differences(simulation.engine.outcome(), reference.engine.outcome())
 
