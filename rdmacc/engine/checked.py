@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.component import HOOKS, TIMER_OFFERS
@@ -35,11 +36,15 @@ from rdmacc.state import (
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["Checks", "Test", "Trail", "explain"]
+__all__ = ["TESTED", "Checks", "Test", "Trail", "explain"]
 
 _LEAST_BPS, _MOST_BPS = 1e3, 1e18
 _MOST_WIRE_BYTES = 2**24
 _MOST_CREDITS = UNLIMITED
+
+
+TESTED = ("sender", "qp", "message", "host", "packet", "reply", "notice", "request")
+"""Arguments of handlers that are tested afterwards."""
 
 
 class Trail(Record):
@@ -75,6 +80,7 @@ class Test:
     field: str
     allowed: str
     shown: str = ""
+    needs_ports: bool = False
 
 
 def tests_of(
@@ -137,7 +143,8 @@ def tests_of(
             route, port = f"{record('packet')}.route", record("port")
             must("packet", "route", -1, "trail.n_ports - 1", allowed)
             node, here = (port_node.format(port=port, number=number) for number in (route, f"{port}.number"))
-            tests.append(Test(f"({here} if {route} < 0 else {node})", here, here, "packet.route", allowed, route))
+            owner = f"({here} if {route} < 0 else {node})"
+            tests.append(Test(owner, here, here, "packet.route", allowed, route, needs_ports=True))
             tests.append(_either(record("packet"), "packet.verdict", ACCEPT, DEFLECT, "ACCEPT or DEFLECT"))
         elif hook in ("on_enqueue", "on_dequeue"):
             must("packet", "verdict", ACCEPT, TRIM_TAIL, "ACCEPT, DROP, TRIM or TRIM_TAIL")
@@ -167,6 +174,25 @@ def tests_of(
 def _either(at: str, field: str, one: int, other: int, allowed: str) -> Test:
     name = field.split(".")[1]
     return Test(f"(0 if {at}.{name} == {one} or {at}.{name} == {other} else {at}.{name})", "0", "0", field, allowed)
+
+
+def _lines(test: Test, number: str) -> list[str]:
+    """Return the lines that make a test."""
+    return [
+        f"if not {test.low} <= {test.value} <= {test.high}:",
+        f"    trail.test = {number}",
+        f"    trail.value = {test.shown or test.value}",
+        "    raise ValueError",
+    ]
+
+
+@lru_cache(maxsize=256)
+def _function(head: str, *lines: str) -> Callable[..., Any]:
+    """Return the function with these lines, the same one each time."""
+    namespace: dict[str, Any] = {}
+    exec(compile("\n    ".join([head, *lines]), "<tests>", "exec"), namespace)
+    function: Callable[..., Any] = namespace["tests"]
+    return function
 
 
 class Checks:
@@ -214,21 +240,47 @@ class Checks:
         record : callable
             Returns the expression for an argument of the handler in the hook's source.
         """
+        before = self._before(name, kind, call, record)
+        tests = tests_of(self._scheme, name, kind, call, record, self._port_node)
+        after = [line for number, test in enumerate(tests, len(self.tests)) for line in _lines(test, str(number))]
+        self.tests += tests
+        return before, after
+
+    def apart(
+        self, name: str, kind: str, call: Call, record: Callable[[str], str]
+    ) -> tuple[list[str], list[str], Callable[..., Any]]:
+        """Do as `around`, with the tests in a function: that of another handler if its tests are the same.
+
+        Parameters
+        ----------
+        name, kind, call, record
+            As in `around`.
+
+        Returns
+        -------
+        tuple
+            The lines before and after, and the function: of those of the handler's arguments that are `TESTED`, the
+            trail, and the number of the first test.
+        """
+        before = self._before(name, kind, call, record)
+        first = len(self.tests)
+        tests = tests_of(self._scheme, name, kind, call, record, self._port_node)
+        after = [line for at, test in enumerate(tests, first) if test.needs_ports for line in _lines(test, str(at))]
+        self.tests += tests
+        formal = tests_of(self._scheme, name, kind, call, str, self._port_node)
+        lines = [
+            line for at, test in enumerate(formal) if not test.needs_ports for line in _lines(test, f"first + {at}")
+        ]
+        arguments = [one for one in call.arguments if one in TESTED]
+        return before, after, _function(f"def tests({', '.join([*arguments, 'trail', 'first'])}):", *lines, "return")
+
+    def _before(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> list[str]:
         offers = TIMER_OFFERS[kind] if kind else HOOKS[name].offers
         numbers = {"qp": "number", "message": "number", "port": "number", "host": "node"}
         before = [f"trail.{one} = {record(one)}.{numbers[one]}" for one in numbers if one in offers]
         before += [f"trail.handler = {len(self.calls)}", "trail.line = 0"]
         self.calls.append((name, call, offers))
-        after = []
-        for test in tests_of(self._scheme, name, kind, call, record, self._port_node):
-            after += [
-                f"if not {test.low} <= {test.value} <= {test.high}:",
-                f"    trail.test = {len(self.tests)}",
-                f"    trail.value = {test.shown or test.value}",
-                "    raise ValueError",
-            ]
-            self.tests.append(test)
-        return before, after
+        return before
 
     def explain(self, trail: Any, exception: BaseException, now: int) -> HandlerError:
         """Return the error that names component, handler, line and reason.

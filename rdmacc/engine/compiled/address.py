@@ -43,6 +43,9 @@ class _Row(types.Record):
 
     __repr__ = types.Type.__repr__
 
+    def can_convert_to(self, typing_context: Any, other: Any) -> None:
+        """Say no: to Numba a record is also one of every type whose fields it begins with."""
+
 
 register_model(_Row)(models.RecordModel)
 

@@ -9,30 +9,27 @@ takes it from there.
 from __future__ import annotations
 
 import hashlib
-import inspect
-import types as python_types
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.checked import Checks, Trail
+from rdmacc.engine.checked import TESTED, Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import kept
 from rdmacc.engine.compiled.complaints import compile_error
-from rdmacc.engine.compiled.layout import RECORDS, Layout
+from rdmacc.engine.compiled.layout import PACKET, RECORDS, Layout, packet_with
+from rdmacc.engine.compiled.parts import constituents, names_in, part_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, Part, object_code
+from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import ConfigError
-from rdmacc.handlers import NATIVE
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -50,16 +47,12 @@ _OWNERS = {"Sender": "qp", "Receiver": "qp", "Transfer": "message", "Endpoint": 
            "Chip": "qp"}  # fmt: skip
 _ENGINE_RECORDS = {"qp": "qp", "message": "message", "host": "place", "port": "place"}
 _PACKETS = {"packet": "packet", "reply": "reply", "notice": "notice", "request": "notice"}
-_CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
-
 
 _LOADED: OrderedDict[str, MachineCode] = OrderedDict()
 """The hooks that this process used last, under the hash of all that they are made of."""
 
 _MOST_LOADED = 256
 """Schemes. Code that a simulation runs stays loaded as long as the simulation is there."""
-
-_SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 assert compiled_chance
 assert compiled_bits
@@ -102,7 +95,7 @@ class CompiledHooks:
                 raise ConfigError(f"deadlines in {kind} records", len(slots), f"at most {MAX_SLOTS}")
         self.params_offsets: list[int] = []
         self.params_bytes = 0
-        self._inputs = [repr(layout.packet)]
+        self._inputs: list[str] = []
         """What the machine code depends on beside its source: layouts, the handlers' sources, their constants."""
         self._namespace: dict[str, Any] = {"__name__": __name__}
         for number, part in enumerate(scheme.components):
@@ -121,13 +114,12 @@ class CompiledHooks:
             self.params_bytes += TRAIL.itemsize
             self._namespace["trail_at"] = record_at(TRAIL)
             self._inputs.append(repr(CHECKED))
-        self._namespace["packet_at"] = record_at(layout.packet)
+        self._packets: dict[tuple[str, ...], str] = {}
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._calls: dict[str, Call] = {}
         self._noted: set[Callable[..., Any]] = set()
-        self._functions: dict[Callable[..., Any], Any] = {}
         sources: dict[str, str] = {}
         for name in HOOKS:
             calls = calls_of(scheme, name)
@@ -156,15 +148,21 @@ class CompiledHooks:
             handler = f"{name}_{i}"
             function = call.function if self.checks is None else self.checks.function(call)
             self._handlers[handler], self._calls[handler] = function, call
-            self._note(function)
-            arguments = [self._argument(argument, call.component, touched) for argument in call.arguments]
+            self._inputs += constituents(function, self._noted)
+            headers = self._headers_of(function)
+            arguments = [self._argument(argument, call.component, touched, headers) for argument in call.arguments]
             if self.checks is None:
                 lines.append(f"{handler}({', '.join(arguments)})")
             else:
                 record = partial(self._argument, component=call.component, touched=touched)
-                before, after = self.checks.around(call.name, timer_kind, call, record)
+                first = len(self.checks.tests)
+                before, after, tests = self.checks.apart(call.name, timer_kind, call, record)
+                self._handlers[f"{handler}_tests"] = tests
+                self._inputs += constituents(tests, self._noted)
                 arguments += ["trail"] if is_instrumented(function) else []
-                lines += [*before, f"{handler}({', '.join(arguments)})", *after]
+                tested = [record(argument) for argument in call.arguments if argument in TESTED]
+                lines += [*before, f"{handler}({', '.join(arguments)})"]
+                lines += [f"{handler}_tests({', '.join([*tested, 'trail', str(first)])})", *after]
             touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if has_limits:
             for limit, owners in self._limits.items():
@@ -185,7 +183,21 @@ class CompiledHooks:
         setup = [f"{local} = {expression}" for local, expression in touched.items()]
         return f"def {name}({_ARGUMENTS}):\n" + "".join(f"    {line}\n" for line in setup + lines)
 
-    def _argument(self, name: str, component: int, touched: dict[str, str]) -> str:
+    def _headers_of(self, function: Callable[..., Any]) -> tuple[str, ...]:
+        """Return the scheme's header fields that a handler may read: with no others, schemes can share it."""
+        known, fields = names_in(function), self._layout.packet.names or ()
+        return tuple(name for name in fields if name not in (PACKET.names or ()) and (known is None or name in known))
+
+    def _packet_at(self, headers: tuple[str, ...]) -> str:
+        """Return the name of the function from an address to a packet with some of the scheme's header fields."""
+        if headers not in self._packets:
+            name = self._packets[headers] = f"packet_with{len(self._packets)}_at"
+            dtype = packet_with(self._layout.packet, headers)
+            self._namespace[name] = record_at(dtype)
+            self._inputs.append(repr(dtype))
+        return self._packets[headers]
+
+    def _argument(self, name: str, component: int, touched: dict[str, str], headers: tuple[str, ...] = ()) -> str:
         """Return the local name of a handler's argument, and see to it that it is set up."""
         if name == "now":
             return "now"
@@ -198,38 +210,13 @@ class CompiledHooks:
             offset = self._layout.offsets[kind, component]
             touched[local] = f"{name}{component}_at({_OWNERS[kind]} + {offset})"
         elif name in _PACKETS:
-            local = f"{name}_r"
-            touched[local] = f"packet_at({_PACKETS[name]})"
+            packet_at = self._packet_at(headers)
+            local = f"{name}{packet_at.removeprefix('packet').removesuffix('_at')}_r"
+            touched[local] = f"{packet_at}({_PACKETS[name]})"
         else:
             local = f"{name}_r"
             touched[local] = f"{name}_at({_ENGINE_RECORDS[name]})"
         return local
-
-    def _note(self, function: Callable[..., Any]) -> None:
-        """Note what a plain function, and those that it calls, are made of."""
-        if function in self._noted:
-            return
-        self._noted.add(function)
-        self._inputs.append(_source_of(function))
-        for name, value in _globals_of(function):
-            if isinstance(value, python_types.FunctionType):
-                self._note(value)
-            else:  # Numba freezes constants: another value is another function
-                self._inputs.append(f"{name} = {value!r}")
-        for cell in function.__closure__ or ():
-            self._inputs.append(repr(cell.cell_contents))
-
-    def _jitted(self, function: Callable[..., Any]) -> Any:
-        """Return a compiled form of a plain function, and of the plain functions that it calls."""
-        if function not in self._functions:
-            called = {name: value for name, value in _globals_of(function) if callable(value)}
-            namespace = dict(function.__globals__) | {name: self._jitted(value) for name, value in called.items()}
-            copy = python_types.FunctionType(
-                function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__
-            )
-            copy.__kwdefaults__ = function.__kwdefaults__
-            self._functions[function] = Part(copy, **(CHECKED if self.checks is not None else {}))
-        return self._functions[function]
 
     def _load(self, names: list[str]) -> MachineCode:
         """Take the written functions' machine code from this process, or from the cache, or compile it."""
@@ -245,38 +232,12 @@ class CompiledHooks:
         return _LOADED[key]
 
     def _compile(self, names: list[str], unit: str) -> bytes:
-        namespace = self._namespace | {name: self._jitted(function) for name, function in self._handlers.items()}
-        exec(compile(self.source, f"{unit}.py", "exec"), namespace)
         options = CHECKED if self.checks is not None else {}
+        namespace = self._namespace | {name: part_of(function, **options) for name, function in self._handlers.items()}
+        exec(compile(self.source, f"{unit}.py", "exec"), namespace)
         try:
             return object_code({name: namespace[name] for name in names}, _SIGNATURE, **options)
         except NotCompiledError as failed:
             name, error = failed.args
             calls = {handler: call for handler, call in self._calls.items() if handler.startswith(f"{name}_")}
             raise compile_error(self._scheme, name, calls, error) from None
-        finally:
-            self._functions.clear()
-
-
-def _codes(code: python_types.CodeType) -> list[python_types.CodeType]:
-    nested = [constant for constant in code.co_consts if isinstance(constant, python_types.CodeType)]
-    return [code, *(inner for item in nested for inner in _codes(item))]
-
-
-def _globals_of(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of the plain functions and constants that a function takes from its module."""
-    used = {name for code in _codes(function.__code__) for name in code.co_names}
-    for name in sorted(used & function.__globals__.keys()):
-        value = function.__globals__[name]
-        if (isinstance(value, python_types.FunctionType) and value not in NATIVE) or isinstance(value, _CONSTANTS):
-            yield name, value
-
-
-def _source_of(function: Callable[..., Any]) -> str:
-    if function not in _SOURCES:
-        try:
-            _SOURCES[function] = inspect.getsource(function)
-        except OSError:
-            code = function.__code__
-            _SOURCES[function] = repr((code.co_code, code.co_consts, code.co_names))
-    return _SOURCES[function]

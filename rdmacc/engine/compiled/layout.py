@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKLOG", "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "QUEUES_AT",
     "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
+    "packet_with",
 ]  # fmt: skip
 
 
@@ -371,6 +372,24 @@ class Layout:
         row += bytes(-len(row) % (CACHE_LINE // 2))  # whole lines would be a third more memory, and slower
         row_bytes["packet"], defaults["packet"] = len(row), row
         return cls(packet, header_words, offsets, row_bytes, defaults)
+
+
+def packet_with(packet: np.dtype[np.void], headers: tuple[str, ...]) -> np.dtype[np.void]:
+    """Return a packet's dtype with some of its header fields, which are where they are in all of it.
+
+    Parameters
+    ----------
+    packet : numpy.dtype
+        A packet of a scheme.
+    headers : tuple of str
+        The fields.
+    """
+    if not headers:
+        return PACKET
+    names = [*(PACKET.names or ()), *headers]
+    formats, offsets = zip(*(packet.fields[name][:2] for name in names if packet.fields), strict=True)
+    end = offsets[-1] + formats[-1].itemsize
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": end + -end % 8}, align=True)
 
 
 def _default_row(dtype: np.dtype[np.void], records: tuple[type[Record], ...]) -> bytes:
