@@ -1,0 +1,199 @@
+"""Schemes share the compiled forms of handlers that are the same in all that they are made of, and of no others."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections import OrderedDict
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.engine.compiled import parts
+from rdmacc.engine.compiled.handlers import CompiledHooks
+from rdmacc.engine.compiled.layout import PACKET, Layout, packet_with
+from rdmacc.engine.compiled.parts import names_in, part_of
+from rdmacc.engine.compiled.unit import CHECKED
+
+MODULE = """
+FACTOR = {factor}
+
+
+def half(value):
+    return value * {number}
+
+
+def on_ack(sender, packet):
+    sender.rate_bps = half(FACTOR * packet.{field}) + math.sqrt(2.0)
+"""
+
+
+def module(factor: object = 2, number: str = "0.5", field: str = "psn", **more: Any) -> dict[str, Any]:
+    """Return what a user's module holds."""
+    names: dict[str, Any] = {"__name__": "own", "math": math, **more}
+    exec(compile(MODULE.format(factor=factor, number=number, field=field), "own.py", "exec"), names)
+    return names
+
+
+def test_the_same_code_is_one_part():
+    one, again = part_of(module()["on_ack"]), part_of(module()["on_ack"])
+    assert one is again
+    assert part_of(module()["half"]) is part_of(module()["half"])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"factor": 3}, {"factor": 2.0}, {"factor": True}, {"number": "0.25"}, {"field": "kind"}],
+    ids=["constant", "type", "bool", "called", "field"],
+)
+def test_other_code_is_another_part(other):
+    """Also where only a constant that it takes from its module, or a function that it calls, is another."""
+    assert part_of(module(**other)["on_ack"]) is not part_of(module()["on_ack"])
+
+
+def test_a_constant_that_is_changed_makes_another_part():
+    own = module()
+    before = part_of(own["on_ack"])
+    own["FACTOR"] = 4
+    assert part_of(own["on_ack"]) is not before
+    own["FACTOR"] = 2
+    assert part_of(own["on_ack"]) is before
+
+
+def test_what_is_no_constant_counts_by_identity():
+    own = module()
+    before = part_of(own["on_ack"])
+    own["FACTOR"] = np.ones(3)
+    array = part_of(own["on_ack"])
+    assert array is not before
+    assert part_of(own["on_ack"]) is array
+    own["FACTOR"] = np.ones(3)
+    assert part_of(own["on_ack"]) is not array
+
+
+def test_defaults_closures_and_options_count():
+    def scaled(by: int) -> Any:
+        def scale(value, offset=0):  # type: ignore[no-untyped-def]
+            return value * by + offset
+
+        return scale
+
+    one = scaled(2)
+    assert part_of(one) is part_of(one)
+    assert part_of(one) is not part_of(scaled(3))
+    assert (part_of(scaled(2))(5), part_of(scaled(3))(5)) == (10, 15)
+    before = part_of(one)
+    one.__defaults__ = (1,)
+    assert part_of(one) is not before
+    assert part_of(one)(5) == 11
+    own = module()["half"]
+    assert part_of(own) is not part_of(own, **CHECKED)
+
+
+def test_a_process_keeps_so_many(monkeypatch):
+    monkeypatch.setattr(parts, "_KEPT", OrderedDict())
+    monkeypatch.setattr(parts, "_MOST_KEPT", 3)
+    first = part_of(module(number="1.0")["half"])
+    for number in range(2, 4):
+        part_of(module(number=f"{number}.0")["half"])
+    assert part_of(module(number="1.0")["half"]) is first  # and is now the last that was used
+    part_of(module(number="4.0")["half"])
+    assert part_of(module(number="1.0")["half"]) is first
+    assert len(parts._KEPT) == 3
+    monkeypatch.setattr(parts, "_MOST_VERSIONS", 0)
+    first(1.0)
+    first.compile((numba.float64,))
+    assert part_of(module(number="1.0")["half"]) is not first
+
+
+def test_names_are_those_of_all_that_is_called():
+    own = module(field="order")
+    names = names_in(own["on_ack"])
+    assert names is not None
+    assert {"rate_bps", "half", "FACTOR", "order", "sqrt"} <= names
+    assert "psn" not in names
+    own["half"] = types.FunctionType((lambda packet: packet.psn).__code__, own)
+    assert "psn" in (names_in(own["on_ack"]) or ())
+
+
+def test_names_by_getattr_count():
+    def handler(packet):  # type: ignore[no-untyped-def]
+        return getattr(packet, "psn")  # noqa: B009
+
+    assert "psn" in (names_in(handler) or ())
+
+
+@pytest.mark.parametrize(
+    "unknown", [numba.njit(lambda value: value), types.ModuleType("theirs")], ids=["njit", "module"]
+)
+def test_names_are_unknown_where_something_unknown_is_called(unknown):
+    """It may read any field of a packet that it is given."""
+    assert names_in(module(FACTOR=0, half=unknown)["on_ack"]) is not None
+    own = module()
+    own["half"] = unknown
+    assert names_in(own["on_ack"]) is None
+
+
+def test_header_fields_are_where_they_are_in_the_whole_packet():
+    packet = Layout.of(rdmacc.scheme("ndp")).packet
+    assert packet_with(packet, ()) == PACKET
+    headers = [name for name in packet.names if name not in PACKET.names]
+    for name in headers:
+        some = packet_with(packet, (name,))
+        assert some.names == (*PACKET.names, name)
+        assert all(some.fields[each] == packet.fields[each] for each in some.names)
+        assert some.itemsize % 8 == 0
+        assert some.itemsize <= packet.itemsize + 7
+
+
+def test_schemes_share_their_parts(monkeypatch):
+    """HPCC's packets have another header than DCQCN's; Go-Back-N, which does not read it, is not compiled again."""
+    monkeypatch.setattr(parts, "_KEPT", OrderedDict())
+    monkeypatch.setattr("rdmacc.engine.compiled.handlers.kept", lambda unit, make: make())
+    monkeypatch.setattr("rdmacc.engine.compiled.handlers._LOADED", OrderedDict())
+    layouts = []
+    for name in ("dcqcn", "hpcc"):
+        scheme = rdmacc.scheme(name)
+        layouts.append(Layout.of(scheme))
+        CompiledHooks(scheme, layouts[-1])
+    assert layouts[0].packet != layouts[1].packet
+    for name in ("on_data", "on_ack"):
+        assert len(part_of(scheme.recovery.handlers()[name]).overloads) == 1
+
+
+def test_a_header_is_read_by_a_function_that_is_compiled_already():
+    """What Numba has compiled may read any field: the packet that it is given has all of them."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    source = """
+from dataclasses import dataclass
+import numba
+import rdmacc
+from rdmacc.records import Float, Int, Record
+
+@numba.njit
+def seen(packet):
+    return packet.stamp
+
+@dataclass(frozen=True)
+class Stamped(rdmacc.Component):
+    class Sender(Record):
+        rate_bps = Float()
+        total = Int()
+
+    class Header(Record):
+        stamp = Int(7)
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_ack(sender, packet):
+        sender.total = sender.total + seen(packet)
+"""
+    exec(compile(source, "stamped.py", "exec"), names)
+    scheme = rdmacc.Scheme(name="stamped", control=names["Stamped"]())
+    assert CompiledHooks(scheme, Layout.of(scheme)).addresses["on_ack"]
