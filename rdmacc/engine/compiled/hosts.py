@@ -27,6 +27,7 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 
@@ -131,7 +132,7 @@ def on_arrival(g, host, node, number, now):
         pick_messages(g, host, now)
 
 
-@jit
+@rarely
 def forget_incoming(g, host, number):
     """Take a delivered message out of its host's list."""
     message = message_at(g, number)
@@ -147,7 +148,7 @@ def forget_incoming(g, host, number):
         host.last_incoming = before
 
 
-@jit
+@rarely
 def pick_messages(g, host, now):
     """Serve the incoming messages with the lowest keys, as many as handlers ask for."""
     host_row = g.hosts + host.node * g.host_bytes
@@ -192,7 +193,7 @@ def first_by_key(g, host):
     return best
 
 
-@jit
+@rarely
 def announce_group(g, node, message_number, now):
     """Tell the handlers of every message of the group to this host, then let them tell the senders."""
     host_row = g.hosts + node * g.host_bytes

@@ -41,6 +41,7 @@ from rdmacc.engine.compiled.rows import (
 )  # fmt: skip
 from rdmacc.engine.compiled.switches import route, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER
@@ -166,7 +167,7 @@ def deliver(g, number, now):
         switch_receive(g, packet_number, port.peer, port.reverse, hop, now)
 
 
-@jit
+@rarely
 def is_lost_by_chance(port, packet):
     """Draw whether a link with loss loses a packet."""
     loss = port.loss_data if packet.kind == DATA else port.loss_control
@@ -176,7 +177,7 @@ def is_lost_by_chance(port, packet):
     return False
 
 
-@jit
+@rarely
 def is_scripted_loss(g, packet):
     """Count a transmission that scripts name; return whether it is one to lose."""
     is_lost = False
@@ -213,7 +214,7 @@ def value_of(watch):
     return load_f8(watch.address)
 
 
-@jit
+@rarely
 def record_sample(g, number, value, now):
     """Append a sample."""
     sample = sample_at(g.samples + g.sample_count * _SAMPLE_BYTES)
@@ -223,7 +224,7 @@ def record_sample(g, number, value, now):
     g.sample_count += 1
 
 
-@jit
+@rarely
 def look_at_changes(g, now):
     """Record every watched field that has another value than before."""
     for number in range(g.n_watches):

@@ -8,12 +8,13 @@ from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row, rank_last
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 
 __all__ = ["after_sender", "count_down", "fail_dependents", "finish", "start"]
 
 
-@jit
+@rarely
 def start(g, number, now):
     """Start a message at its sender."""
     message = message_at(g, number)
@@ -54,7 +55,7 @@ def after_sender(g, qp_number, message_number, now):
     schedule(g, qp_number, now)
 
 
-@jit
+@rarely
 def finish(g, qp_number, number, now):
     """Take a message out of its queue pair; release what waits for it."""
     qp, message = qp_at(g, qp_number), message_at(g, number)
@@ -83,7 +84,7 @@ def finish(g, qp_number, number, now):
     g.unfinished -= 1
 
 
-@jit
+@rarely
 def count_down(g, number, now, is_acked):
     """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
     message = message_at(g, number)
@@ -98,7 +99,7 @@ def count_down(g, number, now, is_acked):
                 push_event(g, max(now, waiting.start_ps), rank_last(g, START + waiting_number))
 
 
-@jit
+@rarely
 def fail_dependents(g, number):
     """Fail everything that waits, directly or not, for a message; `next_pending` chains what is still to visit."""
     todo = number

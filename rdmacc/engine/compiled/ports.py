@@ -18,6 +18,7 @@ from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queu
 from rdmacc.engine.compiled.rules import obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
@@ -99,7 +100,7 @@ def look(g, port, now):
         kick(g, port, now)
 
 
-@jit
+@rarely
 def expire_nic_timer(g, number, now):
     """With a tick: serve a NIC's timer, unless another one has taken its place."""
     port = port_at(g, number)
@@ -115,7 +116,7 @@ def send_request(g, number, qp, message, now):
         enqueue(g, port_at(g, qp_at(g, qp).nic), number, packet_at(g, number).priority, now)
 
 
-@jit
+@rarely
 def pause_or_resume(g, port, number, now):
     """Obey a PFC frame that came back over the link."""
     if obey(port, packet_at(g, number), now) and not port.is_wake_pending:

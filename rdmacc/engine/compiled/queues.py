@@ -38,6 +38,7 @@ from rdmacc.engine.compiled.rules import (
     write_frame,
 )
 from rdmacc.engine.compiled.timers import arm
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.trace import SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
@@ -190,7 +191,7 @@ def release(g, node, number, now):
         send_pfc(g, packet.ingress, RESUME, now)
 
 
-@jit
+@rarely
 def send_pfc(g, ingress, kind, now):
     """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
     port = port_at(g, ingress // NUM_CLASSES)

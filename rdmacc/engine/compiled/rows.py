@@ -6,6 +6,7 @@ from rdmacc import units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
 from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.state import NUM_CLASSES, PAUSE
@@ -234,7 +235,7 @@ def recycle(g, number):
     g.live_packets -= 1
 
 
-@jit
+@rarely
 def note(g, what, port, number, now):
     """Add a row to the trace."""
     packet = packet_at(g, number)

@@ -8,6 +8,7 @@ from rdmacc.engine.compiled.nic import join, may_send, next_start_ps, send_data,
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
 from rdmacc.engine.compiled.rows import PACE, backlog_of, message_at, port_at, queue_of, rank_now
 from rdmacc.engine.compiled.turns import following, leave, qp_in_place
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, READY
@@ -24,7 +25,7 @@ def has_work(g, port):
     return backlog_of(g, port.number, LINE).ready != 0 or (port.waiting & ~port.paused) != 0
 
 
-@jit
+@rarely
 def join_scanned_line(g, qp):
     """Put a queue pair with packets left in the line."""
     if qp.state != READY and unsent_message(g, qp) >= 0:
@@ -40,7 +41,7 @@ def leave_line(g, port, qp):
     port.queue_bytes -= g.wire_bytes
 
 
-@jit
+@rarely
 def send_next_scanning(g, port, now):
     """Send a waiting packet, or the next one of the queue pair whose turn it is."""
     cls = next_class(g, port, now)
@@ -118,7 +119,7 @@ def push_timer(g, port, at_ps):
     push_event(g, at_ps, rank)
 
 
-@jit
+@rarely
 def advance(g, qp, now):
     """Bring the timer forward if a new rate has."""
     port = port_at(g, qp.nic)

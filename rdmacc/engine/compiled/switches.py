@@ -24,6 +24,7 @@ from rdmacc.engine.compiled.rows import (
     switch_at,
 )
 from rdmacc.engine.compiled.rules import admit_lossless, admit_lossy, fits_queue, must_pause, queue_limit_bytes
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.state import (
     ACCEPT,
@@ -98,7 +99,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
     enqueue(g, port, number, packet.priority, now)
 
 
-@jit
+@rarely
 def turn_back(g, number, node, port):
     """Send a trimmed packet that does not fit into its queue back to its sender, once; return the port to take."""
     packet = packet_at(g, number)
@@ -153,7 +154,7 @@ def route_entry(g, node, dst):
     return g.routes + (switch_at(g, node).route_row * g.n_attachments + load_entry(g.attach, dst)) * 8
 
 
-@jit
+@rarely
 def own_hop(g, node, key):
     """Return the port by which a message's own path leaves a node; -1 if there is none."""
     for step in range(load_entry(g.path_first, key), load_entry(g.path_first, key + 1)):
@@ -218,7 +219,7 @@ def call_route(g, hook, hop, node, number, now):
     )  # fmt: skip
 
 
-@jit
+@rarely
 def trim(g, number, port, now):
     """Cut a packet's payload off."""
     packet = packet_at(g, number)
@@ -233,7 +234,7 @@ def trim(g, number, port, now):
         note(g, TRIMMED, port.number, number, now)
 
 
-@jit
+@rarely
 def trim_tail(g, number, node, port, now):
     """Cut the payload of the last packet of the queue off in place of this packet's."""
     packet = packet_at(g, number)

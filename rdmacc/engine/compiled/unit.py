@@ -16,6 +16,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
+from weakref import WeakSet
 
 from llvmlite import binding
 from numba import njit, types
@@ -30,7 +31,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.ctypes_utils import to_ctypes
 
-__all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "object_code"]
+__all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "object_code", "rarely"]
 
 
 class NotCompiledError(Exception):
@@ -116,13 +117,21 @@ def _reached(library: Any) -> Iterator[Any]:
                     todo.append(called)
 
 
+_RARE: WeakSet[Callable[..., Any]] = WeakSet()
+
+
 class _Lowering(NativeLowering):
     library_class: type[JITCodeLibrary]
 
     def run_pass(self, state: Any) -> bool:
         """Lower into a library of our own."""
         state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
-        return bool(super().run_pass(state))
+        changed = bool(super().run_pass(state))
+        if state.func_id.func in _RARE:
+            function = state.library._final_module.get_function(state["cr"].fndesc.mangled_name)
+            function.add_function_attribute("cold")
+            function.add_function_attribute("noinline")
+        return changed
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -182,6 +191,12 @@ class Part(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call with its integers widened."""
         return super().get_call_template([_widened(kind) for kind in args], kws)
+
+
+def rarely(function: Callable[..., Any]) -> Part:
+    """Compile a function that is seldom called: its code lies apart, and what runs all the time is closer together."""
+    _RARE.add(function)
+    return Part(function)
 
 
 def _widened(kind: types.Type) -> types.Type:
