@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -60,17 +61,17 @@ def imported(module: str, tree: ast.AST, modules: dict[str, Path], with_types: b
     return names & modules.keys()
 
 
-def graph_of(modules: dict[str, Path], with_types: bool) -> nx.DiGraph:
-    graph = nx.DiGraph()
-    graph.add_nodes_from(modules)
-    for name, path in modules.items():
-        tree = ast.parse(path.read_bytes())
-        graph.add_edges_from((name, other) for other in imported(name, tree, modules, with_types))
-    return graph
-
-
 MODULES = find_modules()
-GRAPHS = {with_types: graph_of(MODULES, with_types) for with_types in (False, True)}
+
+
+@cache
+def graph_of(*, with_types: bool) -> nx.DiGraph:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(MODULES)
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_bytes())
+        graph.add_edges_from((name, other) for other in imported(name, tree, MODULES, with_types))
+    return graph
 
 
 def largest_cycle(graph: nx.DiGraph) -> list[str]:
@@ -79,21 +80,23 @@ def largest_cycle(graph: nx.DiGraph) -> list[str]:
 
 def test_the_graph_holds_what_is_imported():
     assert len(MODULES) > 150
-    imports = GRAPHS[True]
+    imports = graph_of(with_types=True)
     assert imports.has_edge("rdmacc.scenario", "rdmacc.simulation")
     assert imports.has_edge("rdmacc.engine.select", "rdmacc.engine.compiled.engine")  # in a function
     assert imports.has_edge("rdmacc.engine.hooks", "rdmacc.schemes")  # for types
-    assert not GRAPHS[False].has_edge("rdmacc.engine.hooks", "rdmacc.schemes")
+    assert not graph_of(with_types=False).has_edge("rdmacc.engine.hooks", "rdmacc.schemes")
 
 
 def test_nothing_imports_itself_by_way_of_others():
     """Imports in functions count: they only put off a circle."""
-    assert len(largest_cycle(GRAPHS[False])) == 1, largest_cycle(GRAPHS[False])
+    cycle = largest_cycle(graph_of(with_types=False))
+    assert len(cycle) == 1, cycle
 
 
 def test_circles_of_types_stay_small():
     """An object and those that read it may name each other's types."""
-    assert len(largest_cycle(GRAPHS[True])) <= LARGEST_TYPE_CYCLE, largest_cycle(GRAPHS[True])
+    cycle = largest_cycle(graph_of(with_types=True))
+    assert len(cycle) <= LARGEST_TYPE_CYCLE, cycle
 
 
 def test_few_modules_stand_at_the_top():
@@ -114,7 +117,7 @@ def test_arrows_go_down(sources, targets):
     def is_in(name: str, packages: tuple[str, ...]) -> bool:
         return any(name == package or name.startswith(f"{package}.") for package in packages)
 
-    wrong = [edge for edge in GRAPHS[False].edges if is_in(edge[0], sources) and is_in(edge[1], targets)]
+    wrong = [edge for edge in graph_of(with_types=False).edges if is_in(edge[0], sources) and is_in(edge[1], targets)]
     assert not wrong
     assert all(any(is_in(name, (package,)) for name in MODULES) for package in (*sources, *targets))
 
