@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -102,6 +103,8 @@ def test_addresses_that_lead_nowhere_are_refused(address, monkeypatch):
     monkeypatch.setattr("rdmacc.sweep.cluster._CONNECT_S", 1)
     with pytest.raises(ConfigError, match="--dask"), dask_executor(address):
         pass
+    open_clients = [one for one in gc.get_objects() if type(one) is distributed.Client and one.status != "closed"]
+    assert not open_clients  # collected in one of Dask's threads, it would wait for itself
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ Needs ``pip install rdmacc[dask]``, here and on the workers.
 
 from __future__ import annotations
 
+import gc
 import platform
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
@@ -56,11 +57,16 @@ def dask_executor(address: str) -> Iterator[Executor]:
         cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")
         opened = dask.Client(cluster)
     else:
-        cluster = None
+        cluster, problem = None, ""
         try:
             opened = dask.Client(address, timeout=_CONNECT_S)
         except (OSError, ValueError, TypeError) as error:
-            raise ConfigError("--dask", address, f"the address of a Dask scheduler ({error})") from None
+            problem = f"the address of a Dask scheduler ({error})"
+        if problem:
+            # What is left of the client closes itself when it is collected: in a thread that Dask is starting, that
+            # would wait for itself.
+            gc.collect()
+            raise ConfigError("--dask", address, problem)
     with opened as client:
         try:
             if not client.scheduler_info(n_workers=-1)["workers"]:
