@@ -15,7 +15,7 @@ from rdmacc.engine.compiled.queues import (
     wake_at_end,
 )
 from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
-from rdmacc.engine.compiled.rules import obey
+from rdmacc.engine.compiled.rules import choose_class, obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
 from rdmacc.engine.compiled.unit import rarely
@@ -23,8 +23,8 @@ from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 __all__ = [
-    "enqueue", "expire_nic_timer", "fail_port", "kick", "look", "pause_or_resume", "schedule", "send_next",
-    "send_next_switch", "send_request",
+    "depart", "enqueue", "expire_nic_timer", "fail_port", "forward", "kick", "look", "pause_or_resume", "schedule",
+    "send_next", "send_next_switch", "send_request",
 ]  # fmt: skip
 
 
@@ -33,6 +33,22 @@ def enqueue(g, port, number, cls, now):
     """Append a packet to a class's queue and see that it will be sent."""
     if join_queue(g, port, number, cls, now) and not port.is_wake_pending:
         kick(g, port, now)
+
+
+@jit
+def forward(g, port, number, cls, now):
+    """As `enqueue`, at a switch; where nothing waits, the packet goes on at once, past the queue."""
+    is_held = port.waiting or port.paused & (1 << cls) or port.is_wake_pending or port.is_down
+    if is_held or is_busy(g, port, now) or (g.has_limits and cls < DATA_CLASS):
+        enqueue(g, port, number, cls, now)
+        return
+    if cls >= DATA_CLASS:
+        queue_bytes = port.queue_bytes + packet_at(g, number).wire_bytes
+        if queue_bytes > port.peak_queue_bytes:
+            port.peak_queue_bytes = queue_bytes
+        if g.lanes:
+            choose_class(g, port, 1 << cls)  # counts its turn
+    depart(g, port, number, cls, now)
 
 
 @jit
@@ -67,17 +83,24 @@ def send_next_switch(g, port, now):
         if queue.head < 0:
             port.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
+            port.queue_bytes -= packet_at(g, number).wire_bytes
+        depart(g, port, number, cls, now)
+
+
+@jit
+def depart(g, port, number, cls, now):
+    """Send a packet that has left a switch's queue, or was never in it."""
+    if cls >= DATA_CLASS:
+        if g.on_dequeue:
             packet = packet_at(g, number)
-            port.queue_bytes -= packet.wire_bytes
-            if g.on_dequeue:
-                was_marked = packet.ce
-                run_port_hook(g, g.on_dequeue, port, number, now)
-                if packet.ce and not was_marked:
-                    port.marked_packets += 1
-            release(g, port.node, number, now)
-        transmit(g, port, number, now)
-        if port.waiting & ~port.paused:
-            wake_at_end(g, port)
+            was_marked = packet.ce
+            run_port_hook(g, g.on_dequeue, port, number, now)
+            if packet.ce and not was_marked:
+                port.marked_packets += 1
+        release(g, port.node, number, now)
+    transmit(g, port, number, now)
+    if port.waiting & ~port.paused:
+        wake_at_end(g, port)
 
 
 @jit

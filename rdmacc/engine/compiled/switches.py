@@ -7,7 +7,7 @@ import numpy as np
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4
 from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
-from rdmacc.engine.compiled.ports import enqueue, pause_or_resume
+from rdmacc.engine.compiled.ports import enqueue, forward, pause_or_resume
 from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.rows import (
     backlog_of,
@@ -96,7 +96,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
         if not admit(g, packet, node, port, now):
             discard(g, number, port.number, now)
             return
-    enqueue(g, port, number, packet.priority, now)
+    forward(g, port, number, packet.priority, now)
 
 
 @rarely
