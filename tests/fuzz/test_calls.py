@@ -11,6 +11,7 @@ from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rdmacc
+from rdmacc.schemes import SCHEMES
 from tests.fuzz.calls import CALLS
 
 _LONGEST_S = 20
@@ -83,9 +85,9 @@ def wrong_calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def check(call: tuple[str, dict[str, Any]]) -> None:
-    """Make a call: it may only fail with an error of ours."""
+    """Make a call: it may only fail with an error of ours. A scheme that it registers is not there for other tests."""
     name, arguments = call
-    with _in_time():
+    with _in_time(), mock.patch.dict(SCHEMES):
         try:
             CALLS[name][0](**arguments)
         except rdmacc.RdmaccError as caught:
