@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -17,6 +18,7 @@ from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.layout import PACKET, Layout, packet_with
 from rdmacc.engine.compiled.parts import names_in, part_of
 from rdmacc.engine.compiled.unit import CHECKED
+from rdmacc.records import Float, Int, Record
 
 MODULE = """
 FACTOR = {factor}
@@ -164,21 +166,15 @@ def test_schemes_share_their_parts(monkeypatch):
         assert len(part_of(scheme.recovery.handlers()[name]).overloads) == 1
 
 
-def test_a_header_is_read_by_a_function_that_is_compiled_already():
-    """What Numba has compiled may read any field: the packet that it is given has all of them."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    source = """
-from dataclasses import dataclass
-import numba
-import rdmacc
-from rdmacc.records import Float, Int, Record
-
 @numba.njit
-def seen(packet):
+def seen(packet):  # type: ignore[no-untyped-def]
     return packet.stamp
+
 
 @dataclass(frozen=True)
 class Stamped(rdmacc.Component):
+    """Reads its header in a function that its handler's names say nothing about."""
+
     class Sender(Record):
         rate_bps = Float()
         total = Int()
@@ -187,13 +183,15 @@ class Stamped(rdmacc.Component):
         stamp = Int(7)
 
     @staticmethod
-    def on_open(qp, sender):
+    def on_open(qp, sender):  # type: ignore[no-untyped-def]
         sender.rate_bps = qp.line_bps
 
     @staticmethod
-    def on_ack(sender, packet):
+    def on_ack(sender, packet):  # type: ignore[no-untyped-def]
         sender.total = sender.total + seen(packet)
-"""
-    exec(compile(source, "stamped.py", "exec"), names)
-    scheme = rdmacc.Scheme(name="stamped", control=names["Stamped"]())
+
+
+def test_a_header_is_read_by_a_function_that_is_compiled_already():
+    """What Numba has compiled may read any field: the packet that it is given has all of them."""
+    scheme = rdmacc.Scheme(name="stamped", control=Stamped())
     assert CompiledHooks(scheme, Layout.of(scheme)).addresses["on_ack"]

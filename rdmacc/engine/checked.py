@@ -36,14 +36,13 @@ from rdmacc.state import (
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
-__all__ = ["TESTED", "Checks", "Test", "Trail", "explain"]
+__all__ = ["Checks", "Test", "Trail", "explain"]
 
 _LEAST_BPS, _MOST_BPS = 1e3, 1e18
 _MOST_WIRE_BYTES = 2**24
 _MOST_CREDITS = UNLIMITED
 
-
-TESTED = ("sender", "qp", "message", "host", "packet", "reply", "notice", "request")
+_TESTED = ("sender", "qp", "message", "host", "packet", "reply", "notice", "request")
 """Arguments of handlers that are tested afterwards."""
 
 
@@ -247,7 +246,7 @@ class Checks:
         return before, after
 
     def apart(
-        self, name: str, kind: str, call: Call, record: Callable[[str], str]
+        self, name: str, kind: str, call: Call, record: Callable[[str], str], tests_name: str
     ) -> tuple[list[str], list[str], Callable[..., Any]]:
         """Do as `around`, with the tests in a function: that of another handler if its tests are the same.
 
@@ -255,23 +254,25 @@ class Checks:
         ----------
         name, kind, call, record
             As in `around`.
+        tests_name : str
+            The function's name in the lines after the call.
 
         Returns
         -------
         tuple
-            The lines before and after, and the function: of those of the handler's arguments that are `TESTED`, the
-            trail, and the number of the first test.
+            The lines before and after, and the function.
         """
-        before = self._before(name, kind, call, record)
-        first = len(self.tests)
-        tests = tests_of(self._scheme, name, kind, call, record, self._port_node)
-        after = [line for at, test in enumerate(tests, first) if test.needs_ports for line in _lines(test, str(at))]
-        self.tests += tests
+        before, first = self._before(name, kind, call, record), len(self.tests)
+        arguments = [one for one in call.arguments if one in _TESTED]
+        after = [f"{tests_name}({', '.join([*map(record, arguments), 'trail', str(first)])})"]
+        lines = []
         formal = tests_of(self._scheme, name, kind, call, str, self._port_node)
-        lines = [
-            line for at, test in enumerate(formal) if not test.needs_ports for line in _lines(test, f"first + {at}")
-        ]
-        arguments = [one for one in call.arguments if one in TESTED]
+        self.tests += tests_of(self._scheme, name, kind, call, record, self._port_node)
+        for number, test in enumerate(formal):
+            if test.needs_ports:
+                after += _lines(self.tests[first + number], str(first + number))
+            else:
+                lines += _lines(test, f"first + {number}")
         return before, after, _function(f"def tests({', '.join([*arguments, 'trail', 'first'])}):", *lines, "return")
 
     def _before(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> list[str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.checked import TESTED, Checks, Trail
+from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
@@ -114,6 +114,7 @@ class CompiledHooks:
             self.params_bytes += TRAIL.itemsize
             self._namespace["trail_at"] = record_at(TRAIL)
             self._inputs.append(repr(CHECKED))
+        self._headers = (layout.packet.names or ())[len(PACKET.names or ()) :]
         self._packets: dict[tuple[str, ...], str] = {}
         for name in _ENGINE_RECORDS:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
@@ -149,20 +150,17 @@ class CompiledHooks:
             function = call.function if self.checks is None else self.checks.function(call)
             self._handlers[handler], self._calls[handler] = function, call
             self._inputs += constituents(function, self._noted)
-            headers = self._headers_of(function)
+            headers = self._headers_of(function) if _PACKETS.keys() & set(call.arguments) else ()
             arguments = [self._argument(argument, call.component, touched, headers) for argument in call.arguments]
             if self.checks is None:
                 lines.append(f"{handler}({', '.join(arguments)})")
             else:
                 record = partial(self._argument, component=call.component, touched=touched)
-                first = len(self.checks.tests)
-                before, after, tests = self.checks.apart(call.name, timer_kind, call, record)
-                self._handlers[f"{handler}_tests"] = tests
-                self._inputs += constituents(tests, self._noted)
+                tests = f"{handler}_tests"
+                before, after, self._handlers[tests] = self.checks.apart(call.name, timer_kind, call, record, tests)
+                self._inputs += constituents(self._handlers[tests], self._noted)
                 arguments += ["trail"] if is_instrumented(function) else []
-                tested = [record(argument) for argument in call.arguments if argument in TESTED]
-                lines += [*before, f"{handler}({', '.join(arguments)})"]
-                lines += [f"{handler}_tests({', '.join([*tested, 'trail', str(first)])})", *after]
+                lines += [*before, f"{handler}({', '.join(arguments)})", *after]
             touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if has_limits:
             for limit, owners in self._limits.items():
@@ -185,8 +183,8 @@ class CompiledHooks:
 
     def _headers_of(self, function: Callable[..., Any]) -> tuple[str, ...]:
         """Return the scheme's header fields that a handler may read: with no others, schemes can share it."""
-        known, fields = names_in(function), self._layout.packet.names or ()
-        return tuple(name for name in fields if name not in (PACKET.names or ()) and (known is None or name in known))
+        known = names_in(function) if self._headers else None
+        return self._headers if known is None else tuple(name for name in self._headers if name in known)
 
     def _packet_at(self, headers: tuple[str, ...]) -> str:
         """Return the name of the function from an address to a packet with some of the scheme's header fields."""
