@@ -37,18 +37,19 @@ def enqueue(g, port, number, cls, now):
 
 @jit
 def forward(g, port, number, cls, now):
-    """As `enqueue`, at a switch; where nothing waits, the packet goes on at once, past the queue."""
+    """As `enqueue`, at a switch: a packet that finds nothing waiting need not join a queue to leave it at once."""
     is_held = port.waiting or port.paused & (1 << cls) or port.is_wake_pending or port.is_down
     if is_held or is_busy(g, port, now) or (g.has_limits and cls < DATA_CLASS):
         enqueue(g, port, number, cls, now)
         return
     if cls >= DATA_CLASS:
-        queue_bytes = port.queue_bytes + packet_at(g, number).wire_bytes
-        if queue_bytes > port.peak_queue_bytes:
-            port.peak_queue_bytes = queue_bytes
+        packet = packet_at(g, number)
+        if packet.wire_bytes > port.peak_queue_bytes:
+            port.peak_queue_bytes = packet.wire_bytes
         if g.lanes:
             choose_class(g, port, 1 << cls)  # counts its turn
-    depart(g, port, number, cls, now)
+        depart(g, port, number, now)
+    transmit(g, port, number, now)
 
 
 @jit
@@ -84,23 +85,22 @@ def send_next_switch(g, port, now):
             port.waiting ^= 1 << cls
         if cls >= DATA_CLASS:
             port.queue_bytes -= packet_at(g, number).wire_bytes
-        depart(g, port, number, cls, now)
+            depart(g, port, number, now)
+        transmit(g, port, number, now)
+        if port.waiting & ~port.paused:
+            wake_at_end(g, port)
 
 
 @jit
-def depart(g, port, number, cls, now):
-    """Send a packet that has left a switch's queue, or was never in it."""
-    if cls >= DATA_CLASS:
-        if g.on_dequeue:
-            packet = packet_at(g, number)
-            was_marked = packet.ce
-            run_port_hook(g, g.on_dequeue, port, number, now)
-            if packet.ce and not was_marked:
-                port.marked_packets += 1
-        release(g, port.node, number, now)
-    transmit(g, port, number, now)
-    if port.waiting & ~port.paused:
-        wake_at_end(g, port)
+def depart(g, port, number, now):
+    """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
+    if g.on_dequeue:
+        packet = packet_at(g, number)
+        was_marked = packet.ce
+        run_port_hook(g, g.on_dequeue, port, number, now)
+        if packet.ce and not was_marked:
+            port.marked_packets += 1
+    release(g, port.node, number, now)
 
 
 @jit
