@@ -66,6 +66,21 @@ class Scenario:
         }  # fmt: skip
 
 
+def without_features(scenario: Scenario) -> Scenario:
+    """Return a scenario without what the compiled engine's plain kernel lacks."""
+    queueing = replace(
+        scenario.scheme.queueing, wrr_ratio=0, control_limit_bytes=0, credit_fraction=0.0, returns_headers=False
+    )
+    return replace(
+        scenario,
+        workload=scenario.workload.drop(columns=["path", "ack_path"], errors="ignore"),
+        scheme=replace(scenario.scheme, tick_ps=0, queueing=queueing),
+        probes=tuple(replace(probe, every_ps=probe.every_ps or 1_000_000) for probe in scenario.probes),
+        faults=tuple(fault for fault in scenario.faults if not isinstance(fault, (ScriptedLoss, Clocks))),
+        has_trace=False,
+    )
+
+
 def draw(number: int) -> Scenario:
     """Return the scenario with a number: always the same one."""
     rng = np.random.default_rng([20_201, number])

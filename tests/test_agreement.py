@@ -13,12 +13,14 @@ from rdmacc.engine.compiled import tables
 from rdmacc.engine.outcome import Outcome
 from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
-from tests.scenarios import Scenario, draw
+from tests.scenarios import Scenario, draw, without_features
 
 BATCHES = 18
 QUICK_BATCHES = 2
 """The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5
+PLAIN_EVERY = 5
+"""One scenario in this many also runs without the features that keep it from the plain kernel, as most do."""
 CHECKED_EVERY = 4
 """One scenario in this many is compared in checked mode, as schemes from outside the package run."""
 MEMORIES: tuple[dict[str, Any], ...] = (
@@ -43,8 +45,16 @@ def run(scenario: Scenario, engine: str, is_checked: bool) -> tuple[str, Outcome
 
 
 def check(number: int) -> None:
-    """Compare the engines; where components that do not fit make a mistake together, by what checked mode says."""
+    """Compare the engines on a scenario as it is drawn, and on some without the features that few simulations use."""
     scenario = draw(number)
+    compare(scenario)
+    if number % PLAIN_EVERY == 0:
+        compare(without_features(scenario))
+
+
+def compare(scenario: Scenario) -> None:
+    """Compare the engines; where components that do not fit make a mistake together, by what checked mode says."""
+    number = scenario.number
     one_ending, one = run(scenario, "simpy", is_checked=True)
     is_checked = one is None or number % CHECKED_EVERY == 0
     if not is_checked:

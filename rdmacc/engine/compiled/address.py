@@ -19,6 +19,7 @@ from numba.extending import intrinsic, models, register_model
 from rdmacc.engine.compiled.unit import Part
 
 __all__ = [
+    "Row",
     "call",
     "jit",
     "load_f8",
@@ -38,7 +39,7 @@ jit = Part
 """Compile a function of the kernel: no Python objects, no exceptions, division by zero as in C."""
 
 
-class _Row(types.Record):
+class Row(types.Record):
     """The type of a record, with the name that it has already: Numba writes it for each of its passes."""
 
     __repr__ = types.Type.__repr__
@@ -47,15 +48,15 @@ class _Row(types.Record):
         """Say no: to Numba a record is also one of every type whose fields it begins with."""
 
 
-register_model(_Row)(models.RecordModel)
+register_model(Row)(models.RecordModel)
 
 
 @cache
-def record_at(dtype: np.dtype[np.void]) -> Callable[[int], Any]:
+def record_at(dtype: np.dtype[np.void], row_type: type[Row] = Row) -> Callable[[int], Any]:
     """Return a function from an address to the record of type `dtype` that is there."""
     plain = from_dtype(dtype)
     fields = [(name, field._asdict()) for name, field in plain.fields.items()]
-    record_type = _Row(fields, plain.size, plain.aligned)
+    record_type = row_type(fields, plain.size, plain.aligned)
 
     @intrinsic
     def at(typing_context: Any, address: Any) -> Any:

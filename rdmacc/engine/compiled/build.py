@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.cache import cache_folder, is_kept, kept
+from rdmacc.engine.compiled.features import PLAIN
 from rdmacc.engine.compiled.unit import MachineCode, object_code
 
 __all__ = ["Kernel", "compiled_kernel"]
@@ -18,17 +19,23 @@ _log = logging.getLogger(__name__)
 
 
 _ENTRIES = {
-    "run": (kernel.run_kernel, "int64(int64, int64, int64)"),
-    "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)"),
-    "fail_port": (kernel.fail_port_kernel, "void(int64, int64)"),
-    "push_events": (kernel.push_events, "void(int64, int64, int64)"),
+    "run": (kernel.run_kernel, "int64(int64, int64, int64)", ""),
+    "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN),
+    "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
+    "fail_port": (kernel.fail_port_kernel, "void(int64, int64)", ""),
+    "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
 }
+"""The kernel's functions: the source of each, its types, and what is linked with it."""
 
 
 class Kernel(NamedTuple):
-    """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel` describes it."""
+    """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel` describes it.
+
+    `run_plain` is `run` for simulations that use none of `rdmacc.engine.compiled.features`.
+    """
 
     run: Callable[..., Any]
+    run_plain: Callable[..., Any]
     call_rows: Callable[..., Any]
     fail_port: Callable[..., Any]
     push_events: Callable[..., Any]
@@ -45,9 +52,12 @@ def compiled_kernel() -> Kernel:
     if is_new:
         where = f"from now on it is loaded from {cache_folder()}" if cache_folder() else "it is not kept"
         _log.warning("rdmacc: compiled in %.1f s; %s", time.perf_counter() - begin, where)
-    return Kernel(**{name: code.function(name, signature) for name, (_, signature) in _ENTRIES.items()})
+    return Kernel(**{name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()})
 
 
 def _compile() -> dict[str, bytes]:
     """Compile each entry by itself: what only it calls is inlined."""
-    return {name: object_code({name: function}, signature) for name, (function, signature) in _ENTRIES.items()}
+    return {
+        name: object_code({name: function}, signature, definitions)
+        for name, (function, signature, definitions) in _ENTRIES.items()
+    }

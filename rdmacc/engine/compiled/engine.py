@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.faults import Catcher
+from rdmacc.engine.compiled.features import FEATURES
 from rdmacc.engine.compiled.heap import HEAP_PADDING
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
@@ -41,8 +42,13 @@ class CompiledEngine(Tables):
     def __init__(self, plan: Plan) -> None:
         self._kernel = compiled_kernel()
         super().__init__(plan)
+        self._run = self._kernel.run if self._has_features() else self._kernel.run_plain
         self._standstill = Standstill(plan)
         self._open()
+
+    def _has_features(self) -> bool:
+        """Tell whether the simulation uses a feature that the plain kernel lacks."""
+        return any(self.globals[name] for name in FEATURES)
 
     def _open(self) -> None:
         """Schedule the first events, and set up the components' records by on_open and on_port."""
@@ -156,7 +162,7 @@ class CompiledEngine(Tables):
         """Run the kernel, with more memory whenever it asks for it; return why it stopped."""
         while True:
             with Catcher(self) as caught:
-                reason = int(self._kernel.run(self._globals.ctypes.data, until_ps, max_events))
+                reason = int(self._run(self._globals.ctypes.data, until_ps, max_events))
             caught.raise_again()
             if reason == kernel.MORE_PACKETS:
                 self._grow_packets(2 * int(self.globals["packet_capacity"]) + int(self.globals["reserve_packets"]))

@@ -6,6 +6,7 @@ from rdmacc import units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
+from rdmacc.engine.compiled.features import globals_at
 from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
 from rdmacc.engine.trace import DROPPED, ROW
@@ -75,7 +76,6 @@ RANK_MASK = (1 << RANK_SHIFT) - 1
 _TICK_NUMBERS = (1 << TICK_SHIFT) - 1
 _TICK_CLASSES = (1 << ORDER_SHIFT - TICK_SHIFT) - 1
 
-globals_at = record_at(layout.GLOBALS)
 _packet = record_at(layout.PACKET)
 _message = record_at(layout.MESSAGE)
 _qp = record_at(layout.QP)

@@ -205,7 +205,9 @@ def _widened(kind: types.Type) -> types.Type:
 
 
 @global_compiler_lock
-def object_code(functions: Mapping[str, Callable[..., Any]], signature: str, **options: Any) -> bytes:
+def object_code(
+    functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
+) -> bytes:
     """Compile functions that are called by their addresses.
 
     Parameters
@@ -214,6 +216,8 @@ def object_code(functions: Mapping[str, Callable[..., Any]], signature: str, **o
         Plain functions by the symbols that they become; the compiled functions that they call are `Part`.
     signature : str
         Types of their result and arguments, ``int64(int64, float64)``.
+    definitions : str
+        LLVM's code of global constants, in place of those that the functions come with.
     **options
         Numba's, as `CHECKED`.
 
@@ -243,6 +247,10 @@ def object_code(functions: Mapping[str, Callable[..., Any]], signature: str, **o
         made.library._final_module.get_function(symbol).linkage = "external"  # else the linker leaves it out
     module = unit._final_module
     _link(module, unit)
+    module.link_in(binding.parse_assembly(definitions))
+    for constant in module.global_variables:
+        if not constant.is_declaration:
+            constant.linkage = "internal"
     for function in module.functions:
         if function.name in symbols:
             function.name, function.linkage = symbols[function.name], "external"

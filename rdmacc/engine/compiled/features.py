@@ -1,0 +1,63 @@
+"""Two kernels of one source: with all features, and without those that few simulations use.
+
+What a simulation does not use costs it something all the same: at each packet the kernel looks whether there is a tick,
+a trace, a rate for credits, and what would follow takes room in the caches and in the registers. So the kernel is
+linked twice. In the plain one, the fields of the globals that turn these features on are constants, 0, and LLVM drops
+all that they lead to. It runs wherever they are 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core.imputils import lower_getattr_generic
+from numba.extending import models, register_model
+from numba.np.arrayobj import record_getattr
+
+from rdmacc.engine.compiled.address import Row, record_at
+from rdmacc.engine.compiled.layout import GLOBALS
+
+__all__ = ["FEATURES", "PLAIN", "globals_at"]
+
+FEATURES = (
+    "tick_ps",
+    "n_changes",
+    "has_trace",
+    "n_scripts",
+    "has_clocks",
+    "has_paths",
+    "wrr_ratio",
+    "has_limits",
+    "credit_fraction",
+    "returns_headers",
+)
+"""Fields of the globals that the plain kernel takes for 0. They do not change during a simulation."""
+
+_SWITCH = "rdmacc.features"
+
+PLAIN = f"@{_SWITCH} = constant i1 false"
+"""LLVM's code to link with a kernel to make it the plain one."""
+
+
+class _Globals(Row):
+    """The type of the row of globals."""
+
+
+register_model(_Globals)(models.RecordModel)
+
+
+@lower_getattr_generic(_Globals)
+def _read(context: Any, builder: Any, kind: Any, row: Any, name: str) -> Any:
+    """Read a field; one of a feature is 0 if the kernel is linked without them."""
+    value = record_getattr(context, builder, kind, row, name)
+    if name not in FEATURES:
+        return value
+    switches = builder.module.globals
+    if _SWITCH not in switches:
+        switch = ir.GlobalVariable(builder.module, ir.IntType(1), _SWITCH)
+        switch.linkage, switch.global_constant, switch.initializer = "linkonce_odr", True, ir.IntType(1)(1)
+    return builder.select(builder.load(switches[_SWITCH]), value, context.get_constant(kind.typeof(name), 0))
+
+
+globals_at = record_at(GLOBALS, _Globals)

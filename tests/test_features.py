@@ -1,0 +1,102 @@
+"""The compiled engine's plain kernel: it lacks what few simulations use, and runs where nothing of that is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import rdmacc
+from rdmacc.engine.compare import differences
+from rdmacc.engine.compiled.build import compiled_kernel
+from rdmacc.engine.compiled.engine import CompiledEngine
+from rdmacc.engine.compiled.features import FEATURES
+from rdmacc.engine.compiled.layout import KernelGlobals
+from rdmacc.faults import Clocks, ScriptedLoss
+from rdmacc.simulation import Simulation
+from tests.scenarios import draw, without_features
+
+ASK: dict[str, dict[str, Any]] = {
+    "tick_ps": {"scheme": {"tick_ps": "1ns"}},
+    "n_changes": {"probes": (rdmacc.probes.queue("s0", "h0"),)},
+    "has_trace": {"trace": True},
+    "n_scripts": {"faults": (ScriptedLoss(message=0, psn=3),)},
+    "has_clocks": {"faults": (Clocks(jitter_ps="1ns"),)},
+    "has_paths": {"workload": {"path": "h1 s0 h0"}},
+    "wrr_ratio": {"scheme": {"Queueing.wrr_ratio": 10}},
+    "has_limits": {"scheme": {"Queueing.control_limit_bytes": "100kB"}},
+    "credit_fraction": {"scheme": {"Queueing.credit_fraction": 0.05}},
+    "returns_headers": {"scheme": {"Queueing.control_limit_bytes": "100kB", "Queueing.returns_headers": True}},
+}
+"""How a user asks for each feature."""
+
+
+def incast(
+    scheme: str = "dcqcn", changed: dict[str, Any] | None = None, columns: dict[str, Any] | None = None, **options: Any
+) -> CompiledEngine:
+    """Return the engine of a small incast, not yet run."""
+    work = rdmacc.incast(["h1"], "h0", "50kB").assign(**columns or {})
+    chosen = rdmacc.scheme(scheme).replace(**changed or {})
+    simulation = Simulation(rdmacc.star(4), work, chosen, engine="compiled", **options)
+    assert isinstance(simulation.engine, CompiledEngine)
+    return simulation.engine
+
+
+def ask_for(feature: str) -> CompiledEngine:
+    """Return the engine of an incast that uses a feature."""
+    options = dict(ASK[feature])
+    return incast(changed=options.pop("scheme", None), columns=options.pop("workload", None), **options)
+
+
+def is_plain(engine: CompiledEngine) -> bool:
+    """Tell which kernel runs."""
+    kernel = compiled_kernel()
+    assert engine._run in (kernel.run, kernel.run_plain)
+    return engine._run is kernel.run_plain
+
+
+def test_features_are_fields_of_the_globals_that_are_off_by_default():
+    defaults = KernelGlobals()
+    assert len(set(FEATURES)) == len(FEATURES)
+    assert all(getattr(defaults, name) == 0 for name in FEATURES)
+    assert ASK.keys() == set(FEATURES)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_who_uses_a_feature_runs_the_kernel_that_has_it(feature):
+    engine = ask_for(feature)
+    assert engine.globals[feature]
+    assert not is_plain(engine)
+
+
+@pytest.mark.parametrize("name", ["dcqcn", "timely", "hpcc", "dart", "ren", "rcc", "homa", "improved-go-back-n"])
+def test_most_schemes_run_the_plain_kernel(name):
+    assert is_plain(incast(name))
+
+
+@pytest.mark.parametrize("feature", ["has_trace", "n_changes", "n_scripts"])
+def test_the_plain_kernel_lacks_them(feature):
+    """Run what asks for a feature with either kernel: one does it, the other does not even look."""
+    done = []
+    for run in (compiled_kernel().run, compiled_kernel().run_plain):
+        engine = ask_for(feature)
+        engine._run = run
+        engine.run(10**12)
+        lost = engine.ports["lost_packets"].sum()
+        done.append(engine.globals["trace_count"] + engine.globals["sample_count"] + lost)
+    assert done[0] > 0
+    assert done[1] == 0
+
+
+@pytest.mark.parametrize("number", [3, 8, 21])
+def test_the_two_kernels_agree_where_nothing_is_used(number):
+    outcomes = []
+    for name in ("run", "run_plain"):
+        scenario = without_features(draw(number))
+        simulation = Simulation(**scenario.arguments(), engine="compiled")
+        assert is_plain(simulation.engine)
+        simulation.engine._run = getattr(compiled_kernel(), name)
+        simulation.run(scenario.until or "1ms", progress=False)
+        outcomes.append(simulation.engine.outcome())
+    assert outcomes[0].totals["sent_bytes"] > 10_000
+    assert not differences(*outcomes)
