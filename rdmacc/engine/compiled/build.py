@@ -47,7 +47,7 @@ def compiled_kernel() -> Kernel:
     is_new = not is_kept("kernel")
     begin = time.perf_counter()
     if is_new:
-        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes about 20 s")
+        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes about 10 s")
     code = MachineCode(kept("kernel", _compile).values(), _ENTRIES)
     if is_new:
         where = f"from now on it is loaded from {cache_folder()}" if cache_folder() else "it is not kept"

@@ -79,7 +79,7 @@ def cache_folder() -> Path | None:
         (folder / _MARKER).touch()
         os.utime(folder)
     except OSError as error:
-        _log.warning("rdmacc: compiled code is not kept, it takes a minute in each process: %s", error)
+        _log.warning("rdmacc: compiled code is not kept, it takes about 10 s in each process: %s", error)
         return None
     ours = [path for path in root.iterdir() if (path / _MARKER).is_file()]
     for old in sorted(ours, key=lambda path: path.stat().st_mtime)[:-_KEPT]:
