@@ -187,4 +187,9 @@ def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[s
     skipped : Collection[str]
         Modules to leave out.
     """
-    return {name: digest_of(syntax_tree(name)) for name in sorted(import_closure(roots, skipped))}
+    return {name: _digest(name) for name in sorted(import_closure(roots, skipped))}
+
+
+@cache
+def _digest(module: str) -> str:
+    return digest_of(syntax_tree(module))
