@@ -18,7 +18,7 @@ import pandas as pd
 from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, LeafSpineFigure, cases
-from rdmacc.experiments.ren.loads import claim, in_words, mean_of, reduction
+from rdmacc.experiments.ren.loads import claim, in_words, means_of, reduction
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES
 from rdmacc.plotting.style import plain_log, style
 
@@ -40,12 +40,16 @@ _POINTS = 0.25
 
 def slowdowns(rows: pd.DataFrame, scheme: str, workload: str) -> np.ndarray:
     """Return the p99 slowdown of each tenth of the flows, the mean over seeds."""
-    return np.array([mean_of(rows, f"p99 slowdown, {k}", scheme, workload)[LOAD] for k in TENTHS])
+    return _by_tenth(rows, "p99 slowdown", scheme, workload)
 
 
 def largest(rows: pd.DataFrame, workload: str) -> np.ndarray:
     """Return the largest size in each tenth of the flows, bytes, the mean over seeds."""
-    return np.array([mean_of(rows, f"largest, {k}", "ren", workload)[LOAD] for k in TENTHS])
+    return _by_tenth(rows, "largest", "ren", workload)
+
+
+def _by_tenth(rows: pd.DataFrame, quantity: str, scheme: str, workload: str) -> np.ndarray:
+    return means_of(rows, [f"{quantity}, {k}" for k in TENTHS], scheme, workload).loc[LOAD].to_numpy()
 
 
 def tenth_of(rows: pd.DataFrame, workload: str, packets: int) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "over_load",
+    "PANELS", "WorkloadFigure", "all_reduced", "claim", "in_words", "mean_of", "means_of", "over_load",
     "published_marks", "reduction", "reductions", "short_flows_claim",
 ]  # fmt: skip
 
@@ -41,7 +41,14 @@ def _chosen(rows: pd.DataFrame, scheme: str, workload: str, changes: str = "") -
 
 def mean_of(rows: pd.DataFrame, quantity: str, scheme: str, workload: str, changes: str = "") -> pd.Series[float]:
     """Return a quantity by load, the mean over seeds."""
-    return _chosen(rows, scheme, workload, changes).groupby("load")[quantity].mean()
+    return means_of(rows, [quantity], scheme, workload, changes)[quantity]
+
+
+def means_of(
+    rows: pd.DataFrame, quantities: Iterable[str], scheme: str, workload: str, changes: str = ""
+) -> pd.DataFrame:
+    """Return quantities by load, the means over seeds."""
+    return _chosen(rows, scheme, workload, changes).groupby("load")[list(quantities)].mean()
 
 
 def reduction(new: float, old: float) -> float:
