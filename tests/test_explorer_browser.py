@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -29,7 +31,7 @@ def page():
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "rdmacc.cli.main", "explore", "--no-browser", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     options = webdriver.ChromeOptions()
     for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,1500"):
         options.add_argument(option)
@@ -42,7 +44,7 @@ def page():
         yield browser
     finally:
         browser.quit()
-        server.terminate()
+        os.killpg(server.pid, signal.SIGINT)  # what Ctrl-C does: Voila and its kernels end as well
         server.wait(20)
 
 
@@ -62,7 +64,7 @@ def wait(condition):
             found = None
         if found or time.monotonic() > end:
             return found
-        time.sleep(0.5)
+        time.sleep(0.1)
 
 
 def picture(page):
