@@ -25,6 +25,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from rdmacc.errors import ConfigError, unknown
@@ -184,26 +185,34 @@ class Component:
         ConfigError
             If a handler has an unknown name, a deadline has no handler, or an argument is not offered by its hook.
         """
-        offers = {name: hook.offers for name, hook in HOOKS.items()}
-        for kind in RECORD_KINDS:
-            record = cls.record(kind)
-            for field in record.fields if record is not None and kind != "Transfer" else ():
-                if field.is_bits:
-                    raise ConfigError(
-                        f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets"
-                    )
-        for kind, field in cls.deadlines():
-            if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
+        methods = {name: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
+        handlers = tuple((name, one) for name, one in methods.items() if inspect.isfunction(one))
+        kind: Any = cls  # a class is its own key in a cache
+        _check_interface(kind, handlers, tuple(map(cls.record, RECORD_KINDS)))
+
+
+@cache
+def _check_interface(
+    cls: type[Component],
+    handlers: tuple[tuple[str, Callable[..., None]], ...],
+    records: tuple[type[Record] | None, ...],
+) -> None:
+    """Check a class's handlers and records; schemes are made often, and it is read again only if these change."""
+    offers = {name: hook.offers for name, hook in HOOKS.items()}
+    for kind, record in zip(RECORD_KINDS, records):
+        for field in record.fields if record is not None and kind != "Transfer" else ():
+            if field.is_bits:
                 raise ConfigError(
-                    f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component"
+                    f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets"
                 )
-            offers[field.handler_name] = TIMER_OFFERS[kind]
-        for name, function in inspect.getmembers(cls, inspect.isfunction):
-            if not name.startswith("on_"):
-                continue
-            if name not in offers:
-                raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
-            for argument in inspect.signature(function).parameters:
-                missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
-                if argument not in offers[name] or missing_record:
-                    raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")
+    for kind, field in cls.deadlines():
+        if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
+            raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component")
+        offers[field.handler_name] = TIMER_OFFERS[kind]
+    for name, function in handlers:
+        if name not in offers:
+            raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
+        for argument in inspect.signature(function).parameters:
+            missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
+            if argument not in offers[name] or missing_record:
+                raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")
