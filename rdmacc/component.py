@@ -25,7 +25,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from rdmacc.errors import ConfigError, unknown
@@ -191,7 +191,7 @@ class Component:
         _check_interface(kind, handlers, tuple(map(cls.record, RECORD_KINDS)))
 
 
-@cache
+@lru_cache(256)  # a class typed again in a notebook is another one, and is not kept for good
 def _check_interface(
     cls: type[Component],
     handlers: tuple[tuple[str, Callable[..., None]], ...],
@@ -199,7 +199,7 @@ def _check_interface(
 ) -> None:
     """Check a class's handlers and records; schemes are made often, and it is read again only if these change."""
     offers = {name: hook.offers for name, hook in HOOKS.items()}
-    for kind, record in zip(RECORD_KINDS, records):
+    for kind, record in zip(RECORD_KINDS, records, strict=True):
         for field in record.fields if record is not None and kind != "Transfer" else ():
             if field.is_bits:
                 raise ConfigError(
