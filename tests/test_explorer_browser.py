@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import socket
@@ -31,7 +30,7 @@ def page():
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "rdmacc.cli.main", "explore", "--no-browser", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     options = webdriver.ChromeOptions()
     for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,1500"):
         options.add_argument(option)
@@ -44,8 +43,10 @@ def page():
         yield browser
     finally:
         browser.quit()
-        os.killpg(server.pid, signal.SIGINT)  # what Ctrl-C does: Voila and its kernels end as well
-        server.wait(20)
+        server.terminate()
+        assert server.wait(20) == 128 + signal.SIGTERM
+    with pytest.raises(OSError, match="refused"):  # Voila has ended with it
+        answers(port)
 
 
 def answers(port):

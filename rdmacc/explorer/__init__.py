@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,7 @@ def page() -> Any:
 
 
 def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
-    """Serve the explorer on this machine until Ctrl-C, in a page without code.
+    """Serve the explorer on this machine until Ctrl-C or SIGTERM, in a page without code; call it from the main thread.
 
     Parameters
     ----------
@@ -99,7 +100,15 @@ def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
         command = [sys.executable, "-m", "voila", str(path), f"--port={port}", "--VoilaConfiguration.theme=light"]
         if not opens_browser:
             command.append("--no-browser")
+        before = signal.signal(signal.SIGTERM, _leave)
         try:
             return subprocess.run(command, check=False).returncode
         except KeyboardInterrupt:
             return 0
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, frame: Any) -> None:
+    """End by an exception, which ends the server too: it would outlive this process."""
+    sys.exit(128 + number)
