@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +15,10 @@ import pytest
 import rdmacc
 from rdmacc import Scheme, scenario
 from rdmacc.component import Component, param
+from rdmacc.engine import rewriting
 from rdmacc.errors import CompileError, ConfigError, HandlerError, LivelockError, StalledError
 from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.records import Deadline, Float, Ints, Record
+from rdmacc.records import Deadline, Float, Int, Ints, Record
 from rdmacc.schemes import SCHEMES
 from rdmacc.sweep.run import SweepError
 from rdmacc.switch.red import Red
@@ -188,6 +190,42 @@ def test_a_mistake_that_a_second_run_shows_is_caught_too(engine: str) -> None:
     assert len(rdmacc.simulate(_NET, rdmacc.incast(["h1"], "h0", "5kB"), scheme, engine=engine).flows) == 1
     with pytest.raises(HandlerError, match=r"Slip\.on_ack, line \d+ .*IndexError"):
         rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
+
+
+STEP = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(Component):
+    """Counts packets by a number that may change."""
+
+    class Sender(Record):
+        rate_bps = Float()
+        count = Int()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_send(sender):
+        sender.count += STEP
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_handler_is_rewritten_once_and_takes_its_constants_as_they_are(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheme, counts = Scheme(control=Counts()), []
+    rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
+    monkeypatch.setattr(rewriting, "_rewritten", lambda *_: pytest.fail("rewritten again"))
+    for step in (1, 3):
+        monkeypatch.setattr(sys.modules[__name__], "STEP", step)
+        simulation = rdmacc.Simulation(_NET, _WORK, scheme, engine=engine)
+        simulation.run(progress=False)
+        counts.append(simulation.engine.sender_value(0, scheme.components.index(scheme.control[0]), "count"))
+    assert counts[0] > 0
+    assert counts[1] == 3 * counts[0]
 
 
 @pytest.mark.parametrize("check", [None, True, False])

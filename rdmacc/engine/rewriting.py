@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import copy
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from rdmacc import bits
 from rdmacc.component import RECORD_KINDS
@@ -121,6 +122,12 @@ _ENGINE = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packe
            "host": Host, "port": Port}  # fmt: skip
 
 
+_Fields = tuple[tuple[str, tuple[tuple[str, str], ...]], ...] | None
+
+_REWRITTEN: WeakKeyDictionary[Callable[..., Any], dict[Hashable, types.CodeType | None]] = WeakKeyDictionary()
+"""Each function's code with its checks, by what these depend on beside it: a component has many simulations."""
+
+
 def instrumented(
     function: Callable[..., Any], owner: Any, *, has_trail: bool, memo: dict[Any, Callable[..., Any]]
 ) -> Callable[..., Any]:
@@ -141,52 +148,74 @@ def instrumented(
     if key in memo:
         return memo[key]
     memo[key] = function
-    tree = source_tree(function)
-    if tree is None or function.__closure__:
+    known = _REWRITTEN.setdefault(function, {})
+    version = _fields_of(owner), has_trail and owner is not None, _set_functions(function)
+    if version not in known:
+        known[version] = _rewritten(function, *version)
+    code = known[version]
+    if code is None:
         return function
-    tree = copy.deepcopy(tree)
-    tree.decorator_list, tree.returns = [], None
-    for argument in (*tree.args.args, *tree.args.kwonlyargs):
-        argument.annotation = None
-    codes = _codes_of(owner) if owner is not None else {}
-    tree = _Rewriter(codes, has_trail and owner is not None, function).visit(tree)
-    if has_trail and owner is not None:
-        tree.args.args.append(ast.arg("trail"))
-    ast.fix_missing_locations(tree)
-    code = compile(ast.Module([tree], []), function.__code__.co_filename, "exec")
-    inner = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    namespace = dict(function.__globals__)
-    for name in inner.co_names:
+    namespace = dict(function.__globals__)  # as it is now: the constants in it may have changed
+    for name in code.co_names:
         value = namespace.get(name)
         if isinstance(value, types.FunctionType) and value not in NATIVE:
             namespace[name] = instrumented(value, None, has_trail=has_trail, memo=memo)
     namespace |= {"_fit_i1": fit_byte, "_fit_i4": fit_int32, "_fit_i8": fit_int, "_fit_f8": number, "_to_int": to_int}
     namespace |= {"_in_message": in_message, "_add": add, "_subtract": subtract, "_multiply": multiply, "_shift": shift}
-    made = types.FunctionType(inner, namespace, function.__name__, function.__defaults__)
+    made = types.FunctionType(code, namespace, function.__name__, function.__defaults__)
     made.__kwdefaults__ = function.__kwdefaults__
-    made.__rdmacc_source__ = ast.unparse(tree)  # type: ignore[attr-defined]
+    made.__rdmacc_is_instrumented__ = True  # type: ignore[attr-defined]
     memo[key] = made
     return made
 
 
 def is_instrumented(function: Callable[..., Any]) -> bool:
     """Tell whether a handler has been rewritten."""
-    return hasattr(function, "__rdmacc_source__")
+    return hasattr(function, "__rdmacc_is_instrumented__")
 
 
-def _codes_of(owner: Any) -> dict[str, dict[str, str]]:
-    """Return the type codes of the integer fields that a component's handlers see, by argument."""
+def _rewritten(
+    function: Callable[..., Any], fields: _Fields, has_trail: bool, set_functions: frozenset[str]
+) -> types.CodeType | None:
+    """Return the code of a function with its checks; None if its source cannot be read."""
+    tree = source_tree(function)
+    if tree is None or function.__closure__:
+        return None
+    tree = copy.deepcopy(tree)
+    tree.decorator_list, tree.returns = [], None
+    for argument in (*tree.args.args, *tree.args.kwonlyargs):
+        argument.annotation = None
+    tree = _Rewriter(_codes_of(fields), has_trail, set_functions, function).visit(tree)
+    if has_trail:
+        tree.args.args.append(ast.arg("trail"))
+    ast.fix_missing_locations(tree)
+    code = compile(ast.Module([tree], []), function.__code__.co_filename, "exec")
+    return next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
+def _fields_of(owner: Any) -> _Fields:
+    """Return names and type codes of the numbers in a component's records, by kind; None for no component."""
+    if owner is None:
+        return None
+    records = {kind: owner.record(kind) for kind in RECORD_KINDS}
+    return tuple(
+        (kind, tuple((field.name, _code(field)) for field in record.fields if not field.is_bits))
+        for kind, record in records.items()
+        if record is not None
+    )
+
+
+def _codes_of(fields: _Fields) -> dict[str, dict[str, str]]:
+    """Return the type codes of the fields that a component's handlers see, by argument; nothing of other functions'."""
+    if fields is None:
+        return {}
     codes = {role: {field.name: _code(field) for field in record.fields} for role, record in _ENGINE.items()}
-    for kind in RECORD_KINDS:
-        record = owner.record(kind)
-        if record is None:
-            continue
-        own = {field.name: _code(field) for field in record.fields if not field.is_bits}
+    for kind, own in fields:
         if kind == "Header":
             for role in ("packet", "reply", "notice", "request"):
-                codes[role] = codes[role] | own
+                codes[role] |= own
         else:
-            codes[kind.lower()] = own
+            codes[kind.lower()] = dict(own)
     return codes
 
 
@@ -194,12 +223,23 @@ def _code(field: Field) -> str:
     return f"{field.code}[]" if field.length else field.code
 
 
+def _set_functions(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the names by which a function knows those for sets of packets."""
+    names = function.__code__.co_names
+    return frozenset(name for name in names if any(function.__globals__.get(name) is one for one in _SETS))
+
+
 class _Rewriter(ast.NodeTransformer):
     """Puts checks into a function's syntax tree."""
 
-    def __init__(self, codes: dict[str, dict[str, str]], has_trail: bool, function: Callable[..., Any]) -> None:
-        self._codes, self._has_trail = codes, has_trail
-        self._globals = function.__globals__
+    def __init__(
+        self,
+        codes: dict[str, dict[str, str]],
+        has_trail: bool,
+        set_functions: frozenset[str],
+        function: Callable[..., Any],
+    ) -> None:
+        self._codes, self._has_trail, self._set_functions = codes, has_trail, set_functions
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         self._last_packet = "message.packets" if "message" in names else "2147483647"
         self._loops = 0
@@ -268,7 +308,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1 and not node.keywords:
             node.func = ast.copy_location(ast.Name("_to_int", ast.Load()), node.func)
-        elif isinstance(node.func, ast.Name) and self._globals.get(node.func.id) in _SETS:
+        elif isinstance(node.func, ast.Name) and node.func.id in self._set_functions:
             most: Any = ast.parse(self._last_packet, mode="eval").body
             node.args[1:] = [_call("_in_message", argument, most) for argument in node.args[1:]]
         return node
