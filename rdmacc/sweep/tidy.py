@@ -159,7 +159,8 @@ def scalar(table: pd.DataFrame, point: str, quantity: str) -> float:
     ConfigError
         If the table does not have it.
     """
-    rows = table[(table["point"] == point) & (table["quantity"] == quantity) & table["time_ps"].isna()]
+    numbers = table[table["time_ps"].isna()]  # first, since names are slow to compare, and curves have most of the rows
+    rows = numbers[(numbers["point"] == point) & (numbers["quantity"] == quantity)]
     if len(rows) != 1:
         raise ConfigError("quantity", (point, quantity), "in the table exactly once, as a number")
     return float(rows["value"].iloc[0])
