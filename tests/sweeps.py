@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
 import time
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+
+from tqdm.auto import tqdm
 
 import rdmacc
 from rdmacc.experiments import Claim, Experiment, Point, Seeding, Verdict
@@ -136,12 +139,22 @@ class Announcing(Store):
         os.write(self.pipe, f"{provenance['point']}\n".encode())
 
 
+def _let_forks_draw():
+    """Give the progress bars of each fork a lock of its own, and no thread.
+
+    The lock of tqdm is a semaphore that forks share: one that is killed while it holds it would stop all others.
+    """
+    tqdm.set_lock(threading.RLock())
+    tqdm.monitor_interval = 0
+
+
 def kill_again_and_again(folder, kills, seed):
     """Kill sweeps until that many have died; return what was announced and lost, and how often one ended.
 
     Each is killed after up to three more points are stored: every other one at random, the others while a point is
     being written. Each sweep is a fork of this process, which has one thread, so that it begins at once.
     """
+    _let_forks_draw()
     chance = random.Random(seed)
     root, done, ended, lost, turn = Path(folder), 0, 0, 0, 0
     announced: set[str] = set()
@@ -196,6 +209,7 @@ def kill_a_reproduction(folder, kills):
 
     for module in ("matplotlib.pyplot", "rdmacc.experiments.report"):
         import_module(module)  # here, once, and not in each fork
+    _let_forks_draw()
     EXPERIMENTS[Many.name] = Many()
     root = Path(folder)
     stored(Many(), store=Store(root / "none"))  # hashes the code, once
