@@ -13,7 +13,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
-from rdmacc.experiments.score import PAPERS
+from rdmacc.experiments.ledger.score import PAPERS
 from rdmacc.plotting.png import png
 
 _DPI = 70

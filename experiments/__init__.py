@@ -10,10 +10,18 @@ True
 from __future__ import annotations
 
 from rdmacc.experiments import dart, igbn, micro, rcc, ren, validation
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Outcome, Verdict
-from rdmacc.experiments.registry import EXPERIMENTS, experiment, load_summary, register_experiment, select, summary_path
-from rdmacc.experiments.scales import SCALES
+from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import (
+    EXPERIMENTS,
+    experiment,
+    load_summary,
+    register_experiment,
+    select,
+    summary_path,
+)
+from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
     "EXPERIMENTS",

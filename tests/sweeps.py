@@ -207,7 +207,7 @@ def kill_a_reproduction(folder, kills):
     from rdmacc.cli.main import app
     from rdmacc.experiments import EXPERIMENTS
 
-    for module in ("matplotlib.pyplot", "rdmacc.experiments.report"):
+    for module in ("matplotlib.pyplot", "rdmacc.experiments.ledger.report"):
         import_module(module)  # here, once, and not in each fork
     _let_forks_draw()
     EXPERIMENTS[Many.name] = Many()

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS
-from rdmacc.experiments.report import Report, read_verdicts
+from rdmacc.experiments.ledger.report import Report, read_verdicts
 from tests.sweeps import Many, Tiny, Troubled
 
 runner = CliRunner()

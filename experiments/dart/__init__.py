@@ -6,6 +6,6 @@ The figures run the schemes of ``rdmacc.preset("dart-2020")``, never the registe
 
 from __future__ import annotations
 
-from rdmacc.experiments.registry import import_modules
+from rdmacc.experiments.framework.registry import import_modules
 
 import_modules(__name__)

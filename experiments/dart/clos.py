@@ -34,17 +34,17 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments import cases as shared
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.cases import CaseFigure, judged_claim
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.setup import PRESET
+from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.claim import judged_claim
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.protocols.packet_meter import MarkMeter, PacketMeter
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
-from rdmacc.sweep.tidy import tidy, wide
+from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
@@ -57,7 +57,6 @@ __all__ = [
     "SEEDS",
     "Case",
     "ClosFigure",
-    "Judge",
     "Reading",
     "cases",
     "claim",
@@ -174,6 +173,11 @@ class ClosFigure(CaseFigure):
 
     seeds = SEEDS
 
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        """Return the rows of one of `READINGS`."""
+        rows = of_reading(table, DEFAULT_READING if reading == DEFAULT else reading)
+        return rows if len(rows) else None
+
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return latencies, throughput, marks, path lengths, deflections and what went wrong."""
         flows, ports = result.flows.reset_index(drop=True), result.ports
@@ -258,17 +262,4 @@ def has_size(measured: float, published: float, factor: float = 2.0) -> bool:
     return published / factor <= measured <= published * factor
 
 
-class Judge(shared.Judge):
-    """Judges a claim by the runs of one reading."""
-
-    def __call__(self, table: pd.DataFrame) -> Verdict:
-        """Return the verdict by `DEFAULT_READING`."""
-        return self.in_reading(table, DEFAULT_READING)
-
-    def in_reading(self, table: pd.DataFrame, reading: str) -> Verdict:
-        """Return the verdict by one of `READINGS`."""
-        return self.of_rows(of_reading(wide(table), reading))
-
-
-claim = partial(judged_claim, known_at_scale, Judge)
-"""Return a claim that is judged once all it needs has run: see `judged_claim`."""
+claim = partial(judged_claim, known_at_scale)

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import first_within, settled, shown
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import first_within, settled, shown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy

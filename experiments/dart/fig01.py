@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.convergence import (
     NAMES,
     at_least,
@@ -23,7 +21,10 @@ from rdmacc.experiments.dart.convergence import (
 )
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.setup import LINE_BPS
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import curve, scalar
@@ -65,8 +66,8 @@ class Figure1(Experiment):
             quantity="RTTs to converge to 50% after a second flow",
             condition="RCP / TIMELY / NUMFabric / EyeQ",
             published="60 / 50 / 31 / 25-30 RTT",
-            band="RCP and TIMELY within a factor of 2; direction: 10 RTT or more, or never; the others are quoted",
-            verdict=_iterative,
+            words="RCP and TIMELY within a factor of 2; direction: 10 RTT or more, or never; the others are quoted",
+            judge=_iterative,
             **known("dart-f1-1"),
         ),
         Claim(
@@ -75,8 +76,8 @@ class Figure1(Experiment):
             quantity="RTTs to converge",
             condition="Dart (DASR)",
             published="1 RTT",
-            band="<= 2 RTT from arrival of the second flow's first packet at the receiver",
-            verdict=within_two_rtts,
+            words="<= 2 RTT from arrival of the second flow's first packet at the receiver",
+            judge=within_two_rtts,
         ),
         Claim(
             id="dart-f1-3",
@@ -84,8 +85,8 @@ class Figure1(Experiment):
             quantity="order of convergence time",
             condition="Dart vs iterative schemes",
             published="Dart << DCQCN, TIMELY, RCP",
-            band="Dart at least 5x faster (1 RTT at least counted for Dart)",
-            verdict=_order,
+            words="Dart at least 5x faster (1 RTT at least counted for Dart)",
+            judge=_order,
         ),
     )
 

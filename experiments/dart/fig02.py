@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.setup import LINE_BPS, PRESET, RECEIVER, WIRE_BYTES, fat_tree, other_pods, ports_towards
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import mean_between, settled, shown, worst_between
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import mean_between, settled, shown, worst_between
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -80,8 +81,8 @@ class Figure2(Experiment):
             quantity="sender rate",
             condition="1 long flow",
             published="line rate, n = 1",
-            band=">= 0.97 of line",
-            verdict=_alone,
+            words=">= 0.97 of line",
+            judge=_alone,
         ),
         Claim(
             id="dart-f2-2",
@@ -89,8 +90,8 @@ class Figure2(Experiment):
             quantity="sender rates",
             condition="2 long flows, one receiver",
             published="1/2 line each, n = 2",
-            band="each within 3% of line/2, sum >= 0.95 of line",
-            verdict=_halves,
+            words="each within 3% of line/2, sum >= 0.95 of line",
+            judge=_halves,
         ),
         Claim(
             id="dart-f2-2a",
@@ -98,8 +99,8 @@ class Figure2(Experiment):
             quantity="time until both send at line/2",
             condition="since S2's first packet arrived",
             published="one RTT",
-            band="<= 1 base RTT",
-            verdict=_in_one_rtt,
+            words="<= 1 base RTT",
+            judge=_in_one_rtt,
         ),
         Claim(
             id="dart-f2-2b",
@@ -107,8 +108,8 @@ class Figure2(Experiment):
             quantity="queue on the way to the receiver",
             condition="once both send at line/2",
             published="can be sustained in steady state",
-            band="grows by 2 packets at most",
-            verdict=_queue_stops,
+            words="grows by 2 packets at most",
+            judge=_queue_stops,
         ),
     )
 

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.setup import LINE_BPS, PACKET_PS, PRESET, RECEIVER, Network, fat_tree, other_pods
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import first_within, settled, shown, worst_between
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import first_within, settled, shown, worst_between
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -109,8 +110,8 @@ class Figure3(Experiment):
             quantity="long-flow rate while k short senders are active",
             condition="k unique short senders",
             published="1/(k+1) of line",
-            band="within 5% while n is stable",
-            verdict=_share,
+            words="within 5% while n is stable",
+            judge=_share,
         ),
         Claim(
             id="dart-f3-2",
@@ -118,8 +119,8 @@ class Figure3(Experiment):
             quantity="long-flow recovery after the short flows end",
             condition="after the last short flow",
             published="returns to line rate, only for duration of short flows",
-            band=">= 0.95 of line within 2 RTT + n packet times",
-            verdict=_recovery,
+            words=">= 0.95 of line within 2 RTT + n packet times",
+            judge=_recovery,
         ),
         Claim(
             id="dart-f3-3",
@@ -127,8 +128,8 @@ class Figure3(Experiment):
             quantity="back-off time with look-ahead",
             condition="look-ahead vs none",
             published="earlier with look-ahead (dotted)",
-            band="strictly earlier",
-            verdict=_earlier,
+            words="strictly earlier",
+            judge=_earlier,
         ),
     )
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import shown
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import shown
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -126,8 +127,8 @@ class Figure4(Experiment):
             quantity="AUSS counting",
             condition="2 overlapping messages from S",
             published="S counted exactly once, removed after both end",
-            band="exact",
-            verdict=_counted_once,
+            words="exact",
+            judge=_counted_once,
         ),
         Claim(
             id="dart-f4-2",
@@ -135,8 +136,8 @@ class Figure4(Experiment):
             quantity="soft-state timeout",
             condition="idle flow",
             published="removed after 2 s",
-            band="2 s to one packet time",
-            verdict=_expires,
+            words="2 s to one packet time",
+            judge=_expires,
         ),
     )
 

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import shown, time_in, value_at
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import shown, time_in, value_at
 from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
 from rdmacc.results.result import Result
@@ -148,8 +149,8 @@ class Figure5(Experiment):
             quantity="state reached",
             condition="receiver congestion (marks, line-rate rx)",
             published="n advertised, marks suppressed",
-            band="exact",
-            verdict=_receiver,
+            words="exact",
+            judge=_receiver,
         ),
         Claim(
             id="dart-f5-2",
@@ -157,8 +158,8 @@ class Figure5(Experiment):
             quantity="state reached",
             condition="non-receiver congestion (marks, rx < line)",
             published="n = 1, marks passed, DCQCN acts",
-            band="exact",
-            verdict=_network,
+            words="exact",
+            judge=_network,
         ),
         Claim(
             id="dart-f5-2a",
@@ -166,8 +167,8 @@ class Figure5(Experiment):
             quantity="time in receiver congestion",
             condition="pure network congestion, 2 and 8 flows",
             published="never: rx < line",
-            band="0",
-            verdict=_never_receiver,
+            words="0",
+            judge=_never_receiver,
             **known("dart-f5-2a"),
         ),
         Claim(
@@ -176,8 +177,8 @@ class Figure5(Experiment):
             quantity="state reached",
             condition="both congestions together",
             published="receiver first, then non-receiver when rx rate < line",
-            band=f"within {FEW_RTT} RTT",
-            verdict=_both,
+            words=f"within {FEW_RTT} RTT",
+            judge=_both,
         ),
         Claim(
             id="dart-f5-4",
@@ -185,8 +186,8 @@ class Figure5(Experiment):
             quantity="state reached",
             condition="no marks",
             published="No Congestion",
-            band="exact",
-            verdict=_no_marks,
+            words="exact",
+            judge=_no_marks,
         ),
     )
 

@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, hops, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PAYLOAD_BYTES, PRESET, RATE, WIRE_BYTES
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -129,8 +130,8 @@ class Figure6(Experiment):
             quantity="extra hops of a deflection",
             condition="one misroute + recovery",
             published="+2 hops",
-            band="exact",
-            verdict=_two_more,
+            words="exact",
+            judge=_two_more,
         ),
         Claim(
             id="dart-f6-2",
@@ -138,8 +139,8 @@ class Figure6(Experiment):
             quantity="latency of deflected vs queued flow",
             condition="queue delay > 2 hop delays, other way as drawn",
             published="deflected faster",
-            band="strict when queue delay exceeds 2 x (5 us + tx)",
-            verdict=_sooner,
+            words="strict when queue delay exceeds 2 x (5 us + tx)",
+            judge=_sooner,
         ),
         Claim(
             id="dart-f6-2a",
@@ -147,8 +148,8 @@ class Figure6(Experiment):
             quantity="latency of deflected vs queued flow",
             condition="recovers through the congested link",
             published="not drawn",
-            band="the same to one packet time: nothing gained, nothing lost",
-            verdict=_way_back,
+            words="the same to one packet time: nothing gained, nothing lost",
+            judge=_way_back,
             **known("dart-f6-2a"),
         ),
         Claim(
@@ -157,8 +158,8 @@ class Figure6(Experiment):
             quantity="deflection response time",
             condition="localised congestion",
             published="< 1 RTT",
-            band="decision at the first packet",
-            verdict=_at_once,
+            words="decision at the first packet",
+            judge=_at_once,
         ),
     )
 

@@ -16,8 +16,6 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.flow_table import (
     DEFLECTION,
     DRAWN,
@@ -31,8 +29,11 @@ from rdmacc.experiments.dart.flow_table import (
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -132,8 +133,8 @@ class Figure7(Experiment):
             quantity="DFT lookup",
             condition="match id 0xBC",
             published="port 12",
-            band="exact",
-            verdict=_lookup,
+            words="exact",
+            judge=_lookup,
         ),
         Claim(
             id="dart-f7-2",
@@ -141,8 +142,8 @@ class Figure7(Experiment):
             quantity="DFT rules",
             condition="8 entries, no overwrite, alloc on start, free on end",
             published="stated",
-            band="exact",
-            verdict=_rules,
+            words="exact",
+            judge=_rules,
         ),
         Claim(
             id="dart-f7-3",
@@ -150,8 +151,8 @@ class Figure7(Experiment):
             quantity="in-order delivery under IOFD",
             condition="any deflection pattern",
             published="no reordering, no false positive/negative",
-            band="0 out-of-order packets in >= 1e5 deflected packets",
-            verdict=_in_order,
+            words="0 out-of-order packets in >= 1e5 deflected packets",
+            judge=_in_order,
             **known("dart-f7-3"),
         ),
         Claim(
@@ -160,8 +161,8 @@ class Figure7(Experiment):
             quantity="max misroutes per packet",
             condition="4 tokens",
             published="<= 4",
-            band="exact",
-            verdict=_tokens,
+            words="exact",
+            judge=_tokens,
         ),
         Claim(
             id="dart-x-4",
@@ -169,8 +170,8 @@ class Figure7(Experiment):
             quantity="overlapping deflected short flows per switch",
             condition="typical mix, <= 40% load",
             published="4 to 8",
-            band="p99 of the entries in use 4 to 8, all 8 for less than 1%; direction: less than 5%",
-            verdict=_occupied,
+            words="p99 of the entries in use 4 to 8, all 8 for less than 1%; direction: less than 5%",
+            judge=_occupied,
             **known("dart-x-4"),
         ),
         Claim(
@@ -179,8 +180,8 @@ class Figure7(Experiment):
             quantity="order of responses",
             condition="IOFD before ECN",
             published="deflection threshold 15 KB < ECN 22.5 KB",
-            band="exact",
-            verdict=_before_ecn,
+            words="exact",
+            judge=_before_ecn,
         ),
         Claim(
             id="dart-x-6",
@@ -188,8 +189,8 @@ class Figure7(Experiment):
             quantity="long flows",
             condition="IOFD",
             published="never deflected (0 tokens)",
-            band="0 deflections",
-            verdict=_long_flows,
+            words="0 deflections",
+            judge=_long_flows,
         ),
         Claim(
             id="dart-x-7",
@@ -197,8 +198,8 @@ class Figure7(Experiment):
             quantity="deadlock",
             condition="virtual lanes",
             published="none",
-            band="no stalled packets; a lane that was left is never entered again",
-            verdict=_no_deadlock,
+            words="no stalled packets; a lane that was left is never entered again",
+            judge=_no_deadlock,
         ),
     )
 

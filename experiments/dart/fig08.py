@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.testbed import epoch_point, measure_epochs, parts_of_epochs
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 
@@ -41,8 +42,8 @@ class Figure8(Experiment):
             quantity="measured vs true convergence",
             condition="t_f' vs t_f",
             published="t_f' >= t_f (conservative)",
-            band="mean t_f' >= mean t_f",
-            verdict=_conservative,
+            words="mean t_f' >= mean t_f",
+            judge=_conservative,
         ),
     )
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.testbed import (
     LFS,
@@ -25,9 +23,12 @@ from rdmacc.experiments.dart.testbed import (
     parts_of_epochs,
     testbed_scenario,
 )
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import shown
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import shown
 from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import curve, scalar, tidy
@@ -120,8 +121,8 @@ class Figure9(Experiment):
             quantity="LFS peak throughput",
             condition="no contention",
             published="43 Gb/s",
-            band="43 Gb/s is the emulated hosts' rate: calibrated",
-            verdict=_peak,
+            words="43 Gb/s is the emulated hosts' rate: calibrated",
+            judge=_peak,
             **known("dart-f9a-1"),
         ),
         Claim(
@@ -130,8 +131,8 @@ class Figure9(Experiment):
             quantity="LFS throughput",
             condition="SFS active",
             published="about 22.5 Gb/s (about half)",
-            band="0.48-0.53 of the peak",
-            verdict=_half,
+            words="0.48-0.53 of the peak",
+            judge=_half,
         ),
         Claim(
             id="dart-f9a-3",
@@ -139,8 +140,8 @@ class Figure9(Experiment):
             quantity="reaction",
             condition="SFS on or off",
             published="near-instantaneous drop and return",
-            band="transition within one averaging window",
-            verdict=_edges,
+            words="transition within one averaging window",
+            judge=_edges,
         ),
         *(
             Claim(
@@ -149,8 +150,8 @@ class Figure9(Experiment):
                 quantity=f"convergence time p{100 * level:g}",
                 condition="software DASR",
                 published=f"{PUBLISHED_US[level]:g} us",
-                band="reported as calibrated (within 15%)",
-                verdict=_quantile(level),
+                words="reported as calibrated (within 15%)",
+                judge=_quantile(level),
                 **known(f"dart-f9b-{number}"),
             )
             for number, level in enumerate(PUBLISHED_US, 1)
@@ -161,8 +162,8 @@ class Figure9(Experiment):
             quantity="convergence in hardware",
             condition="unloaded RTT 12 us",
             published="approaches the hardware RTT",
-            band="12-18 us by R's clock; direction: in truth",
-            verdict=_hardware,
+            words="12-18 us by R's clock; direction: in truth",
+            judge=_hardware,
             **known("dart-f9b-4"),
         ),
         Claim(
@@ -171,8 +172,8 @@ class Figure9(Experiment):
             quantity="convergence / RTT",
             condition="software, unloaded RTT 15 us",
             published="about one RTT (<= 3x at p99.9)",
-            band="p50 <= 2 RTT",
-            verdict=_few_rtts,
+            words="p50 <= 2 RTT",
+            judge=_few_rtts,
             **known("dart-f9b-5"),
         ),
         Claim(
@@ -181,8 +182,8 @@ class Figure9(Experiment):
             quantity="TIMELY's convergence",
             condition="50 RTT of 1 ms",
             published="50 ms",
-            band="quoted from TIMELY, not measured again",
-            verdict=_quoted,
+            words="quoted from TIMELY, not measured again",
+            judge=_quoted,
             **known("dart-f9b-6"),
         ),
         Claim(
@@ -191,8 +192,8 @@ class Figure9(Experiment):
             quantity="convergence in hardware",
             condition="LFS never pauses",
             published="one distribution over all bursts",
-            band="the last quarter of the bursts within 10% of the first",
-            verdict=_stays,
+            words="the last quarter of the bursts within 10% of the first",
+            judge=_stays,
         ),
     )
 

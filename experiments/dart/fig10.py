@@ -18,12 +18,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_PAYLOAD_BYTES
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -131,8 +132,8 @@ class Figure10(Experiment):
             quantity="median and p99 FCT reduction",
             condition="DASR vs InfiniBand, all degrees",
             published="2.5-3.3x",
-            band=">= 1.5x at every degree with modelled IB CC",
-            verdict=_faster,
+            words=">= 1.5x at every degree with modelled IB CC",
+            judge=_faster,
             **known("dart-f10-1"),
         ),
         Claim(
@@ -141,8 +142,8 @@ class Figure10(Experiment):
             quantity="headline tail reduction",
             condition="testbed",
             published="60% (2.5x)",
-            band=">= 40%",
-            verdict=_tail,
+            words=">= 40%",
+            judge=_tail,
             **known("dart-f10-2"),
         ),
         Claim(
@@ -151,8 +152,8 @@ class Figure10(Experiment):
             quantity="InfiniBand's p99 / median",
             condition="testbed",
             published="about 1.2x",
-            band="1.05-1.8",
-            verdict=_own_tail,
+            words="1.05-1.8",
+            judge=_own_tail,
         ),
         Claim(
             id="dart-f10-4",
@@ -160,8 +161,8 @@ class Figure10(Experiment):
             quantity="long-flow throughput difference",
             condition="DASR vs InfiniBand",
             published="within 0.5%",
-            band="within 1%; direction: within 5%",
-            verdict=_long_flow,
+            words="within 1%; direction: within 5%",
+            judge=_long_flow,
             **known("dart-f10-4"),
         ),
         Claim(
@@ -170,8 +171,8 @@ class Figure10(Experiment):
             quantity="FCT vs degree",
             condition="any scheme",
             published="increases, tails increase more",
-            band="medians rise with every step, p99 more from the least to the greatest; direction: medians rise",
-            verdict=_rising,
+            words="medians rise with every step, p99 more from the least to the greatest; direction: medians rise",
+            judge=_rising,
         ),
         Claim(
             id="dart-f10-6",
@@ -179,8 +180,8 @@ class Figure10(Experiment):
             quantity="FCT spread at degree 16",
             condition="DASR vs InfiniBand",
             published="DASR's curve left and narrower",
-            band="p95 - p5 smaller",
-            verdict=_narrower,
+            words="p95 - p5 smaller",
+            judge=_narrower,
             **known("dart-f10-6"),
         ),
     )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, claim
 from rdmacc.experiments.dart.loads import (
     BASELINES,
@@ -20,7 +19,8 @@ from rdmacc.experiments.dart.loads import (
     runs,
     us,
 )
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

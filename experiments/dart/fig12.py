@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, claim
 from rdmacc.experiments.dart.loads import BASELINES, all_runs, compared, mean_reduction, panels, ratios, runs
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

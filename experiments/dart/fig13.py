@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import LOADS, NOTICEABLE, Case, ClosFigure, claim, has_size
 from rdmacc.experiments.dart.loads import BASELINES, NAMES, all_runs, compared, panels, runs
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

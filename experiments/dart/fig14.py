@@ -12,11 +12,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import BOTH, LOADS, NOTICEABLE, Case, ClosFigure, cases, claim, of_reading, reduction
 from rdmacc.experiments.dart.loads import us
 from rdmacc.experiments.dart.techniques import COMPONENTS, VARIANTS, less, p99
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.convergence import NAMES, measure_convergence, points_for, rtts, within_two_rtts
 from rdmacc.experiments.dart.known import known
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -97,8 +98,8 @@ class Figure15(Experiment):
             quantity="RTTs for RCP to reach 5 Gb/s after the join",
             condition="2 flows, 10 Gb/s, 5 us links",
             published="about 60 RTT (15 to 75)",
-            band="within a factor of 2, and > 5x Dart; direction: 10 RTT or more",
-            verdict=_rcp,
+            words="within a factor of 2, and > 5x Dart; direction: 10 RTT or more",
+            judge=_rcp,
             **known("dart-f15-1"),
         ),
         Claim(
@@ -107,8 +108,8 @@ class Figure15(Experiment):
             quantity="RTTs for Dart",
             condition="same",
             published="1 RTT",
-            band="<= 2 RTT",
-            verdict=within_two_rtts,
+            words="<= 2 RTT",
+            judge=within_two_rtts,
         ),
         Claim(
             id="dart-x-1",
@@ -116,8 +117,8 @@ class Figure15(Experiment):
             quantity="ExpressPass convergence",
             condition="dumbbell 2:2 / fat tree 10:1",
             published="4 RTT / 20 RTT",
-            band="10:1 slower than 2:2 with either first weight, means over seeds",
-            verdict=_expresspass,
+            words="10:1 slower than 2:2 with either first weight, means over seeds",
+            judge=_expresspass,
         ),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.framework.claim import Outcome
 
 __all__ = ["KNOWN", "known", "known_at_scale"]
 
@@ -184,10 +184,10 @@ _AT_SCALE = {
 def known(id: str) -> dict[str, Any]:
     """Return the arguments `expected` and `reason` of a claim that is in `KNOWN`."""
     expected, reason = KNOWN[id]
-    return {"expected": expected, "reason": reason}
+    return {"expect": expected, "why": reason}
 
 
 def known_at_scale(id: str) -> dict[str, Any]:
     """Return the arguments `expected` and `reason` of any claim on 1,024 hosts."""
     outcome = _NOT_FAILED.get(id, Outcome.FAILS) if id in _AT_SCALE else Outcome.HOLDS
-    return {"expected": {"quick": Outcome.NOT_JUDGED, "paper": outcome}, "reason": _AT_SCALE.get(id, _QUICK)}
+    return {"expect": {"quick": Outcome.NOT_JUDGED, "paper": outcome}, "why": _AT_SCALE.get(id, _QUICK)}

@@ -9,7 +9,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import (
     BOTH,
     DEFAULT_READING,
@@ -22,6 +21,7 @@ from rdmacc.experiments.dart.clos import (
     reduction,
     spreads,
 )
+from rdmacc.experiments.framework.claim import Verdict
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:

@@ -21,12 +21,13 @@ import networkx as nx
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import mean_between
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import mean_between
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -128,8 +129,8 @@ class LookAhead(Experiment):
             quantity="look-ahead overhead",
             condition="20 senders x 2 B / 2 KB",
             published="40 B = 2%",
-            band="exact",
-            verdict=_overhead,
+            words="exact",
+            judge=_overhead,
         ),
         Claim(
             id="dart-x-2a",
@@ -137,8 +138,8 @@ class LookAhead(Experiment):
             quantity="senders that an identifier tells apart",
             condition="2 B",
             published="64K",
-            band="exact",
-            verdict=_addresses,
+            words="exact",
+            judge=_addresses,
         ),
         Claim(
             id="dart-x-8a",
@@ -146,8 +147,8 @@ class LookAhead(Experiment):
             quantity="another tenant's throughput under an attack",
             condition="one sender set",
             published="other senders throttle themselves",
-            band=f"1/{LISTED} of that without the attack (A and the {LISTED - 1} silent senders), within 5%",
-            verdict=_throttles,
+            words=f"1/{LISTED} of that without the attack (A and the {LISTED - 1} silent senders), within 5%",
+            judge=_throttles,
         ),
         Claim(
             id="dart-x-8b",
@@ -155,8 +156,8 @@ class LookAhead(Experiment):
             quantity="another tenant's throughput under an attack",
             condition="a sender set for each tenant",
             published="not affected",
-            band="within 1% of that without the attack",
-            verdict=_private,
+            words="within 1% of that without the attack",
+            judge=_private,
         ),
         Claim(
             id="dart-x-8c",
@@ -164,8 +165,8 @@ class LookAhead(Experiment):
             quantity="another tenant's throughput under an attack",
             condition="look-ahead turned off",
             published="not susceptible",
-            band=">= 0.98 of that without the attack",
-            verdict=_without,
+            words=">= 0.98 of that without the attack",
+            judge=_without,
         ),
     )
 

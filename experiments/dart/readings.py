@@ -16,7 +16,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.clos import (
     BOTH,
     DEFAULT_READING,
@@ -25,7 +24,6 @@ from rdmacc.experiments.dart.clos import (
     READINGS,
     Case,
     ClosFigure,
-    Judge,
     cases,
     has_size,
     means,
@@ -35,7 +33,9 @@ from rdmacc.experiments.dart.known import known_at_scale
 from rdmacc.experiments.dart.loads import BASELINES, ratios
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.techniques import VARIANTS
-from rdmacc.experiments.registry import experiment, register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.registry import experiment, register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import wide
 
@@ -94,10 +94,9 @@ def claims_by_reading(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         if name != "dart.fig14":
             columns["kept, longer window"] = (longer, DEFAULT_READING)
         for one in experiment(name).claims:
-            assert isinstance(one.verdict, Judge)
             row = {"id": one.id, "claim": f"{one.quantity}, {one.condition}", "published": one.published}
             for column, (of, reading) in columns.items():
-                found = one.verdict.in_reading(of, reading)
+                found = one.verdict(of_reading(wide(of), reading))
                 row |= {column: found.measured, f"{column}: verdict": found.outcome.value}
             rows.append(row)
     return pd.DataFrame(rows).set_index("id").fillna("")
@@ -152,12 +151,12 @@ def _check(
     """Return a check on all readings together; it needs the table at paper scale."""
 
     def judged(table: pd.DataFrame) -> Verdict:
-        rows = wide(table)
+        rows = table
         has_all = set(READINGS) <= set(rows["reading"])
         return verdict(rows) if has_all else Verdict.not_judged("not run at this scale")
 
     return Claim(
-        id=id, place="VI", quantity=quantity, condition=condition, published=published, band=band, verdict=judged,
+        id=id, place="VI", quantity=quantity, condition=condition, published=published, words=band, judge=judged,
         **known_at_scale(id),
     )  # fmt: skip
 
@@ -188,6 +187,10 @@ class Readings(ClosFigure):
     name = "dart.readings"
     title = "What the paper leaves open"
     description = "Tails and marks by what the paper leaves open: queue pairs, groups, DASR's window"
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        return table if reading == DEFAULT else None  # all readings
+
     claims = (
         _check(
             "dart-r-1a", "what makes DCQCN's tail", "128 groups, 40%", "not said",

@@ -14,10 +14,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import NOTICEABLE, SEEDS, Case, ClosFigure, cases, claim, means, reduction
 from rdmacc.experiments.dart.techniques import VARIANTS, p99
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:

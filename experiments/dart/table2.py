@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
 from rdmacc.experiments.dart.clos import LOADS, Case, ClosFigure, claim, has_size, means
 from rdmacc.experiments.dart.tables import ALL_RUNS, draw_bars, table_claims, table_runs
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.workload import DART_MIXES
 
 if TYPE_CHECKING:

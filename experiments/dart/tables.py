@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
 from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, of_reading
+from rdmacc.experiments.framework.claim import Claim, Verdict
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:

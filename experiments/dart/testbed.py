@@ -22,8 +22,8 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.experiments.base import Point
 from rdmacc.experiments.dart.setup import PRESET, TESTBED_HOST_RATE, TESTBED_PAYLOAD_BYTES
+from rdmacc.experiments.framework.point import Point
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.state import DATA

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import us
@@ -44,8 +44,8 @@ class Figure1(LoneMessage):
             quantity="base RTT",
             condition="two links of 40 Gb/s and 1 us each way",
             published="(follows from table I)",
-            band="4 us and the packets' time on the links, below 5 us",
-            verdict=_base_rtt,
+            words="4 us and the packets' time on the links, below 5 us",
+            judge=_base_rtt,
         ),
     )
 

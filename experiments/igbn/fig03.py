@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, LossSweep, Setting, go_back_n_runs, of_reading, percent
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 
@@ -79,8 +79,8 @@ class Figure3(LossSweep):
             quantity="reason 3; 4; 1; 2",
             condition="p = 1%, 100 runs",
             published="57.1; 33.9; 7.1; 1.8%",
-            band="R3 and R4 each 30-65%; R1+R2 3-15%",
-            verdict=_each,
+            words="R3 and R4 each 30-65%; R1+R2 3-15%",
+            judge=_each,
             **known("igbn-f3-1"),
         ),
         Claim(
@@ -89,8 +89,8 @@ class Figure3(LossSweep):
             quantity="R3+R4",
             condition="p = 1%",
             published="about 90%",
-            band="85-97%",
-            verdict=_both,
+            words="85-97%",
+            judge=_both,
             **known("igbn-f3-2"),
         ),
         Claim(
@@ -99,8 +99,8 @@ class Figure3(LossSweep):
             quantity="timeouts per message",
             condition="p = 1%",
             published="0.56 (derived)",
-            band="0.4-0.65",
-            verdict=_per_message,
+            words="0.4-0.65",
+            judge=_per_message,
             **known("igbn-f3-3"),
         ),
         Claim(
@@ -109,8 +109,8 @@ class Figure3(LossSweep):
             quantity="timeouts for none of the four reasons",
             condition="p = 1%",
             published="four reasons",
-            band="0",
-            verdict=_other_reasons,
+            words="0",
+            judge=_other_reasons,
         ),
     )
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
 from rdmacc.experiments.igbn.setup import TITLES, VARIANTS
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.faults import ScriptedLoss
 from rdmacc.sweep.tidy import curve, scalar
 from rdmacc.units import format_time, ms
@@ -78,8 +78,8 @@ class Figure4(Ladders):
             quantity="four scripted losses",
             condition="GBN",
             published="each ends only by ACK timeout",
-            band="trace test",
-            verdict=_only_by_the_timer,
+            words="trace test",
+            judge=_only_by_the_timer,
         ),
         Claim(
             id="igbn-f4-1a",
@@ -87,8 +87,8 @@ class Figure4(Ladders):
             quantity="four scripted losses",
             condition="ST, CE, Improved",
             published="ST reduces reasons 1 and 2, CE reasons 3 and 4",
-            band="exactly those end without a timeout",
-            verdict=_cured,
+            words="exactly those end without a timeout",
+            judge=_cured,
         ),
     )
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
 from rdmacc.experiments.igbn.setup import VARIANTS
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow
 from rdmacc.sweep.tidy import curve, scalar
@@ -85,8 +85,8 @@ class Figure5(Ladders):
             quantity="CE timer",
             condition="EPSN < LPSN at last packet",
             published="NAK at remaining interval, restart, reset on EPSN arrival",
-            band="trace test",
-            verdict=_checks,
+            words="trace test",
+            judge=_checks,
         ),
     )
 

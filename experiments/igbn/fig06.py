@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import closed_form, draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import (
@@ -24,7 +25,6 @@ from rdmacc.experiments.igbn.setup import (
     timers_in,
     without_timeouts,
 )
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.units import ms, us
 
@@ -142,8 +142,8 @@ class Figure6(LossSweep):
             quantity="order",
             condition="100 ms, p = 1e-2",
             published="Improved > CE > ST > GBN",
-            band="in this order; direction: but for ST and GBN",
-            verdict=_order,
+            words="in this order; direction: but for ST and GBN",
+            judge=_order,
             **known("igbn-f6a-1"),
         ),
         Claim(
@@ -152,8 +152,8 @@ class Figure6(LossSweep):
             quantity="CE / Improved",
             condition="100 ms, p <= 1e-3",
             published="97.2% (2.8% below lossless)",
-            band="at 1e-3: Improved 96-99%; CE 96-99% in runs without a timeout",
-            verdict=_near_lossless,
+            words="at 1e-3: Improved 96-99%; CE 96-99% in runs without a timeout",
+            judge=_near_lossless,
         ),
         Claim(
             id="igbn-f6a-3",
@@ -161,8 +161,8 @@ class Figure6(LossSweep):
             quantity="Improved",
             condition="100 ms, p = 1e-2",
             published="64% (about 60%)",
-            band="50-68%",
-            verdict=_improved,
+            words="50-68%",
+            judge=_improved,
             **known("igbn-f6a-3"),
         ),
         Claim(
@@ -171,8 +171,8 @@ class Figure6(LossSweep):
             quantity="GBN",
             condition="100 ms, p = 1e-4",
             published="70%",
-            band="60-80%",
-            verdict=_early_decline,
+            words="60-80%",
+            judge=_early_decline,
             **known("igbn-f6a-4"),
         ),
         Claim(
@@ -181,8 +181,8 @@ class Figure6(LossSweep):
             quantity="ST vs GBN",
             condition="100 ms, p = 1e-3",
             published="only slightly better",
-            band="0-15 points",
-            verdict=_little_gain,
+            words="0-15 points",
+            judge=_little_gain,
             **known("igbn-f6a-5"),
         ),
         Claim(
@@ -191,8 +191,8 @@ class Figure6(LossSweep):
             quantity="CE vs Improved",
             condition="100 ms, p <= 1e-3",
             published="CE slightly above (no duplicate)",
-            band="|diff| <= 1 point apart from timeouts",
-            verdict=_duplicate,
+            words="|diff| <= 1 point apart from timeouts",
+            judge=_duplicate,
         ),
         Claim(
             id="igbn-f6b-1",
@@ -200,8 +200,8 @@ class Figure6(LossSweep):
             quantity="Improved",
             condition="10 ms, p = 1e-2",
             published="around 60%",
-            band="52-68%",
-            verdict=_improved_middle,
+            words="52-68%",
+            judge=_improved_middle,
         ),
         Claim(
             id="igbn-f6b-2",
@@ -209,8 +209,8 @@ class Figure6(LossSweep):
             quantity="CE",
             condition="10 ms, p > 1e-3",
             published="a little worse than Improved, much better than ST, GBN",
-            band="<= Improved; at 1e-2 >= 2.5x GBN",
-            verdict=_between,
+            words="<= Improved; at 1e-2 >= 2.5x GBN",
+            judge=_between,
             **known("igbn-f6b-2"),
         ),
         Claim(
@@ -219,8 +219,8 @@ class Figure6(LossSweep):
             quantity="four algorithms",
             condition="500 us",
             published="almost the same",
-            band="within 6 points for p <= 5e-3",
-            verdict=_alike,
+            words="within 6 points for p <= 5e-3",
+            judge=_alike,
             **known("igbn-f6c-1"),
         ),
         Claim(
@@ -229,8 +229,8 @@ class Figure6(LossSweep):
             quantity="Improved, CE vs ST, GBN",
             condition="500 us, p = 1e-2",
             published="about 10% better",
-            band="5-20% relative; direction: from 2% on",
-            verdict=_tenth,
+            words="5-20% relative; direction: from 2% on",
+            judge=_tenth,
             **known("igbn-f6c-2"),
         ),
         Claim(
@@ -239,8 +239,8 @@ class Figure6(LossSweep):
             quantity="closed form against the mean",
             condition="p = 1e-2, all variants and timeouts",
             published="(the model is ours)",
-            band="within 7 points",
-            verdict=_as_computed,
+            words="within 7 points",
+            judge=_as_computed,
             **known("igbn-f6-a"),
         ),
     )

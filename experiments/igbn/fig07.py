@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_published
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import (
@@ -22,7 +23,6 @@ from rdmacc.experiments.igbn.setup import (
     runs_of,
     timers_in,
 )
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.units import ms, us
 
@@ -120,8 +120,8 @@ class Figure7(LossSweep):
             quantity="GBN",
             condition="100 ms, 1e-2",
             published="nearly 0%",
-            band="<= 4%",
-            verdict=_collapse,
+            words="<= 4%",
+            judge=_collapse,
         ),
         Claim(
             id="igbn-f7a-2",
@@ -129,8 +129,8 @@ class Figure7(LossSweep):
             quantity="GBN",
             condition="10 ms, 1e-2",
             published="13.2%",
-            band="10-20%",
-            verdict=_middle,
+            words="10-20%",
+            judge=_middle,
             **known("igbn-f7a-2"),
         ),
         Claim(
@@ -139,8 +139,8 @@ class Figure7(LossSweep):
             quantity="GBN",
             condition="10 ms",
             published="sharp decline beyond 0.2%",
-            band="75-85% at 0.2%, < 50% at 0.5%",
-            verdict=_sharp,
+            words="75-85% at 0.2%, < 50% at 0.5%",
+            judge=_sharp,
             **known("igbn-f7a-3"),
         ),
         Claim(
@@ -149,8 +149,8 @@ class Figure7(LossSweep):
             quantity="Improved",
             condition="100/10/0.5 ms",
             published="almost identical",
-            band="spread <= 8 points at any p",
-            verdict=_same,
+            words="spread <= 8 points at any p",
+            judge=_same,
             **known("igbn-f7b-1"),
         ),
         Claim(
@@ -159,8 +159,8 @@ class Figure7(LossSweep):
             quantity="CE",
             condition="100 ms, 2e-3",
             published="68%",
-            band="mean of all runs 58-78%; direction: between those at 1e-3 and 1e-2",
-            verdict=_check_at_two,
+            words="mean of all runs 58-78%; direction: between those at 1e-3 and 1e-2",
+            judge=_check_at_two,
             **known("igbn-f7c-1"),
         ),
         Claim(
@@ -169,8 +169,8 @@ class Figure7(LossSweep):
             quantity="CE",
             condition="100 ms, 1e-2",
             published="17.6%",
-            band="12-25%; direction: up to 40%",
-            verdict=_check_at_ten,
+            words="12-25%; direction: up to 40%",
+            judge=_check_at_ten,
             **known("igbn-f7c-2"),
         ),
         Claim(
@@ -179,8 +179,8 @@ class Figure7(LossSweep):
             quantity="CE",
             condition="10 ms vs 500 us",
             published="just a little worse",
-            band="10 ms within 12 points",
-            verdict=_check_short,
+            words="10 ms within 12 points",
+            judge=_check_short,
             **known("igbn-f7c-3"),
         ),
         Claim(
@@ -189,8 +189,8 @@ class Figure7(LossSweep):
             quantity="ST",
             condition="100 and 10 ms",
             published="falls from 1e-4; nearly 0% at 1e-2",
-            band="falls at every step, both <= 4% at 1e-2; direction: 100 ms does",
-            verdict=_twice_long,
+            words="falls at every step, both <= 4% at 1e-2; direction: 100 ms does",
+            judge=_twice_long,
             **known("igbn-f7d-1"),
         ),
         Claim(
@@ -199,8 +199,8 @@ class Figure7(LossSweep):
             quantity="ST",
             condition="500 us",
             published="much better",
-            band=">= 50% at 1e-2",
-            verdict=_twice_short,
+            words=">= 50% at 1e-2",
+            judge=_twice_short,
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.framework.claim import Outcome
 
 __all__ = ["KNOWN", "known"]
 
@@ -60,4 +60,4 @@ KNOWN: dict[str, tuple[Outcome | dict[str, Outcome], str]] = {
 def known(id: str) -> dict[str, Any]:
     """Return the arguments `expected` and `reason` of a claim that is in `KNOWN`."""
     expected, reason = KNOWN[id]
-    return {"expected": expected, "reason": reason}
+    return {"expect": expected, "why": reason}

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes, topology
-from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.igbn.setup import chain_of_messages
-from rdmacc.experiments.scales import check_scale
 from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow, draw_arrows, find_arrows
 from rdmacc.plotting.style import style

@@ -7,9 +7,10 @@ from functools import partial
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.igbn.setup import chain_of_messages
-from rdmacc.experiments.scales import check_scale
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.results.result import Result

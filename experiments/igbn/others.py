@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 import rdmacc
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.drawing import closed_form, label
 from rdmacc.experiments.igbn.fig06 import LOOKS
 from rdmacc.experiments.igbn.known import known
 from rdmacc.experiments.igbn.setup import GOODPUT, TITLES, VARIANTS, LossSweep, Setting, mean, percent, runs_of
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.schemes import Scheme
@@ -72,8 +72,8 @@ class OtherRecoveries(LossSweep):
             quantity="go-back-0",
             condition="p = 1e-5, 1e-4, 5e-4",
             published="will waste much bandwidth",
-            band="within 3 points of the closed form",
-            verdict=_whole_messages,
+            words="within 3 points of the closed form",
+            judge=_whole_messages,
             **known("igbn-x-2a"),
         ),
         Claim(
@@ -82,8 +82,8 @@ class OtherRecoveries(LossSweep):
             quantity="IRN",
             condition="p = 1e-2",
             published="cannot avoid triggering ACK timeout",
-            band="> 0.1 timeouts per message",
-            verdict=_still_timeouts,
+            words="> 0.1 timeouts per message",
+            judge=_still_timeouts,
         ),
         Claim(
             id="igbn-x-3b",
@@ -91,8 +91,8 @@ class OtherRecoveries(LossSweep):
             quantity="IRN against Improved Go-Back-N",
             condition="p = 1e-2",
             published="(no comparison)",
-            band="IRN above",
-            verdict=_selective,
+            words="IRN above",
+            judge=_selective,
         ),
     )
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment
-from rdmacc.experiments.claims import Claim, Outcome, Verdict
+from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
+from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.fig02 import Figure2
 from rdmacc.experiments.igbn.fig03 import Figure3
 from rdmacc.experiments.igbn.fig06 import Figure6
@@ -34,7 +35,6 @@ from rdmacc.experiments.igbn.setup import (
     mean_at,
     of_reading,
 )
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ class OtherReadings(LossSweep):
             quantity="NAK interval for all packets together",
             condition="100 ms, p = 1e-2",
             published="about 60% for Improved: so the interval is for each packet",
-            band="no variant at half of that: rejected",
-            verdict=_far_below,
+            words="no variant at half of that: rejected",
+            judge=_far_below,
         ),
         Claim(
             id="igbn-x-4a",
@@ -113,8 +113,8 @@ class OtherReadings(LossSweep):
             quantity="claims on figures 2, 3, 6 and 7 that hold",
             condition="timer from the first or from the last packet on",
             published="(not stated)",
-            band="the preset's reading fits at least as many",
-            verdict=_fits_more,
+            words="the preset's reading fits at least as many",
+            judge=_fits_more,
             **known("igbn-x-4a"),
         ),
     )
@@ -129,8 +129,8 @@ class OtherReadings(LossSweep):
         usual = dict.fromkeys([*super().settings(scale), *both])
         return [*usual, *(Setting(variant, ACK_TIMEOUT_PS, _ONE_PERCENT, nak_interval=FOR_ALL) for variant in VARIANTS)]
 
-    def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
-        return Experiment.check(self, table, scale)  # of all readings
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        return table if reading == DEFAULT else None  # of all readings
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

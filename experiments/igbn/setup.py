@@ -28,8 +28,10 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.faults import Loss
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
@@ -41,7 +43,8 @@ from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.units import ms, size_bytes, us
 
 __all__ = [
-    "ACK_TIMEOUT_PS", "DEFAULT_TIMER", "GOODPUT", "LOSSES", "MESSAGE_BYTES", "TIMEOUTS", "TIMERS", "TITLES", "VARIANTS",
+    "ACK_TIMEOUT_PS", "DEFAULT_TIMER", "FEW", "GOODPUT", "LOSSES", "MESSAGE_BYTES", "TIMEOUTS", "TIMERS", "TITLES",
+    "VARIANTS",
     "LossSweep", "Setting", "alone_ps", "chain_of_messages", "go_back_n_runs", "in_words", "losing", "mean", "mean_at",
     "of_reading", "percent", "runs_of", "timers_in", "without_timeouts",
 ]  # fmt: skip
@@ -67,6 +70,9 @@ DEFAULT_TIMER = "last packet"
 """The preset's reading."""
 PER_PACKET, FOR_ALL = "for each packet", "for all packets"
 """What the NAK interval is for: II-A's "at most one NAK" for one packet, or to the letter."""
+
+FEW = "The quick scale has too few messages: one timeout more or less decides."
+"""Why a claim is not judged there."""
 
 _QUICK_LOSSES = (1e-5, 1e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 
@@ -182,8 +188,8 @@ class LossSweep(Experiment):
         reasons = {name: (int(transfers[name].sum()), "") for name in TIMEOUT_REASONS if name in transfers}
         return tidy(point.name, numbers | reasons)
 
-    def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
-        return super().check(of_reading(table), scale)
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        return of_reading(table) if reading == DEFAULT else None
 
 
 def alone_ps(result: Result) -> int:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from rdmacc.experiments.igbn.setup import MESSAGE_BYTES
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import KiB, MiB, format_rate, format_time, ms, us
@@ -61,8 +61,8 @@ class Table1(LoneMessage):
             quantity="parameters",
             condition="40G, 1us, 4MB, 1KB, 100ms, 256KB, 500us",
             published="stated",
-            band="config equality",
-            verdict=_as_published,
+            words="config equality",
+            judge=_as_published,
         ),
         Claim(
             id="igbn-t1-1a",
@@ -70,8 +70,8 @@ class Table1(LoneMessage):
             quantity="packets and ACKs of a message",
             condition="no loss",
             published="(follows from table I)",
-            band="4,096 packets, an ACK for each 256",
-            verdict=_as_run,
+            words="4,096 packets, an ACK for each 256",
+            judge=_as_run,
         ),
     )
 

@@ -29,10 +29,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Outcome, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, percentiles, plot_by_size
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -117,17 +118,17 @@ class ReceiverSchemes(Experiment):
     claims = (
         Claim(
             id="micro-receivers-1a", place="all schemes", quantity="messages not finished", condition="all runs",
-            published="none", band="0", verdict=_all_finish,
+            published="none", words="0", judge=_all_finish,
         ),
         Claim(
             id="micro-receivers-2a", place="all schemes", quantity="goodput of a host", condition="web search",
-            published="the load, but for what waits", band="0.6 to 1.2 of the load", verdict=_below_load,
-            expected=_AT_SCALE, reason=_TOO_FEW,
+            published="the load, but for what waits", words="0.6 to 1.2 of the load", judge=_below_load,
+            expect=_AT_SCALE, why=_TOO_FEW,
         ),
         Claim(
             id="micro-receivers-3a", place="all schemes", quantity="goodput of the receiver", condition="incast",
-            published="the link's", band="75 to 100 Gb/s", verdict=_incast_bound,
-            expected=_AT_SCALE, reason=_TOO_FEW,
+            published="the link's", words="75 to 100 Gb/s", judge=_incast_bound,
+            expect=_AT_SCALE, why=_TOO_FEW,
         ),
     )  # fmt: skip
 

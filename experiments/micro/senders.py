@@ -24,10 +24,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
@@ -132,7 +133,7 @@ class SenderSchemes(Experiment):
         Claim(
             id="micro-senders-1a", place="IEEE 802.1Qbb", quantity="packets lost",
             condition="schemes with PFC, all runs",
-            published="none", band="0", verdict=_nothing_lost_with_pfc,
+            published="none", words="0", judge=_nothing_lost_with_pfc,
         ),
     )  # fmt: skip
 

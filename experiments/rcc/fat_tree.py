@@ -27,8 +27,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.cases import CaseFigure, Judge, judged_claim
+from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.claim import judged_claim
+from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.rcc.known import known
 from rdmacc.presets import preset
 from rdmacc.protocols.homa import Homa
@@ -239,5 +240,4 @@ def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.S
     return 1 - means(rows, quantity, "rcc", name) / means(rows, quantity, other, name)
 
 
-claim = partial(judged_claim, known, Judge)
-"""Return a claim that is judged once all it needs has run: see `judged_claim`."""
+claim = partial(judged_claim, known)

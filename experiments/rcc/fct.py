@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.framework.claim import Verdict
 from rdmacc.experiments.rcc.fat_tree import SCHEMES, reductions, spreads
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.plotting.style import COLOURS

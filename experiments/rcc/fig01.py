@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 
@@ -88,8 +89,8 @@ class Figure1(Experiment):
             quantity="time to the expected rate",
             condition="DCQCN, two bottlenecks",
             published="not quickly",
-            band="20% or more off max-min for 10 ms or more after flow 2 and after flow 3; direction: after one",
-            verdict=_slow,
+            words="20% or more off max-min for 10 ms or more after flow 2 and after flow 3; direction: after one",
+            judge=_slow,
             **known("rcc-f1-1"),
         ),
         Claim(
@@ -98,8 +99,8 @@ class Figure1(Experiment):
             quantity="fairness, steady delay",
             condition="TIMELY, two bottlenecks",
             published="unfair, or no steady delay",
-            band="Jain < 0.97 in a phase, or the queue's standard deviation above half of its mean",
-            verdict=_unfair,
+            words="Jain < 0.97 in a phase, or the queue's standard deviation above half of its mean",
+            judge=_unfair,
             **known("rcc-f1-2"),
         ),
         Claim(
@@ -108,8 +109,8 @@ class Figure1(Experiment):
             quantity="TIMELY against DCQCN",
             condition="two bottlenecks",
             published="comparable or worse",
-            band="use of the link at most 2% more, and time off max-min no more than 10% less",
-            verdict=_no_better,
+            words="use of the link at most 2% more, and time off max-min no more than 10% less",
+            judge=_no_better,
             **known("rcc-f1-2a"),
         ),
     )

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols import rcc
 from rdmacc.sweep.tidy import scalar, tidy
@@ -114,8 +115,8 @@ class Figure2(Experiment):
             quantity="modules",
             condition="types, explicit windows, PID, window in the ACK, pacing",
             published="three functions at the receiver, windows in ACKs, senders that pace",
-            band="exact",
-            verdict=_modules,
+            words="exact",
+            judge=_modules,
             **known("rcc-f2-1a"),
         ),
         Claim(
@@ -124,8 +125,8 @@ class Figure2(Experiment):
             quantity="mode and window",
             condition="samples on time or late, last hop busy or not",
             published="lines 6 to 19",
-            band="exact",
-            verdict=_paths,
+            words="exact",
+            judge=_paths,
             **known("rcc-f2-1b"),
         ),
     )

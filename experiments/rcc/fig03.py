@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 
@@ -100,8 +101,8 @@ class Figure3(Experiment):
             quantity="u and window",
             condition="handlers against equations, both readings of (4)",
             published="(equations)",
-            band="u exact; a window rounds to a byte at each update",
-            verdict=_equations,
+            words="u exact; a window rounds to a byte at each update",
+            judge=_equations,
             **known("rcc-f3-1a"),
         ),
         Claim(
@@ -110,8 +111,8 @@ class Figure3(Experiment):
             quantity="u after a steady error",
             condition="with and without u(t - 1)",
             published="(follows: K_p e without it, growing with it)",
-            band="exact without; larger with it while the error stays positive",
-            verdict=_memory,
+            words="exact without; larger with it while the error stays positive",
+            judge=_memory,
             **known("rcc-f3-1b"),
         ),
     )

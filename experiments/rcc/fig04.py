@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
 from rdmacc.plotting.style import COLOURS, style
@@ -110,8 +111,8 @@ class Figure4(Experiment):
             quantity="phase margin",
             condition="K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds",
             published="above 30 degrees (39.80 by equation (12))",
-            band="39.8 +- 0.1",
-            verdict=_default,
+            words="39.8 +- 0.1",
+            judge=_default,
             **known("rcc-f4-1"),
         ),
         Claim(
@@ -120,8 +121,8 @@ class Figure4(Experiment):
             quantity="phase margin",
             condition="K_p in [1, 1e4], K_d in [1e3, 1e5]",
             published="above 30 degrees",
-            band="on all of the box",
-            verdict=_everywhere,
+            words="on all of the box",
+            judge=_everywhere,
             **known("rcc-f4-2"),
         ),
         Claim(
@@ -130,8 +131,8 @@ class Figure4(Experiment):
             quantity="phase margin",
             condition="K_p one or two orders below K_d",
             published="more stable",
-            band="above 30 degrees on 98% or more of K_p <= K_d / 10 in the box",
-            verdict=_orders_below,
+            words="above 30 degrees on 98% or more of K_p <= K_d / 10 in the box",
+            judge=_orders_below,
             **known("rcc-f4-3"),
         ),
         Claim(
@@ -140,8 +141,8 @@ class Figure4(Experiment):
             quantity="stability and gains",
             condition="larger K_p, K_d",
             published="faster response, heavy loss of stability",
-            band="margin falls with K_p everywhere, and each time that K_d doubles from 1e4 on at K_p <= 100",
-            verdict=_larger_gains,
+            words="margin falls with K_p everywhere, and each time that K_d doubles from 1e4 on at K_p <= 100",
+            judge=_larger_gains,
             **known("rcc-f4-4"),
         ),
         Claim(
@@ -150,8 +151,8 @@ class Figure4(Experiment):
             quantity="R_ref",
             condition="delta = 0.2, base RTT of 12 us",
             published="13.2 us",
-            band="exact",
-            verdict=_reference,
+            words="exact",
+            judge=_reference,
             **known("rcc-f4-5"),
         ),
         Claim(
@@ -160,8 +161,8 @@ class Figure4(Experiment):
             quantity="sign of the phase margin",
             condition="K_p in [1, 1e6], K_d in [1e2, 1e6]",
             published="negative if and only if K_p > 2 K_d",
-            band="exact",
-            verdict=_sign,
+            words="exact",
+            judge=_sign,
             **known("rcc-f4-6"),
         ),
         Claim(
@@ -170,8 +171,8 @@ class Figure4(Experiment):
             quantity="phase margin",
             condition="one RTT of feedback delay",
             published="(not in the paper)",
-            band="above 30 degrees on less of the box than without it",
-            verdict=_margin_at_corner,
+            words="above 30 degrees on less of the box than without it",
+            judge=_margin_at_corner,
             **known("rcc-f4-6a"),
         ),
     )

@@ -17,12 +17,13 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import probes, topology
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import LINE_BPS, LOOKS, NAMES, PRESET, goodput, jain, received
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -176,8 +177,8 @@ class Figure5(Experiment):
             quantity="goodput of each flow",
             condition="RCC, N = 1 to 4",
             published="100 x 0.95 / N Gb/s",
-            band="every flow within 3%; direction: within 10%",
-            verdict=_shares,
+            words="every flow within 3%; direction: within 10%",
+            judge=_shares,
             **known("rcc-f5-1"),
         ),
         Claim(
@@ -186,8 +187,8 @@ class Figure5(Experiment):
             quantity="Jain's index",
             condition="RCC, N = 2 to 4",
             published="0.998 to 0.999",
-            band=">= 0.99 in every phase, over each interval",
-            verdict=_fair,
+            words=">= 0.99 in every phase, over each interval",
+            judge=_fair,
             **known("rcc-f5-2"),
         ),
         Claim(
@@ -196,8 +197,8 @@ class Figure5(Experiment):
             quantity="RTTs to converge",
             condition="after each start and end of a flow",
             published="RCC one, HPCC several",
-            band="RCC <= 3, HPCC more after each; direction: RCC <= 3",
-            verdict=_one_rtt,
+            words="RCC <= 3, HPCC more after each; direction: RCC <= 3",
+            judge=_one_rtt,
             **known("rcc-f5-3"),
         ),
         Claim(
@@ -206,8 +207,8 @@ class Figure5(Experiment):
             quantity="fairness and oscillation",
             condition="HPCC against RCC",
             published="unfair and oscillating",
-            band="Jain below RCC's with 2 to 4 flows, goodput varies more; direction: Jain lower on average",
-            verdict=_unfair,
+            words="Jain below RCC's with 2 to 4 flows, goodput varies more; direction: Jain lower on average",
+            judge=_unfair,
             **known("rcc-f5-4"),
         ),
         Claim(
@@ -216,8 +217,8 @@ class Figure5(Experiment):
             quantity="completion of flows 4, 3, 2, 1",
             condition="processor sharing at 95 Gb/s",
             published="390.9, 500.6, 585.9, 671.2 ms",
-            band="within 3%",
-            verdict=_completion,
+            words="within 3%",
+            judge=_completion,
             **known("rcc-f5-5"),
         ),
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import (
     REQUEST,
     Case,
@@ -23,7 +24,6 @@ from rdmacc.experiments.rcc.incast import (
 )
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import LINE_BPS
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 
@@ -86,8 +86,8 @@ class Figure6(IncastFigure):
             quantity="goodput of the 1,000 flows",
             condition="RCC; HPCC similar",
             published="around 94.98 Gb/s",
-            band="RCC 92-96 Gb/s, HPCC within 5% of it; direction: RCC 92-96",
-            verdict=_goodput,
+            words="RCC 92-96 Gb/s, HPCC within 5% of it; direction: RCC 92-96",
+            judge=_goodput,
             **known("rcc-f6-1"),
         ),
         Claim(
@@ -96,8 +96,8 @@ class Figure6(IncastFigure):
             quantity="median FCT",
             condition="RCC against HPCC",
             published="5.2% lower",
-            band="0-15% lower; direction: lower",
-            verdict=_faster("median FCT", PUBLISHED_MEDIAN, 0.0, 0.15),
+            words="0-15% lower; direction: lower",
+            judge=_faster("median FCT", PUBLISHED_MEDIAN, 0.0, 0.15),
             **known("rcc-f6-2"),
         ),
         Claim(
@@ -106,8 +106,8 @@ class Figure6(IncastFigure):
             quantity="p99 FCT",
             condition="RCC against HPCC",
             published="4.1% lower",
-            band="-2 to 15% lower; direction: lower",
-            verdict=_faster("p99 FCT", PUBLISHED_P99, -0.02, 0.15),
+            words="-2 to 15% lower; direction: lower",
+            judge=_faster("p99 FCT", PUBLISHED_P99, -0.02, 0.15),
             **known("rcc-f6-3"),
         ),
         Claim(
@@ -116,8 +116,8 @@ class Figure6(IncastFigure):
             quantity="last completion",
             condition="RCC",
             published="(16.8 ms at 95.4 Gb/s)",
-            band="no less than the link's bound, 5% more at most; all messages finish",
-            verdict=_bound,
+            words="no less than the link's bound, 5% more at most; all messages finish",
+            judge=_bound,
             **known("rcc-f6-3a"),
         ),
     )

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC
 from rdmacc.experiments.rcc.incast import LONG, REQUEST, Case, IncastFigure, mean, needs, points_in
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 
@@ -100,8 +100,8 @@ class Figure7(IncastFigure):
             quantity="queue",
             condition="RCC, shares of all of the link (III-D)",
             published="near zero",
-            band="<= 50 kB in the steady phase, however flows start",
-            verdict=_near_zero,
+            words="<= 50 kB in the steady phase, however flows start",
+            judge=_near_zero,
             **known("rcc-f7-1"),
         ),
         Claim(
@@ -110,8 +110,8 @@ class Figure7(IncastFigure):
             quantity="queue",
             condition="RCC against HPCC, steady phase",
             published="near zero against 900 KB",
-            band="RCC a tenth of HPCC's; direction: less, and a tenth with 97% of the link",
-            verdict=_below_hpcc,
+            words="RCC a tenth of HPCC's; direction: less, and a tenth with 97% of the link",
+            judge=_below_hpcc,
             **known("rcc-f7-1a"),
         ),
         Claim(
@@ -120,8 +120,8 @@ class Figure7(IncastFigure):
             quantity="queue",
             condition="HPCC, steady phase",
             published="900 KB",
-            band="750-1050 kB; direction: a packet of each sender less a BDP, within 2%",
-            verdict=_hpcc,
+            words="750-1050 kB; direction: a packet of each sender less a BDP, within 2%",
+            judge=_hpcc,
             **known("rcc-f7-2"),
         ),
         Claim(
@@ -130,8 +130,8 @@ class Figure7(IncastFigure):
             quantity="peak queue",
             condition="flows that start at line rate",
             published="(first windows of 150 MB)",
-            band="10 times the published 900 KB or more; a tenth of that if the request carries the share",
-            verdict=_line_rate,
+            words="10 times the published 900 KB or more; a tenth of that if the request carries the share",
+            judge=_line_rate,
             **known("rcc-f7-2a"),
         ),
     )

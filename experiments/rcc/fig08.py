@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import DELTA, PRESET, WIRE_BYTES, goodput, received
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -95,8 +96,8 @@ class Figure8(Experiment):
             quantity="rate of each sender, queue",
             condition="last hop, 25 Gb/s",
             published="12 Gb/s, near-zero queue",
-            band="11.5-12.5 Gb/s, 5 packets at most on average; direction: the rates",
-            verdict=_last_hop,
+            words="11.5-12.5 Gb/s, 5 packets at most on average; direction: the rates",
+            judge=_last_hop,
             **known("rcc-f8-1"),
         ),
         Claim(
@@ -105,8 +106,8 @@ class Figure8(Experiment):
             quantity="rate of each sender, oscillation, queue",
             condition="in the network, 25 Gb/s",
             published="12 Gb/s, low amplitude, very low queue",
-            band="11-12.5 Gb/s, standard deviation 10% at most, queue <= 2x target; direction: the rates",
-            verdict=_in_network,
+            words="11-12.5 Gb/s, standard deviation 10% at most, queue <= 2x target; direction: the rates",
+            judge=_in_network,
             **known("rcc-f8-2"),
         ),
         Claim(
@@ -115,8 +116,8 @@ class Figure8(Experiment):
             quantity="rate of each sender",
             condition="the second flow begins later",
             published="12 Gb/s",
-            band="within 5% in both settings; direction: in one",
-            verdict=_when_one_is_later,
+            words="within 5% in both settings; direction: in one",
+            judge=_when_one_is_later,
             **known("rcc-f8-2a"),
         ),
     )

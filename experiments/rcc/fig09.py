@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, claim, means
 from rdmacc.experiments.rcc.fct import OTHERS, by_scheme, draw_fct, draw_reductions, in_words
 from rdmacc.experiments.rcc.setup import NAMES
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import style
 
 if TYPE_CHECKING:

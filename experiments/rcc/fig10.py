@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import Breakdown
 from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, Case, claim
 from rdmacc.experiments.rcc.fct import OTHERS, by_scheme, in_words, lower_than
-from rdmacc.experiments.registry import register_experiment
 
 __all__ = ["Figure10"]
 

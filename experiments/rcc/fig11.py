@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import Breakdown
 from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, Case, claim
 from rdmacc.experiments.rcc.fct import lower_than
 from rdmacc.experiments.rcc.fig10 import long_flows
-from rdmacc.experiments.registry import register_experiment
 
 __all__ = ["Figure11"]
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import REQUEST, Case, IncastFigure, mean, needs, points_in
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 
@@ -118,8 +118,8 @@ class Figure12(IncastFigure):
             quantity="goodput",
             condition="RCC-async against RCC",
             published="lower, not severely",
-            band="0.1% lower at least, 15% at most; direction: lower",
-            verdict=_jitter,
+            words="0.1% lower at least, 15% at most; direction: lower",
+            judge=_jitter,
             **known("rcc-f12-1"),
         ),
         Claim(
@@ -128,8 +128,8 @@ class Figure12(IncastFigure):
             quantity="goodput",
             condition="RCC-sender against RCC",
             published="similar, steady and high",
-            band="within 3%",
-            verdict=_sender,
+            words="within 3%",
+            judge=_sender,
             **known("rcc-f12-2"),
         ),
         Claim(
@@ -138,8 +138,8 @@ class Figure12(IncastFigure):
             quantity="goodput",
             condition="n = 1 against n = 3, both with jitter",
             published="worse",
-            band="0.1% lower at least",
-            verdict=_one_sample,
+            words="0.1% lower at least",
+            judge=_one_sample,
             **known("rcc-f12-3"),
         ),
         Claim(
@@ -148,8 +148,8 @@ class Figure12(IncastFigure):
             quantity="goodput",
             condition="n = 3, 4, 5 with jitter",
             published="similar for n > 2",
-            band="within 3% of each other",
-            verdict=_similar,
+            words="within 3% of each other",
+            judge=_similar,
             **known("rcc-f12-4"),
         ),
         Claim(
@@ -158,8 +158,8 @@ class Figure12(IncastFigure):
             quantity="goodput",
             condition="n and jitter, with shares of three packets",
             published="jitter deteriorates it, n = 1 most",
-            band="at 4 us n = 1 below n = 3, and that below itself without jitter; direction: n = 1 below n = 3",
-            verdict=_where_it_counts,
+            words="at 4 us n = 1 below n = 3, and that below itself without jitter; direction: n = 1 below n = 3",
+            judge=_where_it_counts,
             **known("rcc-f12-4a"),
         ),
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import LOADS, VARIANTS, Case, FatTreeFigure, cases, claim
 from rdmacc.experiments.rcc.fct import by_scheme, draw_fct, draw_reductions, in_words
-from rdmacc.experiments.registry import register_experiment
 from rdmacc.plotting.style import style
 
 if TYPE_CHECKING:

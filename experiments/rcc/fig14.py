@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.multi_bottleneck import (
     FLOWS,
@@ -22,8 +25,6 @@ from rdmacc.experiments.rcc.multi_bottleneck import (
     point_name,
 )
 from rdmacc.experiments.rcc.setup import BDP_BYTES, GOODPUT_BPS, LOOKS, PAYLOAD_BYTES, TARGET_QUEUE_BYTES, WIRE_BYTES
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import curve, scalar
@@ -148,8 +149,8 @@ class Figure14(Experiment):
             quantity="time to the proper rate",
             condition="RCC-PID, after each change",
             published="several iterations",
-            band="3 RTTs or more until all paces are within 5% of their later means; direction: after one change",
-            verdict=_iterations,
+            words="3 RTTs or more until all paces are within 5% of their later means; direction: after one change",
+            judge=_iterations,
             **known("rcc-f14-1"),
         ),
         Claim(
@@ -158,8 +159,8 @@ class Figure14(Experiment):
             quantity="shares of flows 1 and 2, queue",
             condition="RCC-EWA",
             published="unfair, large queue",
-            band="ratio 1.5 or more, or queue of 0.4 BDP or more",
-            verdict=_unfair,
+            words="ratio 1.5 or more, or queue of 0.4 BDP or more",
+            judge=_unfair,
             **known("rcc-f14-2"),
         ),
         Claim(
@@ -168,8 +169,8 @@ class Figure14(Experiment):
             quantity="queue in the network, shares",
             condition="RCC-EWA",
             published="(2, then 1.5 windows of a BDP on one link)",
-            band="queues within 5%, ratio of 2 within 8%",
-            verdict=_as_windows_say,
+            words="queues within 5%, ratio of 2 within 8%",
+            judge=_as_windows_say,
             **known("rcc-f14-2a"),
         ),
         Claim(
@@ -178,8 +179,8 @@ class Figure14(Experiment):
             quantity="queues and verdicts",
             condition="RCC",
             published="near-zero queue, types as constructed",
-            band="mean queues <= 2x target, 90% or more of the verdicts right",
-            verdict=_near_zero,
+            words="mean queues <= 2x target, 90% or more of the verdicts right",
+            judge=_near_zero,
             **known("rcc-f14-3"),
         ),
         Claim(
@@ -188,8 +189,8 @@ class Figure14(Experiment):
             quantity="rates",
             condition="RCC",
             published="handles both kinds of congestion perfectly",
-            band="goodput within 10% of max-min in every phase; direction: within 25%",
-            verdict=_correct_rates,
+            words="goodput within 10% of max-min in every phase; direction: within 25%",
+            judge=_correct_rates,
             **known("rcc-f14-3a"),
         ),
         Claim(
@@ -198,8 +199,8 @@ class Figure14(Experiment):
             quantity="verdicts",
             condition="RCC-PID, RCC-EWA, RCC",
             published="as constructed",
-            band="90% or more right in each; direction: more right than wrong",
-            verdict=_all_right,
+            words="90% or more right in each; direction: more right than wrong",
+            judge=_all_right,
             **known("rcc-f14-3b"),
         ),
     )

@@ -26,10 +26,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, workload
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, incast_star, received
-from rdmacc.experiments.scales import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy

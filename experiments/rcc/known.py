@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.framework.claim import Outcome
 
 __all__ = ["KNOWN", "known"]
 
@@ -94,7 +94,7 @@ def known(id: str) -> dict[str, Any]:
     if id not in KNOWN:
         return {}
     expected, reason = KNOWN[id]
-    return {"expected": expected, "reason": reason}
+    return {"expect": expected, "why": reason}
 
 
 # The figures at 320 hosts: 9, 10, 11, 13, the baselines' readings; verdicts around one switch.

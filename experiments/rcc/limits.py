@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -110,8 +111,8 @@ class Limits(Experiment):
             quantity="largest K_d without oscillation",
             condition="equation (4) as printed, K_p = 1e4",
             published="(not in the paper)",
-            band="packets below 90% of the linear limit, within 20% of the recursion that sees increases a round late",
-            verdict=_earlier,
+            words="packets below 90% of the linear limit, within 20% of the recursion that sees increases a round late",
+            judge=_earlier,
             **known("rcc-m-4a"),
         ),
         Claim(
@@ -120,8 +121,8 @@ class Limits(Experiment):
             quantity="largest K_d without oscillation",
             condition="without u(t - 1), K_p = 1e4",
             published="(not in the paper)",
-            band="packets within 20% of the linear limit",
-            verdict=_same,
+            words="packets within 20% of the linear limit",
+            judge=_same,
             **known("rcc-m-4b"),
         ),
         Claim(
@@ -130,8 +131,8 @@ class Limits(Experiment):
             quantity="oscillation with the default gains",
             condition="both readings of equation (4)",
             published="low-amplitude oscillation",
-            band="none as printed, some without memory",
-            verdict=_default,
+            words="none as printed, some without memory",
+            judge=_default,
             **known("rcc-m-4c"),
         ),
     )

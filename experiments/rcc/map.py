@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, swing
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
 from rdmacc.plotting.style import COLOURS, style
@@ -127,8 +128,8 @@ class RccMap(Experiment):
             quantity="steadiness of the queue in packets",
             condition="equation (4) as printed; sign of the margin by equation (12)",
             published="stable only if the margin is above 0; above 30 degrees is acceptable",
-            band="at 90% or more of the gains below 0, at 10% or less of those above 30; direction: more often below 0",
-            verdict=_negative,
+            words="at 90% or more of the gains below 0, at 10% or less of those above 30; direction: more often",
+            judge=_negative,
             **known("rcc-m-1a"),
         ),
         Claim(
@@ -137,8 +138,8 @@ class RccMap(Experiment):
             quantity="what predicts oscillation in packets",
             condition="equation (4) as printed",
             published="(not in the paper)",
-            band="equation (12) with one RTT of delay is right more often than without; direction: as often",
-            verdict=_packets,
+            words="equation (12) with one RTT of delay is right more often than without; direction: as often",
+            judge=_packets,
             **known("rcc-m-1b"),
         ),
         Claim(
@@ -147,8 +148,8 @@ class RccMap(Experiment):
             quantity="oscillation of the fluid model",
             condition="sign of the margin",
             published="(Bode's criterion)",
-            band="right on 90% or more with its own delay, less with the other; direction: 75%",
-            verdict=_fluid,
+            words="right on 90% or more with its own delay, less with the other; direction: 75%",
+            judge=_fluid,
             **known("rcc-m-2a"),
         ),
         Claim(
@@ -157,8 +158,8 @@ class RccMap(Experiment):
             quantity="oscillation of the queue in packets",
             condition="without u(t - 1): roots of the discrete loop",
             published="(not in the paper)",
-            band="right on 90% or more, more often than equation (12); direction: more often",
-            verdict=_without_memory,
+            words="right on 90% or more, more often than equation (12); direction: more often",
+            judge=_without_memory,
             **known("rcc-m-2b"),
         ),
     )

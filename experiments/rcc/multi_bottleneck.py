@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Point
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.trace import first_within, time_in
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, PRESET, goodput, jain, received
-from rdmacc.experiments.traces import first_within, time_in
 from rdmacc.plotting.style import COLOURS
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue
 from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import scalar, tidy
@@ -114,8 +115,8 @@ class Readings(Experiment):
             quantity="W* of the discrete update",
             condition="2 to 16 flows through one link, equation (4) as printed",
             published="a unique fixed point, with equal windows",
-            band="Jain >= 0.95, use >= 90%, queue <= 2x target and calm; direction: without u(t - 1)",
-            verdict=_fixed_point,
+            words="Jain >= 0.95, use >= 90%, queue <= 2x target and calm; direction: without u(t - 1)",
+            judge=_fixed_point,
             **known("rcc-x-3"),
         ),
         Claim(
@@ -124,8 +125,8 @@ class Readings(Experiment):
             quantity="shares, use and queue",
             condition="4 flows or more through one link",
             published="(not in the paper)",
-            band="as printed Jain < 0.95, use < 90% or queue > 2x target, without memory never; direction: once",
-            verdict=_more_flows,
+            words="as printed Jain < 0.95, use < 90% or queue > 2x target, without memory never; direction: once",
+            judge=_more_flows,
             **known("rcc-x-3a"),
         ),
         Claim(
@@ -134,8 +135,8 @@ class Readings(Experiment):
             quantity="mean queue",
             condition="RTTs as round trips, or as the one-way delays that receivers measure",
             published="(12 us and 13.2 us are called one-way)",
-            band="one-way delays: 0.4 to 0.65 of the queue; direction: less",
-            verdict=_one_way,
+            words="one-way delays: 0.4 to 0.65 of the queue; direction: less",
+            judge=_one_way,
             **known("rcc-x-3b"),
         ),
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import style
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
@@ -87,8 +88,8 @@ class Table1(Experiment):
             quantity="state for each connection",
             condition="sender and receiver",
             published="52 bytes (DCQCN about 60)",
-            band="sum and every size equal",
-            verdict=_total,
+            words="sum and every size equal",
+            judge=_total,
             **known("rcc-t1-1"),
         ),
         Claim(
@@ -97,8 +98,8 @@ class Table1(Experiment):
             quantity="state that table I leaves out",
             condition="our records",
             published="(not listed)",
-            band="something, still below DCQCN's 60 bytes; no room for u, which equation (4) would need",
-            verdict=_unlisted,
+            words="something, still below DCQCN's 60 bytes; no room for u, which equation (4) would need",
+            judge=_unlisted,
             **known("rcc-t1-1a"),
         ),
     )

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.framework.trace import first_within
 from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, swing, target_bytes
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, PRESET
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
-from rdmacc.experiments.traces import first_within
 from rdmacc.models.rcc_stability import RccLoop, tune
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -104,8 +105,8 @@ class Tuned(Experiment):
             quantity="swing of the queue",
             condition="gains with the paper's margin at each base RTT; equation (4) as printed",
             published="(not in the paper: its gains are for 12 us)",
-            band="none oscillates, the paper's gains do at some base RTT; direction: none oscillates",
-            verdict=_scale,
+            words="none oscillates, the paper's gains do at some base RTT; direction: none oscillates",
+            judge=_scale,
             **known("rcc-m-3a"),
         ),
         Claim(
@@ -114,8 +115,8 @@ class Tuned(Experiment):
             quantity="swing of the queue",
             condition="gains with 40 degrees and one RTT of delay, both readings of equation (4)",
             published="(not in the paper)",
-            band="none oscillates, all swing less than without the delay in mind; direction: none oscillates",
-            verdict=_delay,
+            words="none oscillates, all swing less than without the delay in mind; direction: none oscillates",
+            judge=_delay,
             **known("rcc-m-3b"),
         ),
     )

@@ -21,11 +21,12 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.known import known
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets import preset
 from rdmacc.scenario import Scenario
@@ -109,24 +110,24 @@ class Verdicts(Experiment):
         Claim(
             id="rcc-v-1a", place="V-E-3", quantity="long flows judged congested in the network",
             condition="32 hosts around one switch: there is no such congestion",
-            published="detection and differentiation are effective and accurate", band="<= 10% at every load",
-            verdict=_false, **known("rcc-v-1a"),
+            published="detection and differentiation are effective and accurate", words="<= 10% at every load",
+            judge=_false, **known("rcc-v-1a"),
         ),
         Claim(
             id="rcc-v-2a", place="V-E-2", quantity="mean FCT of these flows over the same ones' under RCC-EWA",
-            condition="32 hosts around one switch", published="both laws are vital", band="within 5%",
-            verdict=_cost, **known("rcc-v-2a"),
+            condition="32 hosts around one switch", published="both laws are vital", words="within 5%",
+            judge=_cost, **known("rcc-v-2a"),
         ),
         Claim(
             id="rcc-v-3a", place="V-E-2", quantity="mean FCT of the other long flows over RCC-EWA's",
-            condition="32 hosts around one switch", published="(none)", band="at most 5% more", verdict=_others,
+            condition="32 hosts around one switch", published="(none)", words="at most 5% more", judge=_others,
             **known("rcc-v-3a"),
         ),
         Claim(
             id="rcc-v-4a", place="III-C", quantity="long flows judged congested in the network, over a round trip",
             condition="32 hosts around one switch; n = 100 packets, n = 3 round trips",
             published="(other readings of n)",
-            band="<= 1%; direction: fewer than with n = 3", verdict=_patient, **known("rcc-v-4a"),
+            words="<= 1%; direction: fewer than with n = 3", judge=_patient, **known("rcc-v-4a"),
         ),
     )  # fmt: skip
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rdmacc.experiments.registry import import_modules
+from rdmacc.experiments.framework.registry import import_modules
 
 import_modules(__name__)

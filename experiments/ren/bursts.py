@@ -26,9 +26,10 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Seeding
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.trace import mean_between
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED
-from rdmacc.experiments.traces import mean_between
 from rdmacc.faults import LinkDown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
@@ -41,8 +41,8 @@ class Figure1(WorkedExample):
             quantity="queue and packets in flight",
             condition="2 + 2 packets, 2 a round trip",
             published="the queue never drains; 4 in flight",
-            band="exact: 2 packets wait at the end of every round, 2 leave in each, 4 in flight",
-            verdict=_stays,
+            words="exact: 2 packets wait at the end of every round, 2 leave in each, 4 in flight",
+            judge=_stays,
         ),
     )
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, rounds_of, used
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
@@ -43,8 +43,8 @@ class Figure2(WorkedExample):
             quantity="utilisation after H1 has ended",
             condition="3 of 5 packets a round trip",
             published="stays at 3 packets (60%)",
-            band="exact: 5 packets in the first round, 3 in all others",
-            verdict=_stays,
+            words="exact: 5 packets in the first round, 3 in all others",
+            judge=_stays,
         ),
     )
 

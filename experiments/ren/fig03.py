@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER, Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS, PACKET_BYTES, PAYLOAD_BYTES, RTT_PS
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
 
@@ -152,8 +152,8 @@ class Figure3(Bursts):
             quantity="queue when the bursts start",
             condition="pHost, Homa",
             published="exceeds 64 KB at once: losses",
-            band="a full buffer, and drops, in every run",
-            verdict=_overflow,
+            words="a full buffer, and drops, in every run",
+            judge=_overflow,
         ),
         Claim(
             id="ren-f3a-2",
@@ -161,8 +161,8 @@ class Figure3(Bursts):
             quantity="NDP's queue",
             condition="payloads cut at 8 packets",
             published="at most 8 packets",
-            band="at most 9, and payloads cut, in every run",
-            verdict=_trimmed,
+            words="at most 9, and payloads cut, in every run",
+            judge=_trimmed,
         ),
         Claim(
             id="ren-f3a-3",
@@ -170,8 +170,8 @@ class Figure3(Bursts):
             quantity="queue until the bursts stop",
             condition="pHost, Homa, NDP",
             published="does not decrease after the first RTT",
-            band="its mean at least 80% of its peak, for NDP of 8 packets, in every run",
-            verdict=_persists,
+            words="its mean at least 80% of its peak, for NDP of 8 packets, in every run",
+            judge=_persists,
             **known("ren-f3a-3"),
         ),
         Claim(
@@ -180,8 +180,8 @@ class Figure3(Bursts):
             quantity="REN's queue after the bursts' start",
             condition="REN",
             published="drained in the next RTT, then near zero",
-            band="2 packets within 6 RTTs, and at most 2 on average later, in every run; direction: within 20 RTTs",
-            verdict=_drains,
+            words="2 packets within 6 RTTs, and at most 2 on average later, in every run; direction: within 20 RTTs",
+            judge=_drains,
             **known("ren-f3a-4"),
         ),
         Claim(
@@ -190,8 +190,8 @@ class Figure3(Bursts):
             quantity="utilisation lost after the bursts",
             condition="pHost, Homa",
             published="20-30%",
-            band="10-45%, mean of the runs; direction: more than 2%",
-            verdict=_loses,
+            words="10-45%, mean of the runs; direction: more than 2%",
+            judge=_loses,
             **known("ren-f3b-1"),
         ),
         Claim(
@@ -200,8 +200,8 @@ class Figure3(Bursts):
             quantity="f0's recovery after the bursts",
             condition="NDP, REN",
             published="quickly full",
-            band="95% of the link within 10 RTTs in every run",
-            verdict=_recovers,
+            words="95% of the link within 10 RTTs in every run",
+            judge=_recovers,
             **known("ren-f3b-2"),
         ),
         Claim(
@@ -210,8 +210,8 @@ class Figure3(Bursts):
             quantity="f0's throughput before the bursts",
             condition="all schemes",
             published="10 Gb/s",
-            band="at least 9.4 Gb/s of payload in every run",
-            verdict=_before,
+            words="at least 9.4 Gb/s of payload in every run",
+            judge=_before,
         ),
         Claim(
             id="ren-f3-a",
@@ -219,8 +219,8 @@ class Figure3(Bursts):
             quantity="utilisation lost after the bursts",
             condition="one grant for one packet, whatever was lost",
             published="20-30% (of pHost and Homa)",
-            band="10-45%, mean of the runs, by chance more or less",
-            verdict=_loses_by_grants,
+            words="10-45%, mean of the runs, by chance more or less",
+            judge=_loses_by_grants,
             **known("ren-f3-a"),
         ),
         Claim(
@@ -229,8 +229,8 @@ class Figure3(Bursts):
             quantity="link in use with the bursts",
             condition="readings of the marks, no losses",
             published="(3.2.3 read literally marks a queue again before the first marks show)",
-            band="our reading 95%; literally 5 points less with one packet kept, without that nothing is sent, ever",
-            verdict=_readings,
+            words="our reading 95%; literally 5 points less with one packet kept, without that nothing is sent, ever",
+            judge=_readings,
         ),
         Claim(
             id="ren-f3-c",
@@ -238,8 +238,8 @@ class Figure3(Bursts):
             quantity="time until the queue is drained",
             condition="marks by packet, or by period",
             published="(the paper describes both)",
-            band="by packet no slower, and at most 2 packets on average later",
-            verdict=_by_packet,
+            words="by packet no slower, and at most 2 packets on average later",
+            judge=_by_packet,
         ),
     )
 

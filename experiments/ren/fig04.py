@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
@@ -67,8 +68,8 @@ class Figure4(Experiment):
             quantity="what switch, receiver and sender do",
             condition="by their handlers",
             published="mark; copy the mark to the grant; 0, 1 or 2 packets",
-            band="as many packets marked 10 as wait; all marks copied; 00: 2, 01: 1, 10: 0",
-            verdict=_roles,
+            words="as many packets marked 10 as wait; all marks copied; 00: 2, 01: 1, 10: 0",
+            judge=_roles,
         ),
         Claim(
             id="ren-f4-b",
@@ -76,8 +77,8 @@ class Figure4(Experiment):
             quantity="where the parts run",
             condition="the scheme of the preset",
             published="switch, receiver, sender",
-            band="marking at ports, copying at receivers, the answer at senders",
-            verdict=_places,
+            words="marking at ports, copying at receivers, the answer at senders",
+            judge=_places,
         ),
     )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, first_step, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
@@ -64,8 +64,8 @@ class Figure5(WorkedExample):
             quantity="queue after one round",
             condition="2 marks",
             published="0, and the link is fully used",
-            band="exact: 2 grants marked; 2 packets wait, a round later and from then on none; 2 sent in each round",
-            verdict=_drained,
+            words="exact: 2 grants marked; 2 packets wait, a round later and from then on none; 2 sent in each round",
+            judge=_drained,
         ),
         Claim(
             id="ren-f5-2",
@@ -73,8 +73,8 @@ class Figure5(WorkedExample):
             quantity="grant size",
             condition="marked and unmarked",
             published="40 B",
-            band="every grant on every link",
-            verdict=_grants,
+            words="every grant on every link",
+            judge=_grants,
         ),
         Claim(
             id="ren-f5-a",
@@ -82,8 +82,8 @@ class Figure5(WorkedExample):
             quantity="marks made for a queue of 2",
             condition="3.2.3 read literally, against our reading",
             published="(follows from 3.2.3: marks show only a round trip later)",
-            band="twice as many",
-            verdict=_readings,
+            words="twice as many",
+            judge=_readings,
         ),
     )
 

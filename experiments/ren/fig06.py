@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, first_step, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
@@ -48,8 +48,8 @@ class Figure6(WorkedExample):
             quantity="packets in the next round",
             condition="3 arrivals, ti = 2",
             published="5",
-            band="exact: two grants for two packets; a round of 3 is followed by rounds of 5, without a queue",
-            verdict=_filled,
+            words="exact: two grants for two packets; a round of 3 is followed by rounds of 5, without a queue",
+            judge=_filled,
         ),
         Claim(
             id="ren-f6-a",
@@ -57,8 +57,8 @@ class Figure6(WorkedExample):
             quantity="grants for two packets, and the queue",
             condition="3.2.3 read literally",
             published="(follows from 3.2.3: the gap shows until its packets have come)",
-            band="more than 2, so that a queue builds up",
-            verdict=_literal,
+            words="more than 2, so that a queue builds up",
+            judge=_literal,
         ),
     )
 

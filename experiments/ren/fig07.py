@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point, Run, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.parts import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
 from rdmacc.plotting.style import COLOURS, style
@@ -90,8 +91,8 @@ class Figure7(Experiment):
             quantity="marks at the receiver, and packets of the next round",
             condition="P1 to P4 over S0, S1, S2",
             published="01, 10, 01 (P4 not given); one packet fewer",
-            band="exact, P4 01: four grants let three packets go",
-            verdict=_as_drawn,
+            words="exact, P4 01: four grants let three packets go",
+            judge=_as_drawn,
         ),
         Claim(
             id="ren-f7-a",
@@ -99,8 +100,8 @@ class Figure7(Experiment):
             quantity="mark after two switches",
             condition="every pair of marks",
             published="over-utilisation has the highest priority, under-utilisation the lowest",
-            band="the higher of the two, in all nine pairs",
-            verdict=_lattice,
+            words="the higher of the two, in all nine pairs",
+            judge=_lattice,
         ),
     )
 

@@ -14,9 +14,10 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, RTT_PS, TESTBED
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate
@@ -95,8 +96,8 @@ class Figure8(Experiment):
             quantity="rounds until the link is full",
             condition="R < C / 2",
             published="ceil(log2(C / 2R)) + 1, else 1",
-            band="exact: C/2 1, 0.49 C 2, C/4 2, 0.3 C 2, C/8 3, C/16 4",
-            verdict=_vectors,
+            words="exact: C/2 1, 0.49 C 2, C/4 2, 0.3 C 2, C/8 3, C/16 4",
+            judge=_vectors,
         ),
         Claim(
             id="ren-f8-2",
@@ -104,8 +105,8 @@ class Figure8(Experiment):
             quantity="FCT",
             condition="REN against traditional",
             published="FCT1 < FCT2",
-            band="strictly, by the equations and packet by packet from every share",
-            verdict=_earlier,
+            words="strictly, by the equations and packet by packet from every share",
+            judge=_earlier,
         ),
         Claim(
             id="ren-f8-a",
@@ -113,8 +114,8 @@ class Figure8(Experiment):
             quantity="rounds until the link is full",
             condition="packet by packet",
             published="(equation 6)",
-            band="as many more than by the equation from every share, at most three; without marks never",
-            verdict=_rounds,
+            words="as many more than by the equation from every share, at most three; without marks never",
+            judge=_rounds,
         ),
     )
 

@@ -24,12 +24,13 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULATED_LINE_BPS, SIMULATED_RTT_PS
-from rdmacc.experiments.scales import check_scale
 from rdmacc.faults import LinkDown
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
@@ -211,8 +212,8 @@ class Figure9(Experiment):
             quantity="mean queue",
             condition="10 and 40 Gb/s, every strength",
             published="REN ultra-low, near zero at small strengths",
-            band="traditional at least 5 times REN's; direction: more",
-            verdict=_ratio,
+            words="traditional at least 5 times REN's; direction: more",
+            judge=_ratio,
         ),
         Claim(
             id="ren-f9a-2",
@@ -220,8 +221,8 @@ class Figure9(Experiment):
             quantity="traditional queue",
             condition="strength up",
             published="increases",
-            band="with every step",
-            verdict=_rises,
+            words="with every step",
+            judge=_rises,
         ),
         Claim(
             id="ren-f9b-1",
@@ -229,8 +230,8 @@ class Figure9(Experiment):
             quantity="utilisation",
             condition="F = 20, 30; 40 Gb/s",
             published="REN above traditional",
-            band="at every strength",
-            verdict=_more,
+            words="at every strength",
+            judge=_more,
         ),
         Claim(
             id="ren-f9b-2",
@@ -238,8 +239,8 @@ class Figure9(Experiment):
             quantity="REN's advantage in utilisation",
             condition="leaving strength up",
             published="grows",
-            band="with every step, 20 rounds",
-            verdict=_grows,
+            words="with every step, 20 rounds",
+            judge=_grows,
         ),
         Claim(
             id="ren-f9b-3",
@@ -247,8 +248,8 @@ class Figure9(Experiment):
             quantity="utilisation",
             condition="F = 30 against 20",
             published="higher for the larger F",
-            band="for both protocols, at every strength",
-            verdict=_by_flows,
+            words="for both protocols, at every strength",
+            judge=_by_flows,
         ),
         Claim(
             id="ren-f9-4",
@@ -256,8 +257,8 @@ class Figure9(Experiment):
             quantity="BDP",
             condition="10 and 40 Gb/s, 10 us, packets of 1,500 B",
             published="C RTT / MSS",
-            band="8.33 and 33.33 packets",
-            verdict=_bdp,
+            words="8.33 and 33.33 packets",
+            judge=_bdp,
         ),
         Claim(
             id="ren-f9-a",
@@ -265,8 +266,8 @@ class Figure9(Experiment):
             quantity="mean queue, packet by packet",
             condition="40 Gb/s",
             published="(equations 3 and 4)",
-            band="REN's below the traditional one at every strength",
-            verdict=_packets_queue,
+            words="REN's below the traditional one at every strength",
+            judge=_packets_queue,
             **known("ren-f9-a"),
         ),
         Claim(
@@ -275,8 +276,8 @@ class Figure9(Experiment):
             quantity="utilisation, packet by packet",
             condition="F = 20, 30",
             published="(equations 7 to 9)",
-            band="REN's above the traditional one at every strength; traditional within 10 points of the equations",
-            verdict=_packets_use,
+            words="REN's above the traditional one at every strength; traditional within 10 points of the equations",
+            judge=_packets_use,
             **known("ren-f9-b"),
         ),
     )

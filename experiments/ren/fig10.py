@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, RTT_PS, TESTBED
 from rdmacc.plotting.style import COLOURS, style
@@ -70,8 +71,8 @@ class Figure10(Experiment):
             quantity="base RTT of the testbed",
             condition="three links of 8 us, there and back",
             published="48 us",
-            band="exact, by the links that f0 passes",
-            verdict=_base_rtt,
+            words="exact, by the links that f0 passes",
+            judge=_base_rtt,
         ),
         Claim(
             id="ren-f10-a",
@@ -79,8 +80,8 @@ class Figure10(Experiment):
             quantity="packets through the stages of S0's port",
             condition="two bursts, 64 KB",
             published="received, then marked, then transmitted",
-            band="every packet received is transmitted later, dropped, or still waits",
-            verdict=_stages,
+            words="every packet received is transmitted later, dropped, or still waits",
+            judge=_stages,
         ),
         Claim(
             id="ren-f10-b",
@@ -88,8 +89,8 @@ class Figure10(Experiment):
             quantity="drops",
             condition="two bursts, 64 KB",
             published="arrivals are dropped if the logical queue is larger than the threshold",
-            band="the queue never exceeds it; packets are dropped only where they would make it",
-            verdict=_threshold,
+            words="the queue never exceeds it; packets are dropped only where they would make it",
+            judge=_threshold,
         ),
     )
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import wide
 
@@ -91,8 +91,8 @@ class Figure11(Bursts):
             quantity="buffer occupancy from the bursts' start to their end",
             condition="REN, 1 to 4 bursts",
             published="very low at every degree",
-            band="lowest of the four, at most 10% of the buffer on average; direction: lowest",
-            verdict=_low,
+            words="lowest of the four, at most 10% of the buffer on average; direction: lowest",
+            judge=_low,
             **known("ren-f11a-1"),
         ),
         Claim(
@@ -101,8 +101,8 @@ class Figure11(Bursts):
             quantity="utilisation lost after the bursts",
             condition="pHost, Homa",
             published="grows with the number of bursts",
-            band="never falls; at most 10% with one, 15-60% with more; direction: more with 4 than with 1",
-            verdict=_grows,
+            words="never falls; at most 10% with one, 15-60% with more; direction: more with 4 than with 1",
+            judge=_grows,
             **known("ren-f11b-1"),
         ),
         Claim(
@@ -111,8 +111,8 @@ class Figure11(Bursts):
             quantity="utilisation lost after the bursts",
             condition="one grant for one packet, whatever was lost; REN",
             published="grows with the number of bursts (of pHost and Homa)",
-            band="as above, within 10 points of a model in slots; REN at most 2%",
-            verdict=_grows_by_grants,
+            words="as above, within 10 points of a model in slots; REN at most 2%",
+            judge=_grows_by_grants,
             **known("ren-f11-a"),
         ),
     )

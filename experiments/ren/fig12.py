@@ -19,13 +19,14 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -106,8 +107,8 @@ class Figure12(Experiment):
             quantity="AFCT reduction by REN",
             condition="60 KB; pHost, Homa, NDP",
             published="58, 42, 43%",
-            band="at least 15% each; direction: less than each",
-            verdict=_largest,
+            words="at least 15% each; direction: less than each",
+            judge=_largest,
             **known("ren-f12-1"),
         ),
         Claim(
@@ -116,8 +117,8 @@ class Figure12(Experiment):
             quantity="AFCT and p99 FCT",
             condition="30 to 60 KB",
             published="REN's the lowest",
-            band="at every size, 5% slack",
-            verdict=_lowest,
+            words="at every size, 5% slack",
+            judge=_lowest,
             **known("ren-f12-2"),
         ),
         Claim(
@@ -126,8 +127,8 @@ class Figure12(Experiment):
             quantity="flows that see a timeout",
             condition="REN against one grant for one packet",
             published="higher probability of tail loss and timeout without REN",
-            band="fewer under REN",
-            verdict=_timeouts,
+            words="fewer under REN",
+            judge=_timeouts,
         ),
     )
 

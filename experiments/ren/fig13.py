@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.component import Component
-from rdmacc.experiments.base import Experiment, Point, Run
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_BYTES, PACKET_PS, TESTBED
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import record_dtype
 from rdmacc.sweep.tidy import tidy, wide
@@ -84,8 +85,8 @@ class Figure13(Experiment):
             quantity="state of a port; of a switch of 32 ports",
             condition="ql, ti and a timestamp",
             published="16 B; 512 B",
-            band="exact",
-            verdict=_state,
+            words="exact",
+            judge=_state,
         ),
         Claim(
             id="ren-f13-2",
@@ -93,8 +94,8 @@ class Figure13(Experiment):
             quantity="CPU share of enqueue and dequeue",
             condition="DPDK switch",
             published="very low in both",
-            band="operations for a packet do not grow with the number of flows; shares of CPU time are not measured",
-            verdict=_constant,
+            words="operations for a packet do not grow with the number of flows; shares of CPU time are not measured",
+            judge=_constant,
             **known("ren-f13-2"),
         ),
         Claim(
@@ -103,8 +104,8 @@ class Figure13(Experiment):
             quantity="state of a port in rdmacc",
             condition="1 to 100 flows",
             published="independent of the number of flows",
-            band="the same",
-            verdict=_own_state,
+            words="the same",
+            judge=_own_state,
         ),
     )
 

@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, SCHEMES, TENTHS, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.loads import claim, in_words, means_of, reduction
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES

@@ -6,7 +6,7 @@ all four workloads are judged in `rdmacc.experiments.ren.gains`.
 
 from __future__ import annotations
 
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.loads import WorkloadFigure, short_flows_claim
 
 __all__ = ["Figure17"]

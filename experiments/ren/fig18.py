@@ -6,7 +6,7 @@ Setup and assumptions: `rdmacc.experiments.ren.leaf_spine`. Claims on all four w
 
 from __future__ import annotations
 
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, cases
 from rdmacc.experiments.ren.loads import WorkloadFigure, all_reduced, claim, short_flows_claim
 

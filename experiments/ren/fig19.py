@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from matplotlib import patheffects
 
-from rdmacc.experiments.claims import Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.loads import claim, in_words, mean_of, over_load, reduction
 from rdmacc.experiments.ren.setup import LOOKS

@@ -24,12 +24,13 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -134,8 +135,8 @@ class Figure20(Experiment):
             quantity="Homa's utilisation and queue",
             condition="overcommitment and share of responsive senders up",
             published="both rise",
-            band="means of the runs never fall, slack 5 points and 5 packets; direction: from end to end",
-            verdict=_homa_rises,
+            words="means of the runs never fall, slack 5 points and 5 packets; direction: from end to end",
+            judge=_homa_rises,
             **known("ren-f20-1"),
         ),
         Claim(
@@ -144,8 +145,8 @@ class Figure20(Experiment):
             quantity="REN's utilisation and queue",
             condition="any share",
             published="near-zero queue, high utilisation",
-            band="at least 90%, at most 5 packets and no more than Homa's with the most granted; direction: 90%",
-            verdict=_ren,
+            words="at least 90%, at most 5 packets and no more than Homa's with the most granted; direction: 90%",
+            judge=_ren,
             **known("ren-f20-2"),
         ),
         Claim(
@@ -154,8 +155,8 @@ class Figure20(Experiment):
             quantity="REN's utilisation and queue",
             condition="any share; no packet kept in flight",
             published="near-zero queue, high utilisation",
-            band="as ren-f20-2",
-            verdict=_ren_not_kept,
+            words="as ren-f20-2",
+            judge=_ren_not_kept,
         ),
     )
 

@@ -19,9 +19,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -31,7 +33,6 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED,
     SIMULATED_LINE_BPS,
 )
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -118,8 +119,8 @@ class Figure21(Experiment):
             quantity="link utilisation",
             condition="50 to 200 servers",
             published="REN's the highest",
-            band="at most a point below any other",
-            verdict=_uses,
+            words="at most a point below any other",
+            judge=_uses,
             **known("ren-f21-1"),
         ),
         Claim(
@@ -128,8 +129,8 @@ class Figure21(Experiment):
             quantity="request completion time",
             condition="50 to 200 servers",
             published="REN's the lowest; none collapses",
-            band="lowest at every number; all use at least 60% of the link; direction: lowest",
-            verdict=_fastest,
+            words="lowest at every number; all use at least 60% of the link; direction: lowest",
+            judge=_fastest,
             **known("ren-f21-2"),
         ),
         Claim(
@@ -138,8 +139,8 @@ class Figure21(Experiment):
             quantity="request completion time",
             condition="100 MB to a client, 40 Gb/s",
             published="(follows: at least 20 ms)",
-            band="no round is faster than its payload on the link, and all end",
-            verdict=_bound,
+            words="no round is faster than its payload on the link, and all end",
+            judge=_bound,
         ),
         Claim(
             id="ren-f21-a",
@@ -147,8 +148,8 @@ class Figure21(Experiment):
             quantity="link utilisation",
             condition="REN with a timer of 100 us for losses, assumed, against NDP",
             published="(REN's the highest)",
-            band="at most a point below NDP's",
-            verdict=_timer,
+            words="at most a point below NDP's",
+            judge=_timer,
             **known("ren-f21-a"),
         ),
     )

@@ -17,9 +17,11 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point, Seeding
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import (
     LOOKS,
@@ -30,7 +32,6 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED_LINE_BPS,
     SIMULATED_RTT_PS,
 )
-from rdmacc.experiments.scales import check_scale
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -146,8 +147,8 @@ class Figure22(Experiment):
             quantity="FCT of short flows",
             condition="load 0.2, any period",
             published="insensitive",
-            band="AFCT and p99 within 20% from 1/2 to 2 RTT; direction: AFCT",
-            verdict=_insensitive,
+            words="AFCT and p99 within 20% from 1/2 to 2 RTT; direction: AFCT",
+            judge=_insensitive,
             **known("ren-f22-1"),
         ),
         Claim(
@@ -156,8 +157,8 @@ class Figure22(Experiment):
             quantity="p99 FCT of short flows",
             condition="load 0.8",
             published="increases greatly with a larger period",
-            band="at 8 RTT at least 1.2 times that at 1 RTT; direction: more than 1.02 times",
-            verdict=_tail,
+            words="at 8 RTT at least 1.2 times that at 1 RTT; direction: more than 1.02 times",
+            judge=_tail,
             **known("ren-f22-2"),
         ),
         Claim(
@@ -166,8 +167,8 @@ class Figure22(Experiment):
             quantity="AFCT of short flows",
             condition="period below 1 RTT",
             published="small increase",
-            band="at 1/4 RTT at least 0.98 times that at 1 RTT, at both loads; direction: at one",
-            verdict=_too_small,
+            words="at 1/4 RTT at least 0.98 times that at 1 RTT, at both loads; direction: at one",
+            judge=_too_small,
             **known("ren-f22-3"),
         ),
         Claim(
@@ -176,8 +177,8 @@ class Figure22(Experiment):
             quantity="utilisation of the bottleneck",
             condition="period below 1 RTT",
             published="frequent queue oscillation and utilisation losses",
-            band="at 1/4 RTT more than a point less than at 1 RTT, at both loads",
-            verdict=_loses_use,
+            words="at 1/4 RTT more than a point less than at 1 RTT, at both loads",
+            judge=_loses_use,
         ),
     )
 

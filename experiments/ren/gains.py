@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig15 import Figure15
 from rdmacc.experiments.ren.fig16 import Figure16
 from rdmacc.experiments.ren.fig18 import Figure18

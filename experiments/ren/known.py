@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.framework.claim import Outcome
 
 __all__ = ["KNOWN", "known", "known_at_scale"]
 
@@ -71,7 +71,7 @@ def known(id: str) -> dict[str, Any]:
     if id not in KNOWN:
         return {}
     expected, reason = KNOWN[id]
-    return {"expected": expected, "reason": reason}
+    return {"expect": expected, "why": reason}
 
 
 # Leaf-spine networks: figures 14 to 19, what they gain together, the sensitivity study
@@ -177,4 +177,4 @@ _AT_SCALE: dict[str, tuple[Outcome, str]] = {
 def known_at_scale(id: str) -> dict[str, Any]:
     """Return the arguments `expected` and `reason` of any claim on the leaf-spine networks."""
     outcome, reason = _AT_SCALE.get(id, (Outcome.HOLDS, _QUICK))
-    return {"expected": {"quick": Outcome.NOT_JUDGED, "paper": outcome}, "reason": reason}
+    return {"expect": {"quick": Outcome.NOT_JUDGED, "paper": outcome}, "why": reason}

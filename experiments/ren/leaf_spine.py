@@ -31,8 +31,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.cases import CaseFigure
+from rdmacc.experiments.framework.case import CaseFigure
+from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

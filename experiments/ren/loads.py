@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from rdmacc.experiments.cases import Judge, judged_claim
-from rdmacc.experiments.claims import Claim, Verdict
+from rdmacc.experiments.framework.claim import Claim, Verdict, judged_claim
 from rdmacc.experiments.ren.known import known_at_scale
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.setup import LOOKS
@@ -159,5 +158,4 @@ class WorkloadFigure(LeafSpineFigure):
         return figure
 
 
-claim = partial(judged_claim, known_at_scale, Judge)
-"""Return a claim that is judged once all it needs has run: see `judged_claim`."""
+claim = partial(judged_claim, known_at_scale)

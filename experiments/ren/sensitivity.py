@@ -22,8 +22,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.gains import HEADLINE
 from rdmacc.experiments.ren.leaf_spine import Case, LeafSpineFigure
 from rdmacc.experiments.ren.loads import claim

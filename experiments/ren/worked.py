@@ -24,7 +24,8 @@ from matplotlib.axes import Axes
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

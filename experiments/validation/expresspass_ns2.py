@@ -23,10 +23,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Outcome, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.joining import (
     BUFFER,
@@ -98,17 +99,17 @@ class ExpressPassNs2(Experiment):
     claims = (
         Claim(
             id="validation-expresspass-1a", place="ExpressPass, section 3", quantity="data packets lost",
-            condition="runs whose flows end", published="none", band="none is sent again", verdict=_nothing_lost,
+            condition="runs whose flows end", published="none", words="none is sent again", judge=_nothing_lost,
         ),
         Claim(
             id="validation-expresspass-2a", place="Dart, VI-D", quantity="convergence of two flows",
-            condition="dumbbell, 10 and 100 Gb/s", published="4 RTT", band="2 to 8 RTT",
-            verdict=_convergence(TWO, 2, 8), expected=Outcome.FAILS, reason=_NOT_DEFINED,
+            condition="dumbbell, 10 and 100 Gb/s", published="4 RTT", words="2 to 8 RTT",
+            judge=_convergence(TWO, 2, 8), expect=Outcome.FAILS, why=_NOT_DEFINED,
         ),
         Claim(
             id="validation-expresspass-2b", place="Dart, VI-D", quantity="convergence of ten flows to one receiver",
-            condition="fat tree, 10 Gb/s", published="20 RTT", band="10 to 40 RTT",
-            verdict=_convergence(TEN, 10, 40), expected=Outcome.FAILS, reason=_NOT_DEFINED,
+            condition="fat tree, 10 Gb/s", published="20 RTT", words="10 to 40 RTT",
+            judge=_convergence(TEN, 10, 40), expect=Outcome.FAILS, why=_NOT_DEFINED,
         ),
     )  # fmt: skip
 

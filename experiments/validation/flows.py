@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import workload
-from rdmacc.experiments.base import Point
-from rdmacc.experiments.claims import Verdict
+from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.point import Point
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import tidy, wide
 
@@ -35,9 +35,9 @@ def stored_flows(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        Of the file in ``experiments/data``, without ``.csv.gz``.
+        Of the file in ``experiments/validation/data``, without ``.csv.gz``.
     """
-    with resources.as_file(resources.files("rdmacc.experiments") / "data" / f"{name}.csv.gz") as path:
+    with resources.as_file(resources.files("rdmacc.experiments.validation") / "data" / f"{name}.csv.gz") as path:
         return workload.from_csv(path)
 
 

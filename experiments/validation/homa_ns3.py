@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.homa_ns3 import HOMA_NS3
@@ -89,12 +90,12 @@ class HomaNs3(Experiment):
     claims = (
         Claim(
             id="validation-homa-1a", place="homa-l4-protocol.cc", quantity="packets lost on stars, messages unfinished",
-            condition="all runs", published="none: no port is exhausted", band="0", verdict=_nothing_lost,
+            condition="all runs", published="none: no port is exhausted", words="0", judge=_nothing_lost,
         ),
         Claim(
             id="validation-homa-2a", place="closed form", quantity="completion of the last of eight messages",
             condition="10 Gb/s, 200 kB and 1 MB: the receiver's link is never idle",
-            published="1,317.869 us and 6,582.541 us", band="to the nanosecond", verdict=_closed_form,
+            published="1,317.869 us and 6,582.541 us", words="to the nanosecond", judge=_closed_form,
         ),
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the pr
 receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB. A fat tree of
 128 hosts (k = 8), the same links: a permutation of 1 MB, and 807 flows of web search at 50% load in 2 ms ("paper" scale
 only). Their data and ACKs take the paths that the HPCC simulator's hash gave them (the columns `path` and `ack_path` of
-`experiments/data/hpcc_ns3_*.csv.gz`), so that the two can be compared flow by flow.
+`experiments/validation/data/hpcc_ns3_*.csv.gz`), so that the two can be compared flow by flow.
 
 What decides the numbers in that simulator, and here:
 
@@ -40,10 +40,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, percentiles, stored_flows
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
@@ -117,12 +118,12 @@ class HpccNs3(Experiment):
     claims = (
         Claim(
             id="validation-hpcc-1a", place="IEEE 802.1Qbb", quantity="packets lost", condition="all runs",
-            published="none, by PFC", band="0, and every flow finishes", verdict=_lossless,
+            published="none, by PFC", words="0, and every flow finishes", judge=_lossless,
         ),
         Claim(
             id="validation-hpcc-2a", place="closed form", quantity="completion of the last of eight flows",
             condition="TIMELY, 200 kB and 1 MB: all is sent at line rate before the first RTT shows a queue",
-            published="138.492 us and 676.092 us", band="to the nanosecond", verdict=_closed_form,
+            published="138.492 us and 676.092 us", words="to the nanosecond", judge=_closed_form,
         ),
     )  # fmt: skip
 

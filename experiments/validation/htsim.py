@@ -28,10 +28,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import finished, flows_of, measure_acked, stored_flows, summary_rows
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.ndp_htsim import NDP_HTSIM
@@ -127,23 +128,23 @@ class Htsim(Experiment):
     claims = (
         Claim(
             id="validation-htsim-1a", place="NDP, section 3", quantity="flows finished", condition="without timeouts",
-            published="all: the receiver hears of every packet", band="all", verdict=finished,
+            published="all: the receiver hears of every packet", words="all", judge=finished,
         ),
         Claim(
             id="validation-htsim-2a", place="closed form", quantity="completion of the last flow of an incast",
             condition="NDP, star: the first windows together fill the link",
             published="all packets at line rate, and a round trip",
-            band="no sooner; later by what pulls at 99% of the rate, trimmed headers and 4 us add at most",
-            verdict=_at_line_rate,
+            words="no sooner; later by what pulls at 99% of the rate, trimmed headers and 4 us add at most",
+            judge=_at_line_rate,
         ),
         Claim(
             id="validation-htsim-3a", place="IEEE 802.1Qbb", quantity="packets lost", condition="RoCE, all runs",
-            published="none, by PFC", band="0 lost or sent again, and some pauses", verdict=_lossless,
+            published="none, by PFC", words="0 lost or sent again, and some pauses", judge=_lossless,
         ),
         Claim(
             id="validation-htsim-3b", place="closed form", quantity="completion of the last flow of an incast",
             condition="RoCE, star: what is paused at 12 MTU of each sender outlasts the pause",
-            published="all packets at line rate, and a round trip", band="to the picosecond", verdict=_never_idle,
+            published="all packets at line rate, and a round trip", words="to the picosecond", judge=_never_idle,
         ),
     )  # fmt: skip
 

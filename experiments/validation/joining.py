@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.base import Point
+from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.micro.senders import jain
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from rdmacc.results.result import Result

@@ -17,10 +17,11 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.base import Experiment, Point
-from rdmacc.experiments.claims import Claim, Verdict
-from rdmacc.experiments.registry import register_experiment
-from rdmacc.experiments.scales import check_scale
+from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import BINS, finished, flows_of, measure_acked, stored_flows
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.phost_2015 import PHOST_YAPS
@@ -71,13 +72,13 @@ class Yaps(Experiment):
     claims = (
         Claim(
             id="validation-yaps-1a", place="pHost, section 3", quantity="flows finished", condition="all",
-            published="all: the receiver asks again for what is missing", band="all", verdict=finished,
+            published="all: the receiver asks again for what is missing", words="all", judge=finished,
         ),
         Claim(
             id="validation-yaps-2a", place="closed form", quantity="quickest flow with free tokens",
             condition="up to 8 packets: announced and sent at once, one ACK back",
-            published="what it takes alone in its rack", band="to the picosecond, and none sooner",
-            verdict=_closed_form,
+            published="what it takes alone in its rack", words="to the picosecond, and none sooner",
+            judge=_closed_form,
         ),
     )  # fmt: skip
 

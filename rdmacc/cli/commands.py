@@ -261,7 +261,7 @@ def _swept(
 def _say_age(one: Experiment, scale: str) -> None:
     """Say it if the table that rdmacc comes with, whose verdicts are the recorded ones, is older than the code."""
     from rdmacc.experiments import load_summary
-    from rdmacc.experiments.provenance import age
+    from rdmacc.experiments.ledger.provenance import age
 
     if load_summary(one.name, scale) is not None and (words := age(one.name)):
         typer.echo(f"{one.name}: the table that rdmacc comes with was {words}", err=True)

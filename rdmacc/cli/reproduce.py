@@ -26,7 +26,7 @@ from rdmacc.errors import ConfigError
 
 if TYPE_CHECKING:
     from rdmacc.experiments import Experiment
-    from rdmacc.experiments.report import Entry
+    from rdmacc.experiments.ledger.report import Entry
 
 __all__ = ["reproduce"]
 
@@ -59,7 +59,7 @@ def reproduce(
 
     Can be stopped at any time: the same command goes on from what is stored. The exit code is 0 if all could be made.
     """
-    from rdmacc.experiments.report import Report
+    from rdmacc.experiments.ledger.report import Report
 
     planned = _planned(papers)
     report = Report(out, planned, scale.value, seed, since, seeds)
@@ -87,7 +87,7 @@ def reproduce(
 def _planned(papers: Sequence[str] | None) -> list[Experiment]:
     """Return the experiments that were asked for, each once; of all the papers by default."""
     from rdmacc.experiments import select
-    from rdmacc.experiments.score import PAPERS
+    from rdmacc.experiments.ledger.score import PAPERS
 
     chosen = {one.name: one for name in papers or PAPERS for one in select(name)}
     return list(chosen.values())
@@ -97,7 +97,7 @@ def _computed(planned: Sequence[Experiment], how: dict[str, Any]) -> Iterator[En
     """Compute experiments, those that cost least first, so that results show early."""
     from tqdm.auto import tqdm
 
-    from rdmacc.experiments.report import Entry
+    from rdmacc.experiments.ledger.report import Entry
     from rdmacc.sweep.run import SweepError, sweep
 
     hops = failed = 0
@@ -135,8 +135,8 @@ def _expected_hops(one: Experiment, scale: str) -> int:
 def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
     """Return what is stored, or else what rdmacc comes with."""
     from rdmacc.experiments import load_summary, summary_path
-    from rdmacc.experiments.provenance import age
-    from rdmacc.experiments.report import Entry
+    from rdmacc.experiments.ledger.provenance import age
+    from rdmacc.experiments.ledger.report import Entry
     from rdmacc.sweep.run import stored
     from rdmacc.sweep.store import read_table
 

@@ -23,8 +23,10 @@ __all__ = ["code_hash", "git_commit", "versions"]
 
 _SIMULATION = ("rdmacc.simulation", "rdmacc.scenario", "rdmacc.sweep.tidy", "rdmacc.engine.compiled.engine")
 _NO_RESULT = (
-    "rdmacc", "rdmacc.experiments", "rdmacc.experiments.base", "rdmacc.experiments.claims",
-    "rdmacc.experiments.registry", "rdmacc.experiments.scales", "rdmacc.plotting", "rdmacc.plotting.ladder",
+    "rdmacc", "rdmacc.experiments", *(f"rdmacc.experiments.framework{name}" for name in (
+        "", ".band", ".bands", ".claim", ".experiment", ".point", ".reading", ".registry", ".scale",
+    )),
+    "rdmacc.plotting", "rdmacc.plotting.ladder",
     "rdmacc.plotting.result", "rdmacc.plotting.style", "rdmacc.presets", "rdmacc.results.pcapng",
     "rdmacc.results.tables", "rdmacc.topology.drawing",
 )  # fmt: skip

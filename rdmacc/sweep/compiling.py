@@ -15,7 +15,7 @@ from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import is_checked
 
 if TYPE_CHECKING:
-    from rdmacc.experiments.base import Point
+    from rdmacc.experiments.framework.point import Point
 
 __all__ = ["compile_hooks", "compile_kernel", "units_of"]
 

@@ -35,7 +35,8 @@ from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:
-    from rdmacc.experiments.base import Experiment, Point
+    from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 

@@ -209,7 +209,7 @@ def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
     package = tmp_path / "rdmacc_a_paper"
     package.mkdir()
     (package / "__init__.py").write_text(
-        "from rdmacc.experiments.registry import import_modules\nimport_modules(__name__)\n"
+        "from rdmacc.experiments.framework.registry import import_modules\nimport_modules(__name__)\n"
     )
     (package / "fig01.py").write_text(
         "from rdmacc.experiments import register_experiment\n"

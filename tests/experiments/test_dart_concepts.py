@@ -15,12 +15,12 @@ import pytest
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, SCALES, experiment
-from rdmacc.experiments.claims import CHECK_COLUMNS
 from rdmacc.experiments.dart.fig04 import EXPECTED_STEPS, expire, walk
 from rdmacc.experiments.dart.fig05 import EXPECTED, INPUTS, STATES, transition
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import WIRE_BYTES, fat_tree, other_pods, ports_towards
-from rdmacc.experiments.traces import first_within, settled, shown, time_in, value_at, worst_between
+from rdmacc.experiments.framework.claim import CHECK_COLUMNS
+from rdmacc.experiments.framework.trace import first_within, settled, shown, time_in, value_at, worst_between
 from rdmacc.schemes import as_scheme
 from rdmacc.sweep.tidy import TABLE_COLUMNS, curve, scalar, scalars
 from rdmacc.units import s, us

@@ -14,7 +14,7 @@ from PIL import Image
 
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Outcome
-from rdmacc.experiments.paper import MARKS, Claims, Paper
+from rdmacc.experiments.ledger.notebook import MARKS, Claims, Paper
 from rdmacc.plotting.png import compact_pictures, png
 
 display = pytest.importorskip("IPython.display")
@@ -40,7 +40,7 @@ def test_a_shipped_table_is_drawn_as_it_is(shown):
 
 def test_what_has_no_table_is_computed_and_the_caption_says_so(shown, monkeypatch, tmp_path):
     monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path))
-    monkeypatch.setattr("rdmacc.experiments.paper.load_summary", lambda name: None)
+    monkeypatch.setattr("rdmacc.experiments.ledger.notebook.load_summary", lambda name: None)
     paper = Paper("ren")
     paper.draw("fig10")
     assert paper.scale("fig10") == "quick"

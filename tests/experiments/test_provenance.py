@@ -14,7 +14,7 @@ from rdmacc.sweep import Store, sweep
 from rdmacc.sweep.store import write_table
 from tests.sweeps import Apart
 
-HOW = "run `python -m rdmacc.experiments.provenance` and add the file"
+HOW = "run `python -m rdmacc.experiments.ledger.provenance` and add the file"
 
 
 def test_every_table_has_an_entry_that_says_what_the_table_says():

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from rdmacc.experiments import EXPERIMENTS, experiment
-from rdmacc.experiments.claims import Outcome
+from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.rcc.blocks import calls_in
 from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
 from rdmacc.experiments.rcc.fig05 import processor_sharing

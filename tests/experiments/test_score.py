@@ -9,8 +9,8 @@ import pytest
 
 from rdmacc.experiments import EXPERIMENTS, Outcome
 from rdmacc.experiments import score as scores
-from rdmacc.experiments.registry import select
-from rdmacc.experiments.score import PAPERS, score, score_text, stored_checks
+from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.ledger.score import PAPERS, score, score_text, stored_checks
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 

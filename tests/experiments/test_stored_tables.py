@@ -10,13 +10,11 @@ import matplotlib.pyplot as plt
 import pytest
 
 from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, load_summary, summary_path
-from rdmacc.experiments.igbn.setup import of_reading
-from rdmacc.experiments.score import PAPERS
+from rdmacc.experiments.ledger.score import PAPERS
 from rdmacc.sweep.store import read_table
 from tests.experiments import edges, edges_ren_rcc, flips, flips_rcc, flips_ren, flips_validation
 
-FOLDER = summary_path("any").parent
-STORED = sorted(path.stem for path in FOLDER.glob("*.parquet"))
+STORED = sorted(name for name in EXPERIMENTS if summary_path(name).exists())
 
 
 def test_every_table_is_of_an_experiment_and_every_figure_of_a_paper_has_one():
@@ -103,5 +101,4 @@ def test_bands_end_where_the_claim_says(name, claim, change, outcome):
 
 def judged(name, table):
     """Return what the claims of an experiment are judged by."""
-    is_of_a_reading = "timer" in table and name != "igbn.readings"
-    return of_reading(table) if is_of_a_reading else table
+    return experiment(name).view(table)

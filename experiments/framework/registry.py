@@ -12,7 +12,7 @@ from typing import TypeVar
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.experiments.base import Experiment
+from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.sweep.store import read_table
 
 __all__ = [
@@ -147,11 +147,15 @@ def load_summary(name: str, scale: str = "paper", seed: int = 0) -> pd.DataFrame
 
 
 def summary_path(name: str) -> Path:
-    """Return where the table of an experiment is that rdmacc comes with, or would be.
+    """Return where the bundled table of an experiment is, or would be: in the folder of its module.
 
     Parameters
     ----------
     name : str
         Name of the experiment.
     """
-    return Path(__file__).parent / "data" / f"{name}.parquet"
+    group, _, figure = name.partition(".")
+    one = EXPERIMENTS.get(name)
+    source = getattr(sys.modules.get(type(one).__module__), "__file__", None) if one is not None else None
+    folder = Path(source).parent if source else Path(__file__).parents[1] / group
+    return folder / "data" / f"{figure}.parquet"

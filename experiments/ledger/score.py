@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from rdmacc.experiments.base import Experiment
-from rdmacc.experiments.claims import CHECK_COLUMNS, Outcome
-from rdmacc.experiments.provenance import ages
-from rdmacc.experiments.registry import load_summary, select, summary_path
+from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Outcome
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.registry import load_summary, select, summary_path
+from rdmacc.experiments.ledger.provenance import ages
 
 __all__ = ["PAPERS", "age_text", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
 
@@ -28,7 +28,7 @@ def stored_checks(paper: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row of `rdmacc.experiments.claims.CHECK_COLUMNS` for each claim.
+        A row of `rdmacc.experiments.framework.claim.CHECK_COLUMNS` for each claim.
     """
     found = []
     for one in select(paper):

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from rdmacc.errors import unknown
-from rdmacc.experiments.claims import Outcome
-from rdmacc.experiments.pages import templates
-from rdmacc.experiments.registry import experiment, load_summary, select, summary_path
-from rdmacc.experiments.score import PAPERS, count_outcomes
+from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
+from rdmacc.experiments.ledger.pages import templates
+from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
 from rdmacc.plotting.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
@@ -30,7 +30,7 @@ class Claims:
     Attributes
     ----------
     frame : DataFrame
-        A row of `rdmacc.experiments.claims.CHECK_COLUMNS` for each claim, and its `experiment`.
+        A row of `rdmacc.experiments.framework.claim.CHECK_COLUMNS` for each claim, and its `experiment`.
     """
 
     frame: pd.DataFrame

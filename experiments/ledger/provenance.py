@@ -1,7 +1,7 @@
 """Where the tables come from that rdmacc comes with, in one file; and which of them older code has computed.
 
-``python -m rdmacc.experiments.provenance`` writes the file anew, from what each table says of itself: after a table was
-added or replaced.
+``python -m rdmacc.experiments.ledger.provenance`` writes the file from what each table says of
+itself.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.base import Experiment
-from rdmacc.experiments.registry import EXPERIMENTS, summary_path
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.registry import EXPERIMENTS, summary_path
 from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.store import read_table, write_atomically
 
@@ -60,7 +60,7 @@ def recorded() -> dict[str, dict[str, Any]]:
         lines = [json.loads(line) for line in provenance_path().read_text(encoding="utf-8").splitlines()]
         return {str(one["experiment"]): one for one in lines}
     except (ValueError, KeyError, TypeError) as error:
-        wanted = "a line of JSON for each table; `python -m rdmacc.experiments.provenance` writes it"
+        wanted = "a line of JSON for each table; `python -m rdmacc.experiments.ledger.provenance` writes it"
         raise ConfigError("file", provenance_path().name, f"{wanted} ({error})") from None
 
 
@@ -132,6 +132,6 @@ def ages(names: Iterable[str] | None = None) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    import rdmacc.experiments.provenance
+    import rdmacc.experiments.ledger.provenance
 
-    print(rdmacc.experiments.provenance.write())  # noqa: T201
+    print(rdmacc.experiments.ledger.provenance.write())  # noqa: T201

@@ -21,10 +21,10 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.base import Experiment, Seeding
-from rdmacc.experiments.claims import Outcome
-from rdmacc.experiments.pages import templates
-from rdmacc.experiments.score import PAPERS, count_outcomes, is_published
+from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.ledger.pages import templates
+from rdmacc.experiments.ledger.score import PAPERS, count_outcomes, is_published
 from rdmacc.plotting.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.units import format_time

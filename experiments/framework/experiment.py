@@ -10,53 +10,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.errors import ConfigError, unknown
-from rdmacc.experiments.claims import CHECK_COLUMNS, Claim
-from rdmacc.experiments.scales import check_scale
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Claim
+from rdmacc.experiments.framework.point import Point, with_parameters
+from rdmacc.experiments.framework.reading import DEFAULT, check_reading, readings_of
+from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.schemes import Scheme, as_scheme, scheme_table
 from rdmacc.sweep.seeds import Seeding, check_seed, check_seeds, labelled, points_of_seeds, rows_of_seeds
 from rdmacc.sweep.tidy import assemble, check_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Experiment", "Point", "Run", "Seeding", "with_parameters"]
+__all__ = ["Experiment", "Run", "Seeding"]
 
 
 Run = Callable[[Scenario], Result]
 """Simulates a scenario, on the engine that was asked for."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Point:
-    """A unit of work: one scenario, or whatever else `Experiment.execute` makes of it.
-
-    It can be pickled and is cheap to make. It holds everything that its rows depend on, as plain data: they are
-    stored under a hash of it.
-
-    Attributes
-    ----------
-    name : str
-        Unique in its experiment.
-    scenario : Scenario, optional
-        What is simulated. Without one, the experiment overrides `execute`.
-    labels : mapping
-        What distinguishes this point from the others: a column of the table for each.
-    cost : float
-        How long it takes relative to the experiment's other points; in any unit.
-    """
-
-    name: str
-    scenario: Scenario | None = None
-    labels: Mapping[str, Any] = field(default_factory=dict)
-    cost: float = 1.0
 
 
 class Experiment(ABC):
@@ -282,7 +258,52 @@ class Experiment(ABC):
             return self.plot(table)
         return with_bands([self.plot(part) for part in self.rows_of_seeds(table).values()])
 
-    def check(self, table: pd.DataFrame, scale: str = "quick") -> pd.DataFrame:
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        """Return the rows of a reading of the paper, `DEFAULT` among them; None if the table has none.
+
+        Override where a table has rows of several readings.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        reading : str
+            A reading's name.
+        """
+        return table if reading == DEFAULT else None
+
+    def readings_in(self, table: pd.DataFrame) -> list[str]:
+        """Return the readings other than the default that a table has rows of.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        """
+        return [one.name for _, one in readings_of(self.name) if self.under(table, one.name) is not None]
+
+    def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
+        """Return what the claims are shown of a table: its rows of a reading.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The experiment's table.
+        reading : str
+            A reading's name.
+
+        Raises
+        ------
+        ConfigError
+            If the paper has no such reading, or the table no rows of it.
+        """
+        rows = self.under(table, check_reading(self.name, reading))
+        if rows is None:
+            allowed = f"one that the table of {self.name} has rows of: {', '.join([DEFAULT, *self.readings_in(table)])}"
+            raise ConfigError("reading", reading, allowed)
+        return rows
+
+    def check(self, table: pd.DataFrame, scale: str = "quick", reading: str = DEFAULT) -> pd.DataFrame:
         """Judge every claim on the table of a scale; one row of `CHECK_COLUMNS` each.
 
         With several seeds each is judged by itself too: `seeds_judged` and `seeds_held` say how often a claim holds.
@@ -293,49 +314,20 @@ class Experiment(ABC):
             The experiment's table.
         scale : str
             "quick" or "paper".
+        reading : str
+            What the paper is taken to mean where it leaves something open.
 
         Returns
         -------
         DataFrame
             One row for each claim, in `CHECK_COLUMNS`.
+
+        Raises
+        ------
+        ConfigError
+            As `view`.
         """
-        parts, is_pooled = self.rows_of_seeds(table), self.seeding is Seeding.POOLED
-        rows = [claim.check_seeds(table, parts, is_pooled, scale) for claim in self.claims]
-        return pd.DataFrame(rows, columns=list(CHECK_COLUMNS))
-
-
-def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
-    """Return points with parameters of their schemes changed, each where a scheme has it.
-
-    Parameters
-    ----------
-    points : list of Point
-        Points of an experiment.
-    changes : mapping
-        New values of the schemes' parameters, by name.
-
-    Raises
-    ------
-    ConfigError
-        If no scheme has a parameter of that name, or a value is not allowed.
-    """
-    if not changes:
-        return points
-    schemes = [as_scheme(point.scenario.scheme) for point in points if point.scenario is not None]
-    known = {name for one in schemes for name in _parameters(one)}
-    for name in changes:
-        if name not in known:
-            raise unknown("parameter", name, sorted(known), "a parameter of the schemes compared")
-    changed = []
-    for point in points:
-        if point.scenario is not None:
-            own = _parameters(as_scheme(point.scenario.scheme))
-            fitting = {name: value for name, value in changes.items() if name in own}
-            point = replace(point, scenario=point.scenario.with_parameters(fitting))
-        changed.append(point)
-    return changed
-
-
-def _parameters(scheme: Scheme) -> set[str]:
-    rows = scheme_table(scheme)
-    return {name for row in rows for name in (row["parameter"], f"{row['component']}.{row['parameter']}")}
+        parts = {seed: self.view(part, reading) for seed, part in self.rows_of_seeds(table).items()}
+        rows, is_pooled = self.view(table, reading), self.seeding is Seeding.POOLED
+        checks = [claim.check_seeds(rows, parts, is_pooled, scale) for claim in self.claims]
+        return pd.DataFrame(checks, columns=list(CHECK_COLUMNS))

@@ -1,0 +1,284 @@
+"""Bands: what counts as holding, as data.
+
+A measurement gives a number, or numbers by name, nested if need be. A band judges them. From it follow the words in
+tables, the margin, and values just inside and just outside of every bound, which the tests feed to each claim.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdmacc.errors import ConfigError
+
+__all__ = [
+    "AtLeast", "AtMost", "Band", "Between", "Exactly", "LessThan", "MoreThan", "Number", "Value", "Within",
+    "in_brackets", "show", "show_all",
+]  # fmt: skip
+
+Value = Any
+"""A number, or a mapping from names to values."""
+
+_SCALES = {
+    "%": (100.0, "%"), "points": (100.0, " points"), "ns": (1e-3, " ns"), "us": (1e-6, " µs"), "ms": (1e-9, " ms"),
+    "s": (1e-12, " s"), "Gb/s": (1e-9, " Gb/s"), "Mb/s": (1e-6, " Mb/s"), "KB": (1e-3, " KB"), "MB": (1e-6, " MB"),
+    "x": (1.0, "x"), "": (1.0, ""),
+}  # fmt: skip
+"""Factor and suffix by unit: times are kept in ps, rates in bps, sizes in bytes, shares as fractions."""
+_STEP = 1e-6
+"""How far beside a bound the edges are, relative to it."""
+_MOST_SHOWN = 8
+
+
+def show(value: float, unit: str = "") -> str:
+    """Return a number in words: ``show(0.25, "%")`` is "25%".
+
+    Parameters
+    ----------
+    value : float
+        In the table's unit: ps, bps, bytes, fractions.
+    unit : str
+        How to show it: a key of the scales above, or any other word, which is put behind the number.
+    """
+    factor, suffix = _SCALES.get(unit, (1.0, f" {unit}"))
+    number = float(value) * factor
+    digits = f"{number:,.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
+    return digits + suffix
+
+
+def show_all(value: Value, unit: str = "") -> str:
+    """Return numbers in words, by name; the least and the greatest of many.
+
+    Parameters
+    ----------
+    value : float or mapping
+        What was measured.
+    unit : str
+        As in `show`.
+    """
+    if not isinstance(value, Mapping):
+        return show(value, unit)
+    plain = {name: one for name, one in value.items() if not isinstance(one, Mapping)}
+    words = [f"{name}: {show_all(one, unit)}" for name, one in value.items() if isinstance(one, Mapping)]
+    if len(plain) > _MOST_SHOWN and not any(math.isnan(one) for one in plain.values()):
+        low, high = min(plain, key=plain.__getitem__), max(plain, key=plain.__getitem__)
+        ends = f"{show(plain[low], unit)} ({low}) to {show(plain[high], unit)} ({high})"
+        return "; ".join([f"{ends}, {len(plain)} numbers", *words])
+    return "; ".join([", ".join(f"{name} {show(one, unit)}" for name, one in plain.items()), *words]).strip("; ")
+
+
+class Band(ABC):
+    """What counts as holding. A NaN never does."""
+
+    unit: str = ""
+    """How its numbers are shown; empty: as the claim says."""
+
+    @abstractmethod
+    def margin(self, value: Value) -> float:
+        """Return how far a value is inside (above zero) or outside, relative to the bound; 0 is on the bound."""
+
+    @abstractmethod
+    def holds(self, value: Value) -> bool:
+        """Return whether the band holds."""
+
+    @abstractmethod
+    def words(self, unit: str = "") -> str:
+        """Return the band in words."""
+
+    @abstractmethod
+    def inside(self, value: Value) -> Value:
+        """Return a value of the same shape for which the band holds."""
+
+    @abstractmethod
+    def outside(self, value: Value) -> Value:
+        """Return a value of the same shape for which it does not."""
+
+    @abstractmethod
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        """Return values of the same shape beside each bound, and whether the band holds there."""
+
+
+# One number
+
+
+@dataclass(frozen=True)
+class Number(Band):
+    """A band of one number: between two limits, which count as inside or not."""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest number inside."""
+        raise NotImplementedError
+
+    is_open = False
+    """Whether the limits themselves are outside."""
+
+    def holds(self, value: Value) -> bool:
+        low, high = self.limits
+        return bool(low < value < high) if self.is_open else bool(low <= value <= high)
+
+    def margin(self, value: Value) -> float:
+        low, high = self.limits
+        gaps = [(value - low) / (abs(low) or 1.0)] if math.isfinite(low) else []
+        gaps += [(high - value) / (abs(high) or 1.0)] if math.isfinite(high) else []
+        return float(min(gaps))
+
+    def inside(self, value: Value) -> float:
+        if self.holds(value):
+            return float(value)
+        low, high = self.limits
+        if math.isfinite(low) and math.isfinite(high):
+            return (low + high) / 2
+        bound = low if math.isfinite(low) else high
+        return bound + (1 if math.isfinite(low) else -1) * (abs(bound) or 1.0) / 2
+
+    def outside(self, value: Value) -> float:
+        low, high = self.limits
+        return low - (abs(low) or 1.0) / 2 if math.isfinite(low) else high + (abs(high) or 1.0) / 2
+
+    def edges(self, value: Value) -> Iterator[tuple[float, bool]]:
+        for bound, inwards in zip(self.limits, (1, -1)):
+            if math.isfinite(bound):
+                step = _STEP * (abs(bound) or 1.0) * inwards
+                yield bound, not self.is_open
+                yield bound - step, False
+                if self.holds(bound + step):
+                    yield bound + step, True
+
+
+@dataclass(frozen=True)
+class AtLeast(Number):
+    """The number, or more. The slack is a share of the bound."""
+
+    bound: float
+    unit: str = ""
+    slack: float = 0.0
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.bound - self.slack * abs(self.bound), math.inf
+
+    def words(self, unit: str = "") -> str:
+        return f"at least {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
+
+
+@dataclass(frozen=True)
+class AtMost(Number):
+    """The number, or less. The slack is a share of the bound."""
+
+    bound: float
+    unit: str = ""
+    slack: float = 0.0
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return -math.inf, self.bound + self.slack * abs(self.bound)
+
+    def words(self, unit: str = "") -> str:
+        return f"at most {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
+
+
+@dataclass(frozen=True)
+class MoreThan(Number):
+    """More than the number."""
+
+    bound: float
+    unit: str = ""
+    is_open = True
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.bound, math.inf
+
+    def words(self, unit: str = "") -> str:
+        return f"more than {show(self.bound, self.unit or unit)}"
+
+
+@dataclass(frozen=True)
+class LessThan(Number):
+    """Less than the number."""
+
+    bound: float
+    unit: str = ""
+    is_open = True
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return -math.inf, self.bound
+
+    def words(self, unit: str = "") -> str:
+        return f"less than {show(self.bound, self.unit or unit)}"
+
+
+@dataclass(frozen=True)
+class Between(Number):
+    """From one number to another."""
+
+    low: float
+    high: float
+    unit: str = ""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def words(self, unit: str = "") -> str:
+        return f"{show(self.low, self.unit or unit)} to {show(self.high, self.unit or unit)}"
+
+
+@dataclass(frozen=True)
+class Within(Number):
+    """Near a target: by so much, by a share of it, or by a factor. Give one of them."""
+
+    target: float
+    unit: str = ""
+    by: float | None = None
+    share: float | None = None
+    factor: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [one for one in (self.by, self.share, self.factor) if one is not None]
+        if len(given) != 1:
+            raise ConfigError("Within", given, "one of by, share, factor")
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        if self.factor is not None:
+            low, high = sorted((self.target / self.factor, self.target * self.factor))
+            return low, high
+        by = self.by if self.by is not None else (self.share or 0.0) * abs(self.target)
+        return self.target - by, self.target + by
+
+    def words(self, unit: str = "") -> str:
+        unit = self.unit or unit
+        if self.factor is not None:
+            return f"within a factor of {self.factor:g} of {show(self.target, unit)}"
+        if self.share is not None:
+            return f"within {show(self.share, '%')} of {show(self.target, unit)}"
+        low, high = self.limits
+        return f"{show(low, unit)} to {show(high, unit)}"
+
+
+@dataclass(frozen=True)
+class Exactly(Number):
+    """The number itself; a truth counts as 1 or 0."""
+
+    target: float
+    unit: str = ""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return float(self.target), float(self.target)
+
+    def words(self, unit: str = "") -> str:
+        if isinstance(self.target, bool):
+            return "so" if self.target else "not so"
+        return f"exactly {show(self.target, self.unit or unit)}"
+
+
+def in_brackets(slack: float) -> str:
+    """Return a slack in words; nothing if there is none."""
+    return f" ({show(slack, '%')} slack)" if slack else ""

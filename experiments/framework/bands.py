@@ -1,0 +1,329 @@
+"""Bands of several numbers, and combinations of bands. Bands of one number: `rdmacc.experiments.framework.band`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.experiments.framework.band import (
+    AtLeast,
+    AtMost,
+    Band,
+    Between,
+    Exactly,
+    LessThan,
+    MoreThan,
+    Value,
+    Within,
+    in_brackets,
+    show,
+)
+
+__all__ = [
+    "All", "AnyOf", "At", "AtLeast", "AtMost", "Band", "Between", "Each", "Exactly", "Falls", "Highest", "LessThan",
+    "Lowest", "MoreThan", "Ordered", "Rises", "Some", "Within",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Each(Band):
+    """A band for every one of the numbers; `of` says what there is a number for, such as "load"."""
+
+    band: Band
+    of: str = ""
+
+    def holds(self, value: Value) -> bool:
+        return bool(value) and all(self.band.holds(one) for one in value.values())
+
+    def margin(self, value: Value) -> float:
+        return min((self.band.margin(one) for one in value.values()), default=-math.inf)
+
+    def words(self, unit: str = "") -> str:
+        return f"{self.band.words(unit)} {f'for every {self.of}' if self.of else 'each'}"
+
+    def inside(self, value: Value) -> Value:
+        return {name: self.band.inside(one) for name, one in value.items()}
+
+    def outside(self, value: Value) -> Value:
+        return {name: self.band.outside(one) for name, one in value.items()}
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        base = self.inside(value)
+        for name in base:
+            for one, holds in self.band.edges(base[name]):
+                yield {**base, name: one}, holds
+
+
+@dataclass(frozen=True)
+class Some(Band):
+    """A band for at least so many of the numbers, or for a share of them; `of` is what they are of, such as "the loads"."""
+
+    band: Band
+    count: int = 1
+    share: float | None = None
+    of: str = ""
+
+    def _least(self, value: Value) -> int:
+        return self.count if self.share is None else max(1, math.ceil(self.share * len(value) - 1e-9))
+
+    def holds(self, value: Value) -> bool:
+        return sum(self.band.holds(one) for one in value.values()) >= self._least(value)
+
+    def margin(self, value: Value) -> float:
+        margins = sorted((self.band.margin(one) for one in value.values()), reverse=True)
+        least = self._least(value)
+        return margins[least - 1] if least <= len(margins) else -math.inf
+
+    def words(self, unit: str = "") -> str:
+        many = f"{self.count}" if self.share is None else f"{show(self.share, '%')}"
+        return f"{self.band.words(unit)} for at least {many} of {self.of or 'them'}"
+
+    def _just(self, value: Value) -> Value:
+        """Return values of which no more than needed are inside."""
+        least = self._least(value)
+        return {
+            name: self.band.inside(one) if place < least else self.band.outside(one)
+            for place, (name, one) in enumerate(value.items())
+        }
+
+    def inside(self, value: Value) -> Value:
+        return value if self.holds(value) else self._just(value)
+
+    def outside(self, value: Value) -> Value:
+        return {name: self.band.outside(one) for name, one in value.items()}
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        base = self._just(value)
+        for name in list(base)[: self._least(value)]:
+            for one, holds in self.band.edges(base[name]):
+                yield {**base, name: one}, holds
+
+
+_SIGNS = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}
+"""Direction, and whether equal numbers break the order."""
+
+
+@dataclass(frozen=True)
+class Ordered(Band):
+    """The numbers in the order in which they are given, such as ``Ordered(">")``; the slack is a share of each."""
+
+    sign: str
+    slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.sign not in _SIGNS:
+            raise unknown("sign", self.sign, _SIGNS)
+
+    def _steps(self, value: Value) -> list[float]:
+        """Return by how much each step is in order, relative to the number before it."""
+        way, _ = _SIGNS[self.sign]
+        return [way * (b - a) / (abs(a) or 1.0) + self.slack for a, b in pairwise(value.values())]
+
+    def holds(self, value: Value) -> bool:
+        is_strict = _SIGNS[self.sign][1] and not self.slack
+        steps = self._steps(value)
+        return bool(steps) and all(step > 0 if is_strict else step >= -1e-12 for step in steps)
+
+    def margin(self, value: Value) -> float:
+        return min(self._steps(value), default=-math.inf)
+
+    def words(self, unit: str = "") -> str:
+        name = {"<": "rising", "<=": "not falling", ">": "falling", ">=": "not rising"}[self.sign]
+        return f"{name} in this order{in_brackets(self.slack)}"
+
+    def _ladder(self, value: Value, by: float = 0.5) -> Value:
+        way = _SIGNS[self.sign][0]
+        return {name: (1 + by) ** (way * place) for place, name in enumerate(value)}
+
+    def inside(self, value: Value) -> Value:
+        return value if self.holds(value) else self._ladder(value)
+
+    def outside(self, value: Value) -> Value:
+        return dict(reversed(list(zip(reversed(list(value)), self._ladder(value, self.slack + 0.5).values()))))
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        way, is_strict = _SIGNS[self.sign]
+        base = self._ladder(value)
+        names = list(base)
+        for place in range(1, len(names)):
+            bound = 1 - way * self.slack
+            for ratio, holds in (
+                (bound + way * 1e-6, True), (bound - way * 1e-6, False), (bound, not is_strict and not self.slack),
+            ):  # fmt: skip
+                if self.slack and ratio == bound:
+                    continue
+                factor = base[names[place - 1]] * ratio / base[names[place]]
+                yield {one: v * (factor if at >= place else 1) for at, (one, v) in enumerate(base.items())}, holds
+
+
+class Rises(Ordered):
+    """The numbers rise at every step."""
+
+    def __init__(self, slack: float = 0.0) -> None:
+        super().__init__("<", slack)
+
+    def words(self, unit: str = "") -> str:
+        return f"rises at every step{in_brackets(self.slack)}"
+
+
+class Falls(Ordered):
+    """The numbers fall at every step."""
+
+    def __init__(self, slack: float = 0.0) -> None:
+        super().__init__(">", slack)
+
+    def words(self, unit: str = "") -> str:
+        return f"falls at every step{in_brackets(self.slack)}"
+
+
+@dataclass(frozen=True)
+class Lowest(Band):
+    """The number of this name is the lowest; the slack, a share of the others' numbers, is the same for each."""
+
+    name: str
+    slack: float = 0.0
+    _way = 1
+
+    def margin(self, value: Value) -> float:
+        others = [one for name, one in value.items() if name != self.name]
+        return min(
+            (self._way * (one - value[self.name]) / (abs(one) or 1.0) + self.slack for one in others),
+            default=-math.inf,
+        )
+
+    def holds(self, value: Value) -> bool:
+        margin = self.margin(value)
+        return margin >= -1e-12 if self.slack else margin > 0
+
+    def words(self, unit: str = "") -> str:
+        return f"{self.name} {'lowest' if self._way > 0 else 'highest'}{in_brackets(self.slack)}"
+
+    def inside(self, value: Value) -> Value:
+        if self.holds(value):
+            return value
+        best = 1.0 if self._way > 0 else 2.0
+        return {name: best if name == self.name else 3.0 - best for name in value}
+
+    def outside(self, value: Value) -> Value:
+        worst = 2.0 * (1 + self.slack) if self._way > 0 else 1.0 / (1 + self.slack)
+        return {name: worst if name == self.name else 1.5 for name in value}
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        bound = 1 + self._way * self.slack
+        for rival in value:
+            if rival != self.name:
+                far = dict.fromkeys(value, 1.0 + self._way * 0.5) | {rival: 1.0}
+                yield {**far, self.name: bound - self._way * 1e-6}, True
+                yield {**far, self.name: bound + self._way * 1e-6}, False
+
+
+class Highest(Lowest):
+    """The number of this name is the highest; the slack is the same for each other."""
+
+    _way = -1
+
+
+# Combined
+
+
+@dataclass(frozen=True)
+class At(Band):
+    """A band for what has this name."""
+
+    name: str
+    band: Band
+
+    def holds(self, value: Value) -> bool:
+        return self.band.holds(value[self.name])
+
+    def margin(self, value: Value) -> float:
+        return self.band.margin(value[self.name])
+
+    def words(self, unit: str = "") -> str:
+        return f"{self.name}: {self.band.words(unit)}"
+
+    def inside(self, value: Value) -> Value:
+        return {**value, self.name: self.band.inside(value[self.name])}
+
+    def outside(self, value: Value) -> Value:
+        return {**value, self.name: self.band.outside(value[self.name])}
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        for one, holds in self.band.edges(value[self.name]):
+            yield {**value, self.name: one}, holds
+
+
+class _Combined(Band):
+    """Several bands of one value; a mapping is a band for each name."""
+
+    def __init__(self, *parts: Band | Mapping[str, Band]) -> None:
+        self.parts: tuple[Band, ...] = tuple(
+            band
+            for part in parts
+            for band in ([At(name, one) for name, one in part.items()] if isinstance(part, Mapping) else [part])
+        )
+        if not self.parts:
+            raise ConfigError(type(self).__name__, parts, "at least one band")
+
+
+class All(_Combined):
+    """All of these bands."""
+
+    def holds(self, value: Value) -> bool:
+        return all(part.holds(value) for part in self.parts)
+
+    def margin(self, value: Value) -> float:
+        return min(part.margin(value) for part in self.parts)
+
+    def words(self, unit: str = "") -> str:
+        return "; ".join(part.words(unit) for part in self.parts)
+
+    def inside(self, value: Value) -> Value:
+        for _ in self.parts:
+            for part in self.parts:
+                value = value if part.holds(value) else part.inside(value)
+        return value
+
+    def outside(self, value: Value) -> Value:
+        return self.parts[0].outside(value)
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        base = self.inside(value)
+        for part in self.parts:
+            others = [one for one in self.parts if one is not part]
+            for found, holds in part.edges(base):
+                if all(one.holds(found) for one in others):
+                    yield found, holds
+
+
+class AnyOf(_Combined):
+    """Any of these bands."""
+
+    def holds(self, value: Value) -> bool:
+        return any(part.holds(value) for part in self.parts)
+
+    def margin(self, value: Value) -> float:
+        return max(part.margin(value) for part in self.parts)
+
+    def words(self, unit: str = "") -> str:
+        return ", or ".join(part.words(unit) for part in self.parts)
+
+    def inside(self, value: Value) -> Value:
+        return value if self.holds(value) else self.parts[0].inside(value)
+
+    def outside(self, value: Value) -> Value:
+        for _ in self.parts:
+            for part in self.parts:
+                value = part.outside(value) if part.holds(value) else value
+        return value
+
+    def edges(self, value: Value) -> Iterator[tuple[Value, bool]]:
+        base = self.outside(value)
+        for part in self.parts:
+            others = [one for one in self.parts if one is not part]
+            for found, holds in part.edges(base):
+                if not any(one.holds(found) for one in others):
+                    yield found, holds

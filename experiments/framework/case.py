@@ -1,0 +1,102 @@
+"""Figures drawn from the same runs: a case is a run without its seed, and a table has one row for each run."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pandas as pd
+
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.sweep.tidy import wide
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Case", "CaseFigure"]
+
+
+class Case(Protocol):
+    """A run: what distinguishes it from the others, but for its seed."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Labels of its point that no other case of a figure has."""
+
+    def point(self, scale: str, seed: int) -> Point:
+        """Return the scenario as a point.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        seed : int
+            Of all randomness.
+        """
+
+
+class CaseFigure(Experiment):
+    """A figure of some cases, drawn from one row for each run.
+
+    A subclass for all figures that share runs has `measure` and is their `points_of`: what one figure has stored, the
+    others reuse.
+
+    Class attributes
+    ----------------
+    seeds : int
+        Most runs of a case at paper scale; at quick scale there is one.
+    """
+
+    seeding = Seeding.POOLED
+    seeds: int
+
+    @abstractmethod
+    def cases(self, scale: str) -> Sequence[Case]:
+        """Return the runs that are needed.
+
+        Parameters
+        ----------
+        scale : str
+            "quick" or "paper".
+        """
+
+    @abstractmethod
+    def draw(self, rows: pd.DataFrame) -> Figure:
+        """Draw the figure.
+
+        Parameters
+        ----------
+        rows : DataFrame
+            One row for each run.
+        """
+
+    def seeds_of(self, case: Any) -> int:
+        """Return the runs of a case at paper scale.
+
+        Parameters
+        ----------
+        case : Case
+            One of `cases`.
+        """
+        return self.seeds
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        """Return the points: every case with every seed."""
+        is_paper = check_scale(scale) == "paper"
+        return [
+            case.point(scale, one)
+            for case in self.cases(scale)
+            for one in range(seed, seed + (self.seeds_of(case) if is_paper else 1))
+        ]
+
+    def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
+        """Return one row for each run of a reading."""
+        return wide(super().view(table, reading))
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        """Draw the figure."""
+        return self.draw(wide(table))

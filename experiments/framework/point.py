@@ -1,0 +1,75 @@
+"""What an experiment is made of: points, the units of work and of storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rdmacc.errors import unknown
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme, as_scheme, scheme_table
+
+__all__ = ["Point", "with_parameters"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Point:
+    """A unit of work: one scenario, or whatever else `Experiment.execute` makes of it.
+
+    It can be pickled and is cheap to make. It holds everything that its rows depend on, as plain data: they are
+    stored under a hash of it.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its experiment.
+    scenario : Scenario, optional
+        What is simulated. Without one, the experiment overrides `execute`.
+    labels : mapping
+        What distinguishes this point from the others: a column of the table for each.
+    cost : float
+        How long it takes relative to the experiment's other points; in any unit.
+    """
+
+    name: str
+    scenario: Scenario | None = None
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    cost: float = 1.0
+
+
+def with_parameters(points: list[Point], changes: Mapping[str, Any]) -> list[Point]:
+    """Return points with parameters of their schemes changed, each where a scheme has it.
+
+    Parameters
+    ----------
+    points : list of Point
+        Points of an experiment.
+    changes : mapping
+        New values of the schemes' parameters, by name.
+
+    Raises
+    ------
+    ConfigError
+        If no scheme has a parameter of that name, or a value is not allowed.
+    """
+    if not changes:
+        return points
+    schemes = [as_scheme(point.scenario.scheme) for point in points if point.scenario is not None]
+    known = {name for one in schemes for name in _parameters(one)}
+    for name in changes:
+        if name not in known:
+            raise unknown("parameter", name, sorted(known), "a parameter of the schemes compared")
+    changed = []
+    for point in points:
+        if point.scenario is not None:
+            own = _parameters(as_scheme(point.scenario.scheme))
+            fitting = {name: value for name, value in changes.items() if name in own}
+            point = replace(point, scenario=point.scenario.with_parameters(fitting))
+        changed.append(point)
+    return changed
+
+
+def _parameters(scheme: Scheme) -> set[str]:
+    rows = scheme_table(scheme)
+    return {name for row in rows for name in (row["parameter"], f"{row['component']}.{row['parameter']}")}

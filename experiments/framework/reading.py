@@ -1,0 +1,142 @@
+"""Readings: named answers to what a paper leaves open.
+
+A paper's questions stand in its ``readings.py``, each with the sentence that leaves it open, the answers, and what
+speaks for each. One set of answers is the default; a reading is that set with one question answered otherwise. The
+figures whose tables have rows of a reading can be drawn and judged under it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdmacc.errors import ConfigError, unknown
+
+__all__ = ["DEFAULT", "QUESTIONS", "Question", "Reading", "check_reading", "questions_of", "readings_of", "register"]
+
+DEFAULT = "default"
+"""Stands for the default set of answers wherever a reading is asked for by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """An answer to a question.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its paper: what ``--reading`` takes.
+    answer : str
+        What the paper is taken to mean.
+    evidence : str
+        What speaks for it and against it: sentences of the paper, other claims that fit or do not.
+    """
+
+    name: str
+    answer: str
+    evidence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a paper leaves open.
+
+    Attributes
+    ----------
+    title : str
+        The question.
+    place : str
+        Section of the paper.
+    sentence : str
+        The sentence that leaves it open, as the paper has it.
+    readings : tuple of Reading
+        The answers; the first is the default.
+    why : str
+        Why that is the default: by the paper's text first, by how many other claims fit second.
+    """
+
+    title: str
+    place: str
+    sentence: str
+    readings: tuple[Reading, ...]
+    why: str
+
+    @property
+    def default(self) -> Reading:
+        """The answer that the default set has."""
+        return self.readings[0]
+
+
+QUESTIONS: dict[str, tuple[Question, ...]] = {}
+"""What each paper leaves open, by its group of experiments."""
+
+
+def register(paper: str, *questions: Question) -> tuple[Question, ...]:
+    """Add a paper's questions, and return them.
+
+    Parameters
+    ----------
+    paper : str
+        Group of its experiments, such as "dart".
+    *questions : Question
+        What it leaves open.
+
+    Raises
+    ------
+    ConfigError
+        If two readings of the paper have one name, or one has the name of the default set.
+    """
+    names = Counter([DEFAULT, *(one.name for question in questions for one in question.readings)])
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise ConfigError(f"reading of {paper}", twice[0], "a name that no other reading of the paper has")
+    QUESTIONS[paper] = questions
+    return questions
+
+
+def questions_of(name: str) -> tuple[Question, ...]:
+    """Return what the paper of an experiment leaves open.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment, or of its group.
+    """
+    return QUESTIONS.get(name.partition(".")[0], ())
+
+
+def readings_of(name: str) -> Iterator[tuple[Question, Reading]]:
+    """Return the readings of an experiment's paper that are not the default, with their questions.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment, or of its group.
+    """
+    for question in questions_of(name):
+        for one in question.readings[1:]:
+            yield question, one
+
+
+def check_reading(name: str, reading: str) -> str:
+    """Return a reading's name; the default answers to questions are `DEFAULT`.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment, or of its group.
+    reading : str
+        What was asked for.
+
+    Raises
+    ------
+    ConfigError
+        If the paper has no such reading.
+    """
+    if reading == DEFAULT or any(reading == question.default.name for question in questions_of(name)):
+        return DEFAULT
+    known = [one.name for _, one in readings_of(name)]
+    if reading not in known:
+        raise unknown("reading", reading, [DEFAULT, *known], f"a reading of {name.partition('.')[0]}")
+    return reading

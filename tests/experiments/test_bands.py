@@ -1,0 +1,130 @@
+"""Bands: beside each bound they hold or do not, whatever they are made of; words and margins follow."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.band import show, show_all
+from rdmacc.experiments.framework.bands import (
+    All,
+    AnyOf,
+    AtLeast,
+    AtMost,
+    Between,
+    Each,
+    Exactly,
+    Falls,
+    Highest,
+    LessThan,
+    Lowest,
+    MoreThan,
+    Ordered,
+    Rises,
+    Some,
+    Within,
+)
+
+NUMBER = st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-3)
+NUMBERS = st.lists(NUMBER, min_size=2, max_size=5).map(lambda values: dict(zip("abcde", values)))
+
+
+def bands_of_one(bound, width):
+    return [
+        AtLeast(bound), AtMost(bound), MoreThan(bound), LessThan(bound), Exactly(bound), Between(bound, bound + width),
+        Within(bound, by=width), AtLeast(bound, slack=0.1), AtMost(bound, slack=0.1),
+    ]  # fmt: skip
+
+
+ONE = st.builds(bands_of_one, NUMBER, st.floats(0.1, 1e3)).flatmap(st.sampled_from)
+SLACK = st.sampled_from([0.0, 0.05])
+MANY = st.one_of(
+    ONE.map(Each),
+    st.builds(Some, ONE, st.integers(1, 2)),
+    st.builds(Some, ONE, share=st.sampled_from([0.5, 1.0])),
+    st.builds(Rises, SLACK), st.builds(Falls, SLACK), st.builds(Ordered, st.sampled_from(["<=", ">="]), SLACK),
+    st.builds(Lowest, st.just("a"), SLACK), st.builds(Highest, st.just("b"), SLACK),
+)  # fmt: skip
+NAMED = st.builds(lambda one, two: All({"a": one, "b": two}), ONE, ONE)
+EITHER = st.builds(AnyOf, MANY, NAMED)
+
+
+@given(ONE, NUMBER)
+def test_a_band_of_one_number_ends_at_its_bounds(band, value):
+    assert band.holds(band.inside(value))
+    assert not band.holds(band.outside(value))
+    edges = list(band.edges(value))
+    assert {holds for _, holds in edges} >= {False}
+    for number, holds in edges:
+        assert band.holds(number) == holds
+        assert abs(band.margin(number)) < 1e-5
+
+
+@given(st.one_of(MANY, NAMED, EITHER), NUMBERS)
+def test_bands_of_several_numbers_end_at_the_bounds_of_each(band, value):
+    inside = band.inside(value)
+    assert inside.keys() == value.keys()
+    assert band.holds(inside)
+    assert not band.holds(band.outside(value))
+    edges = list(band.edges(value))
+    for numbers, holds in edges:
+        assert numbers.keys() == value.keys()
+        assert band.holds(numbers) == holds, numbers
+    if not isinstance(band, AnyOf):
+        assert edges
+
+
+@given(st.one_of(MANY, NAMED), NUMBERS)
+def test_the_margin_has_the_verdicts_sign(band, value):
+    margin = band.margin(value)
+    assert (margin > 1e-9) <= band.holds(value)
+    assert (margin < -1e-9) <= (not band.holds(value))
+
+
+@pytest.mark.parametrize("band", [*bands_of_one(1.0, 1.0), Each(AtLeast(1)), Rises(), Falls(0.1), Lowest("a"),
+                                  All({"a": AtMost(1)}), Some(AtLeast(0))])  # fmt: skip
+def test_nothing_holds_of_no_number(band):
+    value = math.nan if band in bands_of_one(1.0, 1.0) else dict.fromkeys("ab", math.nan)
+    assert not band.holds(value)
+
+
+@pytest.mark.parametrize(
+    ("band", "unit", "words"),
+    [
+        (AtLeast(0.15), "%", "at least 15%"),
+        (AtMost(1.0, slack=0.05), "x", "at most 1x (5% slack)"),
+        (Within(0.45, by=0.1), "%", "35% to 55%"),
+        (Within(0.84, factor=2), "%", "within a factor of 2 of 84%"),
+        (Within(5e9, share=0.03), "Gb/s", "within 3% of 5 Gb/s"),
+        (Each(Between(12e6, 40e6), of="load"), "us", "12 µs to 40 µs for every load"),
+        (Some(MoreThan(0), share=0.5, of="the loads"), "%", "more than 0% for at least 50% of the loads"),
+        (All({"n": Exactly(2), "rate": AtLeast(9e9, "Gb/s")}), "", "n: exactly 2; rate: at least 9 Gb/s"),
+        (AnyOf(LessThan(1), MoreThan(2)), "", "less than 1, or more than 2"),
+        (Rises(), "", "rises at every step"),
+        (Ordered(">", slack=0.01), "", "falling in this order (1% slack)"),
+        (Lowest("REN", slack=0.05), "", "REN lowest (5% slack)"),
+    ],
+)
+def test_words(band, unit, words):
+    assert band.words(unit) == words
+
+
+def test_numbers_in_words():
+    assert show(0.972, "%") == "97.2%"
+    assert show(13.2e6, "us") == "13.2 µs"
+    assert show(39.8, "degrees") == "39.8 degrees"
+    assert show_all({"a": 1, "b": {"c": 0.5}}) == "a 1; b: c 0.5"
+    assert show_all({str(n): n for n in range(20)}) == "0 (0) to 19 (19), 20 numbers"
+
+
+def test_bad_bands_are_errors():
+    with pytest.raises(ConfigError, match="one of by, share, factor"):
+        Within(1.0)
+    with pytest.raises(ConfigError, match="sign"):
+        Ordered("~")
+    with pytest.raises(ConfigError, match="at least one band"):
+        All()
