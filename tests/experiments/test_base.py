@@ -258,7 +258,8 @@ class Figure99(Experiment):
 
     def points(self, scale="quick", seed=0):
         work = partial(rdmacc.incast, ["h1"], "h0", "4kB")
-        return [Point(name="one", scenario=Scenario(topology=partial(rdmacc.star, 2), workload=work, scheme="line-rate"))]
+        star = partial(rdmacc.star, 2)
+        return [Point(name="one", scenario=Scenario(topology=star, workload=work, scheme="line-rate"))]
 
     def measure(self, point, result):
         return tidy(point.name, {"n": (len(result.flows), "")})
