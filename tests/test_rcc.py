@@ -210,6 +210,26 @@ def test_rounds_are_as_long_as_the_least_base_rtt():
     assert flow.endpoint.last_bps == 120_000 * 8e12 / us(12)
 
 
+def test_the_round_follows_the_flows_that_are_there():
+    """It shrinks with a nearer sender's message; when all have ended, a farther one's makes it long again."""
+    flow = Flow(n=1)
+    flow.endpoint.flow_num = 0
+    rounds = []
+    for base_rtt_ps in (us(12), us(6), us(9)):
+        flow.qp.base_rtt_ps, flow.message.received_packets = base_rtt_ps, 0
+        flow.take()
+        rounds.append(flow.endpoint.round_ps)
+    assert rounds == [us(12), us(6), us(6)]
+    flow.message.packets = 2
+    for _ in range(flow.endpoint.flow_num):
+        flow.message.received_packets = 1
+        flow.take()  # its last packet
+    assert flow.endpoint.flow_num == 0
+    flow.qp.base_rtt_ps, flow.message.received_packets = us(9), 0
+    flow.take()
+    assert flow.endpoint.round_ps == us(9)
+
+
 # The PID
 
 

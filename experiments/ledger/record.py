@@ -2,7 +2,8 @@
 
 Each paper has a ``data/ledger.jsonl``, a line for each figure. Tests judge the tables again and compare every number:
 they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger.record``
-writes the files again and prints what has changed; name experiments or groups to write only theirs.
+writes the files again, with the score and the page that are made from them, and prints what has changed; name
+experiments or groups to write only theirs.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return what the bundled table says: by reading and claim, the verdict, the margin and the numbers.
+    """Return what the bundled table says: by reading and claim, the verdict, what was measured, the margin.
 
     Parameters
     ----------
@@ -79,6 +80,7 @@ def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
         reading: {
             row["id"]: {
                 "verdict": row["verdict"],
+                "measured": row["measured"],
                 "margin": _rounded(row["margin"]),
                 "numbers": dict(_flat(row["numbers"])),
             }
@@ -158,7 +160,8 @@ def write(names: Iterable[str] = ()) -> list[str]:
 
 if __name__ == "__main__":
     import rdmacc.experiments
-    from rdmacc.experiments.ledger import record
+    from rdmacc.experiments.ledger import papers, record
 
     assert rdmacc.experiments
     print("\n".join(record.write(sys.argv[1:])) or "nothing has changed")  # noqa: T201
+    papers.write()

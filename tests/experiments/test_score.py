@@ -8,15 +8,21 @@ from rdmacc.experiments import EXPERIMENTS, Outcome
 from rdmacc.experiments.framework.claim import By
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.ledger import score as scores
+from rdmacc.experiments.ledger.papers import papers_page, with_score
 from rdmacc.experiments.ledger.score import PAPERS, by_reading, readings_text, score, score_text, standing_text
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+HOW = "`python -m rdmacc.experiments.ledger.record` writes it"
 
 
 def test_the_readme_has_the_score_and_says_how_many_tables_stand():
-    assert score_text() in README
+    assert with_score(README) == README, HOW
     assert README.index(score_text()) < README.index("## Start")
-    assert standing_text().partition(".")[0] in README
+
+
+def test_the_page_on_the_papers_is_what_the_ledger_says():
+    assert papers_page() == (ROOT / "docs" / "papers.md").read_text(), HOW
 
 
 def test_every_claim_counts_once_with_the_recorded_verdict():
