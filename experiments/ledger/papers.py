@@ -55,8 +55,8 @@ def papers_page() -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-_READINGS = """Each paper leaves something open. Where we simulated several readings, this is the score of the paper's own
-claims under each; a claim whose figure has no runs of a reading counts as under the default."""
+_READINGS = """Each paper leaves something open. Where we simulated several readings, this is the score of the
+paper's own claims under each; a claim whose figure has no runs of a reading counts as under the default."""
 
 
 def _questions(paper: str) -> list[str]:
