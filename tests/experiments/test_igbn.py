@@ -229,6 +229,7 @@ def test_a_table_is_judged_by_either_timer(name):
     assert list(differ) == (["igbn-f6c-2"] if name == "igbn.fig6" else [])
     with pytest.raises(ConfigError, match="first packet"):
         one.check(table, "paper", "for all packets")
+    assert one.plot(one.under(table, "first packet")).axes
 
 
 def test_the_computed_band_holds_four_of_five_of_the_simulated_runs():
