@@ -77,6 +77,7 @@ def _shuffled(table):
     for spread in (0.3, 1.0, 3.0):
         yield table.assign(value=np.where(values == 0, draw.integers(0, 3, len(values)),
                                           values * np.exp(draw.normal(0, spread, len(values)))))  # fmt: skip
+    yield table.assign(value=table.groupby("quantity")["value"].transform(lambda each: each.to_numpy()[::-1]))
     for _, rows in table.groupby("quantity", sort=False):
         for factor in (0.01, 100.0):
             changed = values.copy()
