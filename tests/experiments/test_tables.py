@@ -17,7 +17,7 @@ from rdmacc.experiments.ledger.validity import behaviour
 from rdmacc.sweep.store import Store, read_table
 
 TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
-HOW = "`python -m rdmacc.experiments.ledger.record` writes the ledger again, and says what has changed"
+HOW = "`python -m rdmacc.experiments.ledger` writes the ledger again, and says what has changed"
 
 
 def test_every_figure_of_a_paper_has_a_table_and_every_table_a_figure():
