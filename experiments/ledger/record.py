@@ -1,8 +1,8 @@
 """The ledger: what each bundled table says, claim by claim, and how the code behaves that is here.
 
 Each paper has a ``data/ledger.jsonl``, a line for each figure. Tests judge the tables again and compare every number:
-they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger`` writes the
-files again.
+they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger`` writes
+the files again.
 """
 
 from __future__ import annotations
