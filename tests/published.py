@@ -144,7 +144,7 @@ _HPCC_TIMELY = _HPCC | _AT_NIC | of(
 )  # fmt: skip
 _HPCC_HPCC = _HPCC | of("Scheme", ack_bytes=88) | of(
     "Hpcc", eta=0.95, additive_bps=10e6, reference_bps=25e9, min_rate_bps=1e9, fast_reaction=True, unit_multiple=4,
-    overhead_bytes=42,
+    overhead_bytes=42, whole_bps=True,
 )  # fmt: skip
 HPCC = {
     "dcqcn": _HPCC_DCQCN | _QUICK | _AT_NIC,
@@ -168,8 +168,8 @@ HOMA_NS3 = (
     _packets(1460, 42, 42, tick_ps=ns(1), ack_priority=DATA_CLASS, routing="spray-random")
     | of("DropTail", alpha=1000.0, limit_bytes=751_000)
     | of(
-        "Homa", rtt_bytes=10_220, levels=8, cutoffs="17520B", overcommit=6, lowest_levels=False, grant_sets_level=True,
-        resend_interval_ps=ms(100), ping_interval_ps=ms(1_000_000), retry_limit=5,
+        "Homa", rtt_bytes=10_220, separates_levels=False, levels=8, cutoffs="17520B", overcommit=6, lowest_levels=False,
+        grant_sets_level=True, resend_interval_ps=ms(100), ping_interval_ps=ms(1_000_000), retry_limit=5,
     )
 )  # fmt: skip
 
@@ -207,8 +207,8 @@ _PHOST = _packets(1460, 40, 40, routing="spray-random") | of("DropTail", limit_b
 )  # fmt: skip
 PHOST = _PHOST | of("PHost", free_rule="paper", downgrade_rtts=3)
 PHOST_YAPS = _PHOST | of("Scheme", least_wire_bytes=1500) | of(
-    "PHost", free_rule="simulator", holds_slots=True, token_bytes=1540, free_resend_ps=2_400_000, downgrade_rtts=0,
-    wakes_on_data=False, ask_timeout_ps=ms(10),
+    "PHost", free_rule="simulator", holds_slots=True, token_bytes=1500, free_resend_ps=240_000, short_packets=0,
+    downgrade_rtts=0, wakes_on_data=False, ask_timeout_ps=ms(10),
 )  # fmt: skip
 
 # Cho et al., SIGCOMM 2017: section 5; kaist-ina/ns2-xpass, large-scale-fattree.tcl and ns-default.tcl.

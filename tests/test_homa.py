@@ -373,13 +373,18 @@ def test_ns3_whole_nanoseconds(engine):
 
 
 def test_ns3_levels(engine):
-    """Unscheduled 0 under 13 packets, else 1; a grant's level from the first packet after it; control with data."""
+    """Unscheduled 0 under 13 packets, else 1; a grant's level from the first packet after it; control with data.
+
+    So its code says; but no packet keeps its tag, and all share one class.
+    """
     rows = [("h1", "h0", 12 * 1460), ("h2", "h0", 12 * 1460 + 1), ("h3", "h0", 200 * 1460)]
-    result = run(rows, engine, ns3())
+    assert set(rows_of(run(rows, engine, ns3()), "data", "arrived", "h0")["priority"]) == {DATA_CLASS}
+    scheme = ns3().replace(separates_levels=True)
+    result = run(rows, engine, scheme)
     data = rows_of(result, "data", "arrived", "h0")
     first = data[data["psn"] == 0].sort_values("message")["priority"] - DATA_CLASS
     assert first.tolist() == [0, 1, 1]
-    alone = run([("h3", "h0", 200 * 1460)], engine, ns3())
+    alone = run([("h3", "h0", 200 * 1460)], engine, scheme)
     data = rows_of(alone, "data", "arrived", "h0")
     assert (data.sort_values("psn")["priority"] - DATA_CLASS).tolist()[:7] == [1, 1, 1, 2, 2, 2, 2]
     credits = rows_of(result, "credit", "sent", "h0")

@@ -199,3 +199,15 @@ def test_each_data_packet_has_42_bytes_of_records_and_each_ack_too(engine):
     ports = result.ports.set_index("port")["tx_bytes"]
     assert ports["h1->s0"] == 10 * 1090
     assert ports["h0->s0"] == 10 * 88
+
+
+def test_a_rate_in_whole_bits_per_second():
+    """DataRate of ns-3 cuts the quotient, not the step that is added to it."""
+    for whole in (False, True):
+        state = make(whole_bps=whole, max_stage=0, additive_bps=1e6)
+        sender = state[2]
+        ack(state, 1, 162, 0, 0)
+        ack(state, 163, 300, T, 200_003)
+        quotient = LINE / (sender.inflight / 0.95)
+        assert quotient % 1 > 0
+        assert sender.rate_bps == (quotient // 1 if whole else quotient) + 1e6

@@ -1,8 +1,8 @@
 """Homa's port to ns-3 (serhatarslan-hub/HomaL4Protocol-ns-3), as `HomaL4Protocol-paper-reproduction.cc` sets it.
 
-What departs from the paper: two levels for unscheduled packets, parted at 13 packets; granted messages have the levels
-from the third on; a grant's level holds for unscheduled packets too; control packets are in the highest level
-with data; the sender has no timer. A port's buffer counts packets, here their bytes; switches need buffers that no port
+What departs from the paper: all packets share one class, because the IP layer removes the tag that the queues look for;
+the sender has no timer. The levels that do nothing are those of its code: two for unscheduled packets, parted at 13
+packets; granted messages have the levels from the third on; a grant's level holds for unscheduled packets too. A port's buffer counts packets, here their bytes; switches need buffers that no port
 exhausts.
 
 Not as in the port: it asks again at fixed times, and only for the message that it has granted last, so never for one
@@ -38,6 +38,7 @@ HOMA_NS3.add(
         "ack_bytes": ("42B", "20 of Homa, 20 of IP, 2 of PPP"),
         "ack_priority": (DATA_CLASS, f"{_CODE}: control packets have the highest priority, SetTos(0)"),
         "rtt_bytes": (_rtt_bytes, f"{_SCRIPT}: 7 packets; 36 at 100 Gb/s with links of 1 us"),
+        "separates_levels": (False, "ipv4-l3-protocol.cc: removes the tag that the queue discs look for"),
         "levels": (8, f"{_SCRIPT}: numTotalPrioBands"),
         "cutoffs": (f"{12 * _PAYLOAD}B", f"{_CODE}, GetPrio: under 13 packets"),
         "overcommit": (6, f"{_CODE}: overcommit level, 8 bands less 2 unscheduled ones"),

@@ -105,6 +105,7 @@ _HPCC = {
     "additive_bps": ("10Mbps", "RATE_AI: 10 Mb/s at 25 Gb/s, scaled by the link"),
     "reference_bps": ("25Gbps", "RATE_AI: 10 Mb/s at 25 Gb/s, scaled by the link"),
     "min_rate_bps": ("1Gbps", "MIN_RATE"),
+    "whole_bps": (True, "rdma-hw.cc: DataRate has whole bits per second"),
     "fast_reaction": (True, "FAST_REACT"),
     "unit_multiple": (_int_multi, "INT_MULTI: line rate over 25 Gb/s"),
     "overhead_bytes": ("42B", "int-header.h, mode NORMAL"),

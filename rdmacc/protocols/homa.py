@@ -75,6 +75,10 @@ class Homa(Component):
         "granted messages have the lowest levels; else those from the first scheduled one on",
         source="section 3.4",
     )
+    separates_levels: bool = param(
+        True, "each level has its class; else all packets share one, and levels do nothing",
+        source="section 3.4; ns-3 port, ipv4-l3-protocol.cc: removes the tag that queues read",
+    )  # fmt: skip
     grant_sets_level: bool = param(
         False,
         "a grant's level holds for unscheduled packets too that are still to be sent",
@@ -193,7 +197,7 @@ class Homa(Component):
     @property
     def classes(self) -> frozenset[int]:
         """Priority classes that packets may have."""
-        return frozenset(range(DATA_CLASS, DATA_CLASS + self.levels))
+        return frozenset(range(DATA_CLASS, DATA_CLASS + (self.levels if self.separates_levels else 1)))
 
     # Sender
 
@@ -318,6 +322,8 @@ def level_of_size(params, size):
 
 def level_of(params, transfer, psn):
     """Return the level of a packet that is sent."""
+    if not params.separates_levels:
+        return 0
     if psn < transfer.new_psn:
         return transfer.resend_level
     if psn >= transfer.unscheduled_psn or (params.grant_sets_level and transfer.scheduled_level >= 0):

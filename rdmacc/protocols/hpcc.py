@@ -12,6 +12,7 @@ trip only: any number of ACKs in one round trip give the same rate for the same 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rdmacc.component import param
@@ -42,6 +43,7 @@ class Hpcc(IntStamp):
         "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="T", source="section 3.2"
     )
     min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
+    whole_bps: bool = param(False, "a rate over k is cut to whole bits per second", source="rdma-hw.cc: DataRate")
     fast_reaction: bool = param(True, "every ACK sets the rate; else one in each round trip", source="section 3.2")
 
     class Sender(Record):
@@ -87,7 +89,8 @@ class Hpcc(IntStamp):
             store(sender, packet)
             k = sender.inflight / params.eta
             if k >= 1.0 or sender.stage >= params.max_stage:
-                rate, stage = sender.reference_rate_bps / k + sender.step_bps, 0
+                rate, stage = sender.reference_rate_bps / k, 0
+                rate = (math.floor(rate) if params.whole_bps else rate) + sender.step_bps
             else:
                 rate, stage = sender.reference_rate_bps + sender.step_bps, sender.stage + 1
             rate = min(max(rate, params.min_rate_bps), qp.line_bps)
