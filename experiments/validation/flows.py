@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BINS", "EACH", "by_size", "completion", "flows_of", "measure_acked", "percentiles", "plot_by_size",
-    "stored_flows", "summary_rows", "unfinished",
+    "stored_flows", "summary_rows", "unfinished", "with_each",
 ]  # fmt: skip
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
@@ -121,7 +121,24 @@ def measure_acked(point: Point, result: Result, *, with_sizes: bool) -> pd.DataF
         "PFC pauses": (counters.pfc_pauses, ""),
         "unfinished": (int((flows["status"] != "finished").sum()), ""),
     }
-    rows: dict[str, Any] = {"point": point.name, "quantity": EACH, "time_ps": flows["start_ps"], "value": fct}
+    return with_each(point, flows, fct, numbers)
+
+
+def with_each(point: Point, flows: pd.DataFrame, fct_ps: Any, numbers: dict[str, tuple[float, str]]) -> pd.DataFrame:
+    """Return a point's rows: its numbers, and the completion times of its flows as the curve `EACH`.
+
+    Parameters
+    ----------
+    point : Point
+        The point.
+    flows : DataFrame
+        `Result.flows`.
+    fct_ps : array_like
+        Completion time of each.
+    numbers : dict
+        Values and units.
+    """
+    rows: dict[str, Any] = {"point": point.name, "quantity": EACH, "time_ps": flows["start_ps"], "value": fct_ps}
     each = pd.DataFrame(rows | {"unit": "ps", "flow": flows["flow"], "size_bytes": flows["size_bytes"]})
     return pd.concat([tidy(point.name, numbers), each], ignore_index=True)
 
@@ -132,12 +149,16 @@ def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        Of an experiment that uses `measure_acked`.
+        Of an experiment that uses `with_each` or `completion`; the latter has no sizes.
     point : str
         Name of the point.
     """
-    rows = table[(table["point"] == point) & (table["quantity"] == EACH)]
-    return rows[["flow", "size_bytes", "value"]].reset_index(drop=True)
+    rows = table[table["point"] == point]
+    each = rows[rows["quantity"] == EACH]
+    if len(each):
+        return each[["flow", "size_bytes", "value"]].reset_index(drop=True)
+    numbers = rows["quantity"].str.extract(r"^FCT of flow (\d+)$")[0].dropna().astype(int)
+    return pd.DataFrame({"flow": numbers, "value": rows.loc[numbers.index, "value"]}).reset_index(drop=True)
 
 
 def summary_rows(table: pd.DataFrame) -> pd.DataFrame:

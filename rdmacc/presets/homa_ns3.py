@@ -1,9 +1,9 @@
 """Homa's port to ns-3 (serhatarslan-hub/HomaL4Protocol-ns-3), as `HomaL4Protocol-paper-reproduction.cc` sets it.
 
-What departs from the paper: all packets share one class, because the IP layer removes the tag that the queues look for;
-the sender has no timer. The levels that do nothing are those of its code: two for unscheduled packets, parted at 13
-packets; granted messages have the levels from the third on; a grant's level holds for unscheduled packets too. A port's buffer counts packets, here their bytes; switches need buffers that no port
-exhausts.
+What departs from the paper: all packets share one class, because the IP layer removes the tag that the queues look for,
+and the sender has no timer. The levels of its code, which then do nothing: two for unscheduled packets, parted at 13
+packets; granted messages from the third on; a grant's level holds for unscheduled packets too. A port's buffer counts
+packets, here their bytes; switches need buffers that no port exhausts.
 
 Not as in the port: it asks again at fixed times, and only for the message that it has granted last, so never for one
 whose packets wait in the network behind those of higher levels. Here the interval is so long that none is asked for in

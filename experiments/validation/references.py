@@ -1,0 +1,220 @@
+"""What other simulators measured on the flows of these runs, made with their own code, and how far ours is from it.
+
+`data/references.csv.gz` has a row for each flow: our experiment and point, their name of the scheme and of the
+scenario, the number of the flow in our workload, and its completion time. What that time counts is the same on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.framework.claim import NotJudged
+from rdmacc.experiments.validation.flows import BINS, flows_of
+from rdmacc.plotting.style import ecdf
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CLOSE", "SIMULATORS", "Simulator", "by_run", "by_size", "compared", "draw_both", "inexact", "theirs"]
+
+CLOSE = 0.05
+"""How near ratios should be to 1 where chance decides: the same for all simulators."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulator:
+    """Another simulator.
+
+    Attributes
+    ----------
+    title : str
+        Its name.
+    repository, commit : str
+        Where on GitHub; the commit is empty where it was not recorded.
+    completion : str
+        What its completion time counts, and ours with it.
+    settings : str
+        Of the runs, beside its own defaults.
+    """
+
+    title: str
+    repository: str
+    commit: str = ""
+    completion: str
+    settings: str
+
+
+SIMULATORS = {
+    "hpcc_ns3": Simulator(
+        title="HPCC's simulator (ns-3)", repository="alibaba-edu/High-Precision-Congestion-Control", commit="9f4be2a9",
+        completion="first packet at the NIC to last ACK at the sender",
+        settings="stars of 9 and 33 hosts; a fat tree of 128 hosts on the paths of its ECMP; 100 Gb/s, 1 µs links",
+    ),
+    "htsim": Simulator(
+        title="csg-htsim", repository="Broadcom/csg-htsim", commit="841d9e7",
+        completion="start to the ACK that covers the flow",
+        settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 µs links; seed 1 there",
+    ),
+    "yaps": Simulator(
+        title="YAPS", repository="NetSys/simulator",
+        completion="start to the ACK at the sender",
+        settings="144 hosts, 100 Gb/s, spraying at random",
+    ),
+    "expresspass_ns2": Simulator(
+        title="ExpressPass's simulator (ns-2)", repository="kaist-ina/ns2-xpass",
+        completion="first request to the last byte at the receiver",
+        settings="first weight 1/16; stars, and a fat tree of 192 hosts on the paths of its routing",
+    ),
+    "homa_ns3": Simulator(
+        title="Homa's port to ns-3", repository="serhatarslan-hub/HomaL4Protocol-ns-3", commit="3cac711",
+        completion="hand-over to the last packet at the receiver",
+        settings="stars; 144 hosts at 10 Gb/s, spraying at random",
+    ),
+}  # fmt: skip
+"""By the name of their experiment, without its group."""
+
+
+@cache
+def _references() -> pd.DataFrame:
+    with resources.as_file(resources.files(__package__) / "data" / "references.csv.gz") as path:
+        return pd.read_csv(path)
+
+
+def theirs(name: str) -> pd.DataFrame:
+    """Return `point, scheme, scenario, flow, fct_ps` of a simulator's flows.
+
+    Parameters
+    ----------
+    name : str
+        One of `SIMULATORS`.
+    """
+    rows = _references()
+    return rows[rows["experiment"] == name].drop(columns="experiment").reset_index(drop=True)
+
+
+def _pairs(table: pd.DataFrame, name: str, start: str) -> Iterable[tuple[str, pd.DataFrame]]:
+    """Yield the points that both have, and the completion times of the flows that both have."""
+    ran = set(table["point"])
+    for point, rows in theirs(name).groupby("point", sort=False):
+        if point in ran and str(point).startswith(start):
+            yield str(point), flows_of(table, str(point)).merge(rows, on="flow", validate="1:1")
+
+
+def _ratios(ours: pd.Series, others: pd.Series) -> dict[str, float]:
+    ratios = {"mean": float(ours.mean() / others.mean())}
+    return ratios | {f"p{p}": float(np.percentile(ours, p) / np.percentile(others, p)) for p in (50, 99)}
+
+
+def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
+    """Return a row for each run that both made: flows, how many are exact, and ratios of our times to theirs.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of the experiment.
+    name : str
+        One of `SIMULATORS`.
+    start : str
+        With what the names of the runs begin.
+
+    Returns
+    -------
+    DataFrame
+        `flows`, `exact`, the ratio of the `mean`s, medians (`p50`) and 99th percentiles (`p99`), and flow by flow the
+        median and largest relative difference (`typical`, `largest`), by the name of the point.
+
+    Raises
+    ------
+    NotJudged
+        If there is none.
+    """
+    found = {}
+    for point, rows in _pairs(table, name, start):
+        apart = (rows["value"] / rows["fct_ps"] - 1).abs()
+        exact = int((rows["value"] == rows["fct_ps"]).sum())
+        found[point] = {
+            "flows": len(rows), "exact": exact, **_ratios(rows["value"], rows["fct_ps"]),
+            "typical": apart.median(), "largest": apart.max(),
+        }  # fmt: skip
+    if not found:
+        raise NotJudged("no run that the other simulator made, too")
+    return pd.DataFrame.from_dict(found, orient="index")
+
+
+def inexact(table: pd.DataFrame, name: str, starts: Iterable[str] = ("",)) -> dict[str, float]:
+    """Return how many flows differ, in each run that both made.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of the experiment.
+    name : str
+        One of `SIMULATORS`.
+    starts : iterable of str
+        With what the names of the runs begin.
+    """
+    rows = pd.concat([compared(table, name, start) for start in starts])
+    return dict(rows["flows"] - rows["exact"])
+
+
+def by_run(table: pd.DataFrame, name: str, start: str = "") -> dict[str, dict[str, float]]:
+    """Return the ratios of our mean, median and 99th percentile to theirs, in each run that both made.
+
+    Parameters
+    ----------
+    table, name, start
+        As in `compared`.
+    """
+    rows = compared(table, name, start)[["mean", "p50", "p99"]]
+    return {str(point): {str(key): float(value) for key, value in row.items()} for point, row in rows.iterrows()}
+
+
+def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
+    """Return the same ratios for each bin of size, of all runs together.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of the experiment; it has the flows' sizes.
+    name : str
+        One of `SIMULATORS`.
+    """
+    rows = pd.concat([pairs for _, pairs in _pairs(table, name, "")])
+    places = np.searchsorted(list(BINS.values()), rows["size_bytes"])
+    return {
+        label: _ratios(rows["value"][places == place], rows["fct_ps"][places == place])
+        for place, label in enumerate(BINS)
+        if (places == place).any()
+    }
+
+
+def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: Any) -> None:
+    """Draw the distribution of a run's completion times in µs, and dashed the other simulator's; nothing if not run.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where.
+    table : DataFrame
+        Of the experiment.
+    name : str
+        One of `SIMULATORS`.
+    point : str
+        Name of the point.
+    **line
+        Passed to `Axes.step`; the label is of ours.
+    """
+    ours = flows_of(table, point)["value"] / 1e6
+    if len(ours):
+        axis.step(*ecdf(ours), where="post", **line)
+    rows = theirs(name)
+    others = rows.loc[rows["point"] == point, "fct_ps"] / 1e6
+    if len(ours) and len(others):
+        axis.step(*ecdf(others), where="post", linestyle="--", **(line | {"label": None}))
