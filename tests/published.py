@@ -130,7 +130,7 @@ REN_TESTBED = _ren(64_000, us(48), 44, of("GrantClock", least_timeout_ps=ms(1)),
 
 _HPCC = _packets(1000, 48, 60, tick_ps=ns(1), base_rtt="network", ack_priority=DATA_CLASS) | of(
     "GoBackN", ack_every_packets=1, nak_interval_ps=us(500)
-) | of("Pfc", alpha=1 / 8)  # fmt: skip
+) | of("Pfc", alpha=1 / 8, frame_bytes=43)  # fmt: skip
 _AT_NIC = of("Scheme", nic_ack_priority=CONTROL)
 _HPCC_DCQCN = _HPCC | of("Red", kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2) | of(
     "DcqcnHpcc", g=1 / 256, fast_recovery_steps=1, additive_bps=5e6, hyper_bps=50e6, min_rate_bps=1e9,

@@ -168,7 +168,7 @@ def test_a_port_obeys_and_counts_the_time_that_any_class_is_paused(side):
     resumed = []
     for now, kind, cls in frames:
         frame = side.make("packet")
-        side.write_frame(frame, kind, cls)
+        side.write_frame(side.params(STATIC), frame, kind, cls)
         assert (frame.psn, frame.priority, frame.wire_bytes) == (cls, MAC, PFC_FRAME_BYTES)
         resumed.append(bool(side.obey(port, frame, now)))
     assert resumed == [False, False, True, False, True]

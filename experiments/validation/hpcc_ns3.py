@@ -2,7 +2,7 @@
 
 A star of nine hosts at 100 Gb/s, links of 1 us, 1,000-byte payloads, and the preset `hpcc-ns3`. Two flows to one
 receiver (25 MB at 0, 12.5 MB at 1 ms), and eight flows that start together, of 200 KB, 1 MB and 10 MB; on a star of 33,
-32 flows of 1 MB. A fat tree of 128 hosts (k = 8), the same links: a permutation of 1 MB, and 807 flows of web search at
+32 flows of 1 MB. A fat tree of 128 hosts (k = 8), the same links: a permutation of 1 MB, and 806 flows of web search at
 50% load in 2 ms ("paper" scale only). Their data and ACKs take the paths that the HPCC simulator's hash gave them (the
 columns `path` and `ack_path` of `experiments/validation/data/hpcc_ns3_*.csv.gz`), so that the two can be compared flow
 by flow.
@@ -24,7 +24,7 @@ What decides the numbers in that simulator, and here:
 - Marks are set when a packet leaves the queue, by the bytes behind it. DCQCN: 400 kB to 1.6 MB, probability 0.2 at the
   end; DCTCP: 300 kB. The notification is a bit in the ACK.
 - At 100 Gb/s: DCQCN adds 20 and 200 Mb/s, HPCC 40, TIMELY 100 and 500, DCTCP 615; none goes below 1 Gb/s.
-- Switches have 32 MiB: less 37,500 of headroom and 4,096 of reserve for each port, one eighth of what is free for each.
+- A PAUSE is a frame of 43 bytes. Switches have 32 MiB: less 37,500 of headroom and 4,096 of reserve for each port, one eighth of what is free for each.
 - A flow is complete when its last ACK has reached the sender.
 
 The queue is that of the port to the receiver, every 100 ns from 0 until the last flow is complete.
@@ -74,7 +74,7 @@ PERMUTATION, WEB_SEARCH = "permutation", "web search, 50%"
 TRACES = {PERMUTATION: "permutation", WEB_SEARCH: "web_search_50"}
 TRACE_SCHEMES = ("dcqcn", "hpcc", "timely", "dctcp")
 
-PAUSED = "timely, 8 x 10 MB"
+CHAOTIC = ("hpcc, web search", "dctcp, web search")
 
 _RANDOM = ("dcqcn", "dcqcn-paper")
 
@@ -111,7 +111,7 @@ def _late(table: pd.DataFrame) -> dict[str, float]:
 
 def _inexact(table: pd.DataFrame) -> dict[str, float]:
     found = inexact(table, "hpcc_ns3", ("hpcc, ", "dctcp, ", "timely, "))
-    return {point: flows for point, flows in found.items() if point != PAUSED}
+    return {point: flows for point, flows in found.items() if not point.startswith(CHAOTIC)}
 
 
 def _point(name: str, case: str, scenario: Scenario, number: int, cost: float) -> Point:
@@ -140,20 +140,21 @@ class HpccNs3(Experiment):
         ),
         Claim(
             "validation-hpcc-3a", "HPCC's simulator", "flows that differ from it",
-            "HPCC, DCTCP, TIMELY; narrowed after a first result to runs without PFC's pauses", "0", by=OURS,
+            "HPCC, DCTCP, TIMELY; narrowed after a first result: without web search under HPCC and DCTCP", "0", by=OURS,
             measure=_inexact, band=Each(Exactly(0), of="run"),
         ),
         Claim(
-            "validation-hpcc-3b", "HPCC's simulator", "flows that differ from it", f"{PAUSED}: PFC pauses", "0",
-            by=OURS, measure=partial(inexact, name="hpcc_ns3", starts=(PAUSED,)), band=Each(Exactly(0), of="run"),
+            "validation-hpcc-3b", "HPCC's simulator", "flows that differ from it", "web search, HPCC and DCTCP", "0",
+            by=OURS, measure=partial(inexact, name="hpcc_ns3", starts=CHAOTIC), band=Each(Exactly(0), of="run"),
             expect=Outcome.FAILS,
-            why="A PAUSE takes 64 B on the wire here, as 802.1Qbb has it, and 43 B there. With 43 all flows are exact.",
+            why="Not found yet. They are long flows; both schemes carry a difference of a nanosecond far.",
+            too_small="The quick scale has no web search.",
         ),
         Claim(
             "validation-hpcc-3c", "HPCC's simulator", "completion time over that there: mean, median, p99",
-            "DCQCN, whose marks are random: one run on each side", "1", by=OURS, unit="x",
-            measure=partial(by_run, name="hpcc_ns3", start="dcqcn"),
-            band=Each(Each(Within(1, by=CLOSE)), of="run"),
+            "all runs; narrowed after a first result: DCQCN, whose marks are random, by the means of ten seeds", "1",
+            by=OURS, unit="x", measure=partial(by_run, name="hpcc_ns3"),
+            band=Each(Each(Within(1, by=CLOSE)), of="run"), too_small="The quick scale has one seed.",
         ),
     )  # fmt: skip
 

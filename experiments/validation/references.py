@@ -99,17 +99,22 @@ def theirs(name: str) -> pd.DataFrame:
     return rows[rows["experiment"] == name].drop(columns="experiment").reset_index(drop=True)
 
 
-def _pairs(table: pd.DataFrame, name: str, start: str) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Yield the points that both have, and the completion times of the flows that both have."""
-    ran = set(table["point"])
+def _pairs(table: pd.DataFrame, name: str, start: str) -> Iterable[tuple[str, list[pd.DataFrame]]]:
+    """Yield the points that both have, and the completion times of the flows that both have, by our seed."""
+    ran = list(dict.fromkeys(table["point"]))
     for point, rows in theirs(name).groupby("point", sort=False):
-        if point in ran and str(point).startswith(start):
-            yield str(point), flows_of(table, str(point)).merge(rows, on="flow", validate="1:1")
+        seeds = [one for one in ran if one == point or one.startswith(f"{point}, seed ")]
+        if seeds and str(point).startswith(start):
+            yield str(point), [flows_of(table, one).merge(rows, on="flow", validate="1:1") for one in seeds]
 
 
-def _ratios(ours: pd.Series, others: pd.Series) -> dict[str, float]:
-    ratios = {"mean": float(ours.mean() / others.mean())}
-    return ratios | {f"p{p}": float(np.percentile(ours, p) / np.percentile(others, p)) for p in (50, 99)}
+def _ratios(runs: list[pd.DataFrame]) -> dict[str, float]:
+    """Return the ratios of ours to theirs, each the mean over our seeds."""
+    ours, others = [one["value"] for one in runs], runs[0]["fct_ps"]
+    ratios = {"mean": float(np.mean([one.mean() for one in ours]) / others.mean())}
+    for p in (50, 99):
+        ratios[f"p{p}"] = float(np.mean([np.percentile(one, p) for one in ours]) / np.percentile(others, p))
+    return ratios
 
 
 def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
@@ -127,8 +132,9 @@ def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `flows`, `exact`, the ratio of the `mean`s, medians (`p50`) and 99th percentiles (`p99`), and flow by flow the
-        median and largest relative difference (`typical`, `largest`), by the name of the point.
+        `flows`, how many are `exact`, our `runs`, the ratio of the `mean`s, medians (`p50`) and 99th percentiles
+        (`p99`), means over our runs, and flow by flow the median and largest relative difference (`typical`,
+        `largest`) of the first run, by the name of the point.
 
     Raises
     ------
@@ -136,11 +142,12 @@ def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
         If there is none.
     """
     found = {}
-    for point, rows in _pairs(table, name, start):
+    for point, runs in _pairs(table, name, start):
+        rows = runs[0]
         apart = (rows["value"] / rows["fct_ps"] - 1).abs()
         exact = int((rows["value"] == rows["fct_ps"]).sum())
         found[point] = {
-            "flows": len(rows), "exact": exact, **_ratios(rows["value"], rows["fct_ps"]),
+            "flows": len(rows), "exact": exact, "runs": len(runs), **_ratios(runs),
             "typical": apart.median(), "largest": apart.max(),
         }  # fmt: skip
     if not found:
@@ -186,13 +193,9 @@ def by_size(table: pd.DataFrame, name: str) -> dict[str, dict[str, float]]:
     name : str
         One of `SIMULATORS`.
     """
-    rows = pd.concat([pairs for _, pairs in _pairs(table, name, "")])
+    rows = pd.concat([runs[0] for _, runs in _pairs(table, name, "")])
     places = np.searchsorted(list(BINS.values()), rows["size_bytes"])
-    return {
-        label: _ratios(rows["value"][places == place], rows["fct_ps"][places == place])
-        for place, label in enumerate(BINS)
-        if (places == place).any()
-    }
+    return {label: _ratios([rows[places == place]]) for place, label in enumerate(BINS) if (places == place).any()}
 
 
 def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: Any) -> None:

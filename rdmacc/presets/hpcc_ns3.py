@@ -27,6 +27,7 @@ HPCC_NS3 = define(
             "ack_priority": (DATA_CLASS, "switch-node.cc: AckHighPrio is never set, whatever run.py says"),
             "GoBackN.ack_every_packets": (1, "L2_ACK_INTERVAL"),
             "GoBackN.nak_interval_ps": ("500us", "rdma-hw.cc, class default"),
+            "Pfc.frame_bytes": ("43B", "qbb-net-device.cc, SendPfc: its headers, not padded"),
             "Pfc.alpha": (0.125, "third.cc: shift of 3; not doubled here where ports are faster than the hosts'"),
         },
     )

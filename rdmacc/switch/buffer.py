@@ -46,6 +46,9 @@ class Pfc(Component):
     headroom_bytes: int = param(
         "0B", "room for packets under way when a pause is sent; 0: computed for each link", unit="bytes"
     )
+    frame_bytes: int = param(
+        PFC_FRAME_BYTES, "a PAUSE or RESUME frame on the wire", unit="bytes", source="802.1Qbb", low=1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

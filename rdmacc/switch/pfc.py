@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from rdmacc.state import MAC, PAUSE
 from rdmacc.switch.admission import xoff_bytes
-from rdmacc.switch.buffer import PFC_FRAME_BYTES
 
 __all__ = ["may_resume", "must_pause", "obey", "write_frame"]
 
@@ -52,11 +51,13 @@ def may_resume(policy, buffer, account):
     return taken + policy.xon_offset_bytes <= xoff_bytes(policy, buffer)
 
 
-def write_frame(frame, kind, cls):
+def write_frame(policy, frame, kind, cls):
     """Make a fresh packet a PAUSE or RESUME frame for a class.
 
     Parameters
     ----------
+    policy : object
+        Parameters of the buffer.
     frame : object
         The packet that is the frame.
     kind : object
@@ -64,7 +65,7 @@ def write_frame(frame, kind, cls):
     """
     frame.kind = kind
     frame.psn = cls
-    frame.wire_bytes = PFC_FRAME_BYTES
+    frame.wire_bytes = policy.frame_bytes
     frame.priority = MAC
     frame.payload_bytes = 0
 

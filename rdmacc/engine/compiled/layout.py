@@ -252,6 +252,7 @@ class KernelGlobals(Record):
     xoff_bytes = Int()
     reserve_bytes = Int()
     xon_offset_bytes = Int()
+    frame_bytes = Int()
     limit_bytes = Int()
     returns_headers = Int()
     params = Int()

@@ -196,7 +196,7 @@ def send_pfc(g, ingress, kind, now):
     """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
     port = port_at(g, ingress // NUM_CLASSES)
     number = new_packet(g)
-    write_frame(packet_at(g, number), kind, ingress % NUM_CLASSES)
+    write_frame(g, packet_at(g, number), kind, ingress % NUM_CLASSES)
     if not port.is_wake_pending and not is_busy(g, port, now) and not port.is_down:
         transmit(g, port, number, now)  # idle: no packet waits, but for credits whose time has not come
         if port.waiting & ~port.paused:

@@ -121,6 +121,7 @@ class Tables:
             xoff_bytes=policy.xoff_bytes if isinstance(policy, Pfc) else 0,
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
+            frame_bytes=policy.frame_bytes if isinstance(policy, Pfc) else 0,
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
             start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,

@@ -205,5 +205,5 @@ class Switch(Routing, SharedBuffer):
     def send_pfc(self, account: Ingress, kind: int, now: int) -> None:
         """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
         frame = self._net.new_packet()
-        write_frame(frame, kind, account.cls)
+        write_frame(self.policy, frame, kind, account.cls)
         account.in_port.enqueue(frame, frame.priority, now)
