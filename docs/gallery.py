@@ -1,4 +1,4 @@
-"""Writes the gallery: a thumbnail of every figure, drawn from the tables that rdmacc comes with."""
+"""Writes the gallery: a thumbnail of every figure, drawn from the bundled tables; and the validations' figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
+from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.score import PAPERS, score_text, standing_text
 from rdmacc.plotting.png import png
 
@@ -35,15 +35,18 @@ def write_gallery(docs: Path) -> None:
         "`rdmacc run dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for",
         "each: claims, verdicts and reasons.", "", score_text(), "", standing_text(), "",
     ]  # fmt: skip
-    drawn = []
+    drawn = [
+        (one.name, picture)
+        for one in select("validation")
+        if _is_old(picture := pictures / f"{one.name}.png", one.name)
+    ]
     for paper, name in PAPERS.items():
         lines += [f"## {name}", ""]
         for one in EXPERIMENTS.values():
-            table = summary_path(one.name)
             if one.name.partition(".")[0] != paper or load_summary(one.name) is None:
                 continue
             picture = pictures / f"{one.name}.png"
-            if not picture.exists() or picture.stat().st_mtime < table.stat().st_mtime:
+            if _is_old(picture, one.name):
                 drawn.append((one.name, picture))
             lines += [
                 f"### {one.name}: {one.title}", "",
@@ -57,6 +60,10 @@ def write_gallery(docs: Path) -> None:
     page, text = docs / "gallery.md", "\n".join(lines)
     if not page.exists() or page.read_text() != text:
         page.write_text(text)
+
+
+def _is_old(picture: Path, name: str) -> bool:
+    return not picture.exists() or picture.stat().st_mtime < summary_path(name).stat().st_mtime
 
 
 def _draw(name: str, picture: Path) -> None:

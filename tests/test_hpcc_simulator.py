@@ -1,49 +1,27 @@
-"""The preset `hpcc-ns3` to the nanosecond: against an event model of that simulator's rules, and rule by rule.
-
-The model follows qbb-net-device.cc, rdma-hw.cc, switch-node.cc and third.cc event by event, with ns-3's numbering of
-events, and shares no code with rdmacc; the completion times below are its own.
-"""
+"""The preset `hpcc-ns3` to the nanosecond: against that simulator's own results, and rule by rule."""
 
 from __future__ import annotations
 
 import pytest
 
 import rdmacc
-from rdmacc import ConfigError, preset, topology, workload
-from rdmacc.experiments.validation.hpcc_ns3 import PERMUTATION, TRACES, _trace
+from rdmacc import ConfigError, workload
+from rdmacc.experiments import experiment
+from rdmacc.experiments.validation.references import theirs
 from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import cut_ps, ns, us
 
-STAR = topology.star(9, rate="100Gbps", delay="1us", buffer="32MiB")
-TWO = [("h1", "h0", 2_500_000, 0), ("h2", "h0", 1_250_000, "100us")]
-EIGHT = [(f"h{i}", "h0", 200_000, 0) for i in range(1, 9)]
-MODEL_NS = {
-    ("timely", "two"): [319092, 214052],
-    ("timely", "eight"): [137904, 137988, 138072, 138156, 138240, 138324, 138408, 138492],
-    ("dctcp", "two"): [315341, 211523],
-    ("dctcp", "eight"): [136310, 136393, 136476, 136559, 136642, 136725, 136808, 136891],
-    ("hpcc", "two"): [351853, 243845],
-    ("hpcc", "eight"): [157078, 154176, 151365, 142055, 141655, 145200, 136724, 138574],
-}
-PERMUTATION_MEAN_NS = {"timely": 260101.84375, "dctcp": 217619.21875, "hpcc": 243734.015625}
 
-
-def completion_ns(result):
-    return [at // 1000 for at in result.flows["fct_acked_ps"]]
-
-
-@pytest.mark.parametrize(("name", "case"), MODEL_NS)
-def test_flows_on_a_star_are_exact(engine, name, case):
-    work = workload.messages(TWO if case == "two" else EIGHT)
-    assert completion_ns(rdmacc.simulate(STAR, work, preset("hpcc-ns3")[name], engine=engine)) == MODEL_NS[name, case]
-
-
-@pytest.mark.parametrize("name", PERMUTATION_MEAN_NS)
-def test_the_permutation_is_exact(name):
-    """Data and ACKs meet in every switch, on the paths that the HPCC simulator chose."""
-    graph = topology.fat_tree(8, rate="100Gbps", delay="1us", buffer="32MiB")
-    found = completion_ns(rdmacc.simulate(graph, _trace(TRACES[PERMUTATION]), preset("hpcc-ns3")[name]))
-    assert sum(found) / 128 == PERMUTATION_MEAN_NS[name]
+@pytest.mark.parametrize("case", ["8 x 1 MB", "32 x 1 MB", "permutation"])
+@pytest.mark.parametrize("name", ["hpcc", "timely", "dctcp"])
+def test_every_flow_is_exact(name, case):
+    """On stars; and where data and ACKs meet in every switch, on the paths that the HPCC simulator chose."""
+    rows = theirs("hpcc_ns3")
+    wanted = rows[rows["point"] == f"{name}, {case}"].set_index("flow")["fct_ps"]
+    point = next(one for one in experiment("validation.hpcc_ns3").points() if one.name == f"{name}, {case}")
+    flows = point.scenario.run().flows.set_index("flow")
+    assert len(flows) == len(wanted) >= 8
+    assert flows["fct_acked_ps"].loc[wanted.index].tolist() == wanted.tolist()
 
 
 def test_whole_nanoseconds_come_out_one_short():

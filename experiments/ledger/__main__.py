@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 
 from rdmacc.experiments.ledger import papers, record
+from rdmacc.experiments.validation import page
 
 print("\n".join(record.write(sys.argv[1:])) or "nothing has changed")  # noqa: T201
 papers.write()
+page.write()

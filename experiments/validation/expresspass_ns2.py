@@ -40,6 +40,7 @@ from rdmacc.experiments.validation.joining import (
     measure_joining,
     queues,
 )
+from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from rdmacc.results.result import Result
@@ -103,6 +104,11 @@ class ExpressPassNs2(Experiment):
             by=OURS, unit="RTT", measure=partial(_rtts, case=TEN), band=Each(Within(20, factor=2), of="run"),
             expect=Outcome.FAILS, why=_NOT_DEFINED,
         ),
+        Claim(
+            "validation-expresspass-3a", "ns2-xpass", "completion time over that there: mean, median, p99",
+            "stars, and web search at 30%", "1", by=OURS, unit="x", measure=partial(by_run, name="expresspass_ns2"),
+            band=Each(Each(Within(1, by=CLOSE)), of="run"),
+        ),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -155,7 +161,7 @@ class ExpressPassNs2(Experiment):
             figure, axes = plt.subplots(2, 4, figsize=(14, 6), layout="constrained")
             for axis, (name, row) in zip(axes[:, :3].flat, joining.iterrows(), strict=True):
                 self._goodputs(axis, table, str(name), row)
-            self._incasts(axes[0, 3], rows[rows["case"].isin(INCASTS)])
+            self._incasts(axes[0, 3], table, rows[rows["case"].isin(INCASTS)])
             for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
                 plot_by_size(axes[1, 3], row, "FCT", 1e9, color=colour, label=row["case"])
             axes[1, 3].set(title="web search", ylabel="FCT (ms), p50 and p99")
@@ -180,11 +186,11 @@ class ExpressPassNs2(Experiment):
         axis.set_ylabel("goodput (Gb/s)")
 
     @staticmethod
-    def _incasts(axis: Axes, rows: pd.DataFrame) -> None:
-        for x, (_, row) in enumerate(rows.iterrows()):
-            fct = np.sort(row.filter(regex=r"^FCT of flow").dropna().to_numpy(np.float64)) / 1e9
-            colour = COLOURS["blue" if row["weight"] == "w 1/16" else "vermilion"]
-            axis.plot(x + np.linspace(-0.3, 0.3, len(fct)), fct, ".", markersize=3, color=colour)
+    def _incasts(axis: Axes, table: pd.DataFrame, rows: pd.DataFrame) -> None:
+        for x, point in enumerate(rows.index):
+            dots_of_both(axis, table, "expresspass_ns2", str(point), x)
         labels = [f"{row['case']}, {row['rate']}, {row['weight']}" for _, row in rows.iterrows()]
-        axis.set(title="incasts: each flow", ylabel="FCT (ms)", yscale="log", xticks=range(len(rows)))
+        axis.set(
+            title="incasts: each flow (orange: ns2-xpass)", ylabel="FCT (ms)", yscale="log", xticks=range(len(rows))
+        )
         axis.set_xticklabels(labels, rotation=60, ha="right", fontsize=6)

@@ -20,13 +20,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.framework.bands import Each, Exactly
+from rdmacc.experiments.framework.bands import Each, Exactly, Within
 from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
+from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.homa_ns3 import HOMA_NS3
 from rdmacc.results.result import Result
@@ -96,6 +97,15 @@ class HomaNs3(Experiment):
             "10 Gb/s, 200 kB and 1 MB: the receiver's link is never idle", "0", by=OURS, unit="ns",
             measure=_late, band=Each(Exactly(0)),
         ),
+        Claim(
+            "validation-homa-3a", "Homa's port to ns-3", "messages that differ from it", "incasts", "0", by=OURS,
+            measure=partial(inexact, name="homa_ns3", start=tuple(INCASTS)), band=Each(Exactly(0), of="run"),
+        ),
+        Claim(
+            "validation-homa-3b", "Homa's port to ns-3", "completion time over that there: mean, median, p99",
+            "W5", "1", by=OURS, unit="x", measure=partial(by_run, name="homa_ns3", start="W5"),
+            band=Each(Each(Within(1, by=CLOSE)), of="run"), too_small="The quick scale has no W5.",
+        ),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -137,13 +147,11 @@ class HomaNs3(Experiment):
         searched = rows[rows["case"].isin(W5)]
         with style():
             figure, axes = plt.subplots(
-                1, 2 if searched.empty else 3, figsize=(7 if searched.empty else 11, 3.6), layout="constrained"
+                1, 2 if searched.empty else 4, figsize=(7 if searched.empty else 15, 3.6), layout="constrained"
             )
             for axis, rate in zip(axes, DELAYS):
                 for x, case in enumerate(INCASTS):
-                    row = rows.loc[f"{case}, {rate}"]
-                    fct = np.sort(row.filter(regex=r"^FCT of flow").dropna().to_numpy(np.float64)) / 1e9
-                    axis.plot(x + np.linspace(-0.3, 0.3, len(fct)), fct, ".", markersize=4, color=COLOURS["blue"])
+                    dots_of_both(axis, table, "homa_ns3", f"{case}, {rate}", x)
                 axis.set(title=f"incasts, {rate[:-1]} Gb/s", ylabel="FCT of each message (ms)", yscale="log")
                 axis.set(xticks=range(len(INCASTS)), xticklabels=INCASTS)
             for (_, row), colour in zip(searched.iterrows(), COLOURS.values()):
@@ -151,5 +159,8 @@ class HomaNs3(Experiment):
             if not searched.empty:
                 axes[2].set(title="W5 on 144 hosts", ylabel="FCT (ms), p50 and p99 (dashed)")
                 axes[2].legend()
-            figure.suptitle(self.title)
+                for case, colour in zip(W5, COLOURS.values()):
+                    draw_both(axes[3], table, "homa_ns3", case, color=colour)
+                axes[3].set(title="W5", xscale="log", xlabel="FCT (µs)", ylabel="share of messages")
+            figure.suptitle(f"{self.title} (orange, dashed)")
         return figure

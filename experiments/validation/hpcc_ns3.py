@@ -24,7 +24,8 @@ What decides the numbers in that simulator, and here:
 - Marks are set when a packet leaves the queue, by the bytes behind it. DCQCN: 400 kB to 1.6 MB, probability 0.2 at the
   end; DCTCP: 300 kB. The notification is a bit in the ACK.
 - At 100 Gb/s: DCQCN adds 20 and 200 Mb/s, HPCC 40, TIMELY 100 and 500, DCTCP 615; none goes below 1 Gb/s.
-- A PAUSE is a frame of 43 bytes. Switches have 32 MiB: less 37,500 of headroom and 4,096 of reserve for each port, one eighth of what is free for each.
+- A PAUSE is a frame of 43 bytes.
+- Switches have 32 MiB: less 37,500 of headroom and 4,096 of reserve for each port, one eighth of what is free for each.
 - A flow is complete when its last ACK has reached the sender.
 
 The queue is that of the port to the receiver, every 100 ns from 0 until the last flow is complete.
@@ -49,7 +50,7 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, flows_of, percentiles, stored_flows, summary_rows, with_each
-from rdmacc.experiments.validation.references import CLOSE, by_run, draw_both, inexact, theirs
+from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.hpcc_ns3 import HPCC_NS3
 from rdmacc.results.result import Result
@@ -145,7 +146,7 @@ class HpccNs3(Experiment):
         ),
         Claim(
             "validation-hpcc-3b", "HPCC's simulator", "flows that differ from it", "web search, HPCC and DCTCP", "0",
-            by=OURS, measure=partial(inexact, name="hpcc_ns3", starts=CHAOTIC), band=Each(Exactly(0), of="run"),
+            by=OURS, measure=partial(inexact, name="hpcc_ns3", start=CHAOTIC), band=Each(Exactly(0), of="run"),
             expect=Outcome.FAILS,
             why="Not found yet. They are long flows; both schemes carry a difference of a nanosecond far.",
             too_small="The quick scale has no web search.",
@@ -210,7 +211,7 @@ class HpccNs3(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        rows, others = summary_rows(table), theirs("hpcc_ns3")
+        rows = summary_rows(table)
         with style():
             figure, axes = plt.subplots(2, len(CASES) + 1, figsize=(15, 5.5), layout="constrained")
             for (top, bottom), case in zip(axes.T, CASES):
@@ -218,11 +219,7 @@ class HpccNs3(Experiment):
                     here = rows[(rows["scheme"] == name) & (rows["case"] == case)]
                     if here.empty:
                         continue
-                    fct = np.concatenate([flows_of(table, str(point))["value"] for point in here.index]) / 1e9
-                    there = others.loc[others["point"] == f"{name}, {case}", "fct_ps"] / 1e9
-                    for place, times, colour in ((-0.2, fct, "blue"), (0.2, there, "orange")):
-                        spread = place + np.linspace(-0.15, 0.15, len(times))
-                        top.plot(x + spread, np.sort(times), ".", markersize=3, color=COLOURS[colour])
+                    dots_of_both(top, table, "hpcc_ns3", f"{name}, {case}", x)
                     mean, high = here["queue, mean"].mean() / 1e3, here["queue, p99"].mean() / 1e3
                     bottom.plot(x, mean, "o", color=COLOURS["green"], label="mean" if not x else None)
                     bottom.plot(x, high, "^", color=COLOURS["vermilion"], label="p99" if not x else None)

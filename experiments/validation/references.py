@@ -1,12 +1,12 @@
 """What other simulators measured on the flows of these runs, made with their own code, and how far ours is from it.
 
 `data/references.csv.gz` has a row for each flow: our experiment and point, their name of the scheme and of the
-scenario, the number of the flow in our workload, and its completion time. What that time counts is the same on both sides.
+scenario, the number of the flow in our workload, and its completion time, which counts the same on both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,12 +17,15 @@ import pandas as pd
 
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.validation.flows import BINS, flows_of
-from rdmacc.plotting.style import ecdf
+from rdmacc.plotting.style import COLOURS, ecdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CLOSE", "SIMULATORS", "Simulator", "by_run", "by_size", "compared", "draw_both", "inexact", "theirs"]
+__all__ = [
+    "CLOSE", "SIMULATORS", "Simulator", "by_run", "by_size", "compared", "dots_of_both", "draw_both", "inexact",
+    "is_exact", "theirs",
+]  # fmt: skip
 
 CLOSE = 0.05
 """How near ratios should be to 1 where chance decides: the same for all simulators."""
@@ -42,6 +45,8 @@ class Simulator:
         What its completion time counts, and ours with it.
     settings : str
         Of the runs, beside its own defaults.
+    digits : int
+        Significant digits of its times, if fewer than ours; 0: as many.
     """
 
     title: str
@@ -49,6 +54,7 @@ class Simulator:
     commit: str = ""
     completion: str
     settings: str
+    digits: int = 0
 
 
 SIMULATORS = {
@@ -61,6 +67,7 @@ SIMULATORS = {
         title="csg-htsim", repository="Broadcom/csg-htsim", commit="841d9e7",
         completion="start to the ACK that covers the flow",
         settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 µs links; seed 1 there",
+        digits=6,
     ),
     "yaps": Simulator(
         title="YAPS", repository="NetSys/simulator",
@@ -99,7 +106,7 @@ def theirs(name: str) -> pd.DataFrame:
     return rows[rows["experiment"] == name].drop(columns="experiment").reset_index(drop=True)
 
 
-def _pairs(table: pd.DataFrame, name: str, start: str) -> Iterable[tuple[str, list[pd.DataFrame]]]:
+def _pairs(table: pd.DataFrame, name: str, start: str | tuple[str, ...]) -> Iterator[tuple[str, list[pd.DataFrame]]]:
     """Yield the points that both have, and the completion times of the flows that both have, by our seed."""
     ran = list(dict.fromkeys(table["point"]))
     for point, rows in theirs(name).groupby("point", sort=False):
@@ -117,7 +124,22 @@ def _ratios(runs: list[pd.DataFrame]) -> dict[str, float]:
     return ratios
 
 
-def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
+def is_exact(ours_ps: pd.Series, theirs_ps: pd.Series, name: str) -> pd.Series[bool]:
+    """Return which times agree to the last digit that the other simulator gives.
+
+    Parameters
+    ----------
+    ours_ps, theirs_ps : Series
+        Completion times.
+    name : str
+        One of `SIMULATORS`.
+    """
+    digits = SIMULATORS[name].digits
+    step_ps = 10 ** (np.floor(np.log10(theirs_ps)) - digits + 1) if digits else 0.0
+    return (ours_ps - theirs_ps).abs() <= step_ps / 2
+
+
+def compared(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> pd.DataFrame:
     """Return a row for each run that both made: flows, how many are exact, and ratios of our times to theirs.
 
     Parameters
@@ -126,7 +148,7 @@ def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
         Of the experiment.
     name : str
         One of `SIMULATORS`.
-    start : str
+    start : str or tuple of str
         With what the names of the runs begin.
 
     Returns
@@ -145,33 +167,28 @@ def compared(table: pd.DataFrame, name: str, start: str = "") -> pd.DataFrame:
     for point, runs in _pairs(table, name, start):
         rows = runs[0]
         apart = (rows["value"] / rows["fct_ps"] - 1).abs()
-        exact = int((rows["value"] == rows["fct_ps"]).sum())
         found[point] = {
-            "flows": len(rows), "exact": exact, "runs": len(runs), **_ratios(runs),
-            "typical": apart.median(), "largest": apart.max(),
+            "flows": len(rows), "exact": is_exact(rows["value"], rows["fct_ps"], name).sum(), "runs": len(runs),
+            **_ratios(runs), "typical": apart.median(), "largest": apart.max(),
         }  # fmt: skip
     if not found:
         raise NotJudged("no run that the other simulator made, too")
     return pd.DataFrame.from_dict(found, orient="index")
 
 
-def inexact(table: pd.DataFrame, name: str, starts: Iterable[str] = ("",)) -> dict[str, float]:
+def inexact(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> dict[str, float]:
     """Return how many flows differ, in each run that both made.
 
     Parameters
     ----------
-    table : DataFrame
-        Of the experiment.
-    name : str
-        One of `SIMULATORS`.
-    starts : iterable of str
-        With what the names of the runs begin.
+    table, name, start
+        As in `compared`.
     """
-    rows = pd.concat([compared(table, name, start) for start in starts])
+    rows = compared(table, name, start)
     return dict(rows["flows"] - rows["exact"])
 
 
-def by_run(table: pd.DataFrame, name: str, start: str = "") -> dict[str, dict[str, float]]:
+def by_run(table: pd.DataFrame, name: str, start: str | tuple[str, ...] = "") -> dict[str, dict[str, float]]:
     """Return the ratios of our mean, median and 99th percentile to theirs, in each run that both made.
 
     Parameters
@@ -221,3 +238,28 @@ def draw_both(axis: Axes, table: pd.DataFrame, name: str, point: str, **line: An
     others = rows.loc[rows["point"] == point, "fct_ps"] / 1e6
     if len(ours) and len(others):
         axis.step(*ecdf(others), where="post", linestyle="--", **(line | {"label": None}))
+
+
+def dots_of_both(axis: Axes, table: pd.DataFrame, name: str, point: str, x: float) -> None:
+    """Draw each completion time of a run in ms around a place of the axis: ours blue, the other simulator's orange.
+
+    Parameters
+    ----------
+    axis : Axes
+        Where.
+    table : DataFrame
+        Of the experiment.
+    name : str
+        One of `SIMULATORS`.
+    point : str
+        Name of the point; its other seeds are drawn too.
+    x : float
+        The place.
+    """
+    seeds = [one for one in dict.fromkeys(table["point"]) if one == point or one.startswith(f"{point}, seed ")]
+    rows = theirs(name)
+    others = rows.loc[rows["point"] == point, "fct_ps"]
+    ours = pd.concat([flows_of(table, one)["value"] for one in seeds or [point]])
+    for place, times, colour in ((-0.2, ours, "blue"), (0.2, others, "orange")):
+        across = x + place + np.linspace(-0.15, 0.15, len(times))
+        axis.plot(across, np.sort(times) / 1e9, ".", markersize=3, color=COLOURS[colour])

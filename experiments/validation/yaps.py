@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.framework.bands import Exactly
+from rdmacc.experiments.framework.bands import Each, Exactly, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
+from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.phost_2015 import PHOST_YAPS
 from rdmacc.results.result import Result
@@ -80,6 +81,11 @@ class Yaps(Experiment):
             "up to 8 packets: announced and sent at once, one ACK back", "0", by=OURS, unit="ns",
             measure=_quickest, band=Exactly(0),
         ),
+        Claim(
+            "validation-yaps-3a", "YAPS", "completion time over that there: mean, median, p99", "each class of size",
+            "1", by=OURS, unit="x", measure=partial(by_size, name="yaps"),
+            band=Each(Each(Within(1, by=CLOSE)), of="class"), too_small="The quick scale has the first flows alone.",
+        ),
     )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
@@ -93,13 +99,16 @@ class Yaps(Experiment):
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        flows = flows_of(table, WEB_SEARCH)
+        flows = flows_of(table, WEB_SEARCH).merge(theirs("yaps"), on="flow", how="left")
         places = np.searchsorted(list(BINS.values()), flows["size_bytes"])
         with style():
             figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
             for place, (name, colour) in enumerate(zip(BINS, COLOURS.values(), strict=False)):
                 if (places == place).any():
-                    axes.step(*ecdf(flows["value"][places == place] / 1e6), where="post", color=colour, label=name)
-            axes.set(xscale="log", xlabel="completion time (µs)", ylabel="share of flows", title=self.title)
+                    for column, dash, label in (("value", "-", name), ("fct_ps", "--", None)):
+                        times = flows[column][places == place] / 1e6
+                        axes.step(*ecdf(times), dash, where="post", color=colour, label=label)
+            axes.set(xscale="log", xlabel="completion time (µs)", ylabel="share of flows")
+            axes.set_title(f"{self.title} (dashed)")
             figure.legend(title="size", loc="outside right upper")
         return figure
