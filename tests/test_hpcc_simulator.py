@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import rdmacc
@@ -12,14 +14,17 @@ from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import cut_ps, ns, us
 
 
-@pytest.mark.parametrize("case", ["8 x 1 MB", "32 x 1 MB", "permutation"])
 @pytest.mark.parametrize("name", ["hpcc", "timely", "dctcp"])
-def test_every_flow_is_exact(name, case):
+@pytest.mark.parametrize(
+    ("case", "engine"),
+    [("8 x 1 MB", "simpy"), *((case, "compiled") for case in ("8 x 1 MB", "8 x 10 MB", "32 x 1 MB", "permutation"))],
+)
+def test_every_flow_is_exact(name, case, engine):
     """On stars; and where data and ACKs meet in every switch, on the paths that the HPCC simulator chose."""
     rows = theirs("hpcc_ns3")
     wanted = rows[rows["point"] == f"{name}, {case}"].set_index("flow")["fct_ps"]
     point = next(one for one in experiment("validation.hpcc_ns3").points() if one.name == f"{name}, {case}")
-    flows = point.scenario.run().flows.set_index("flow")
+    flows = replace(point.scenario, engine=engine).run().flows.set_index("flow")
     assert len(flows) == len(wanted) >= 8
     assert flows["fct_acked_ps"].loc[wanted.index].tolist() == wanted.tolist()
 
@@ -31,6 +36,20 @@ def test_whole_nanoseconds_come_out_one_short():
     assert cut_ps(1090, 100e9, 1000) == ns(87)
     assert cut_ps(1000, 100e9, 1000) == ns(79)
     assert cut_ps(1048, 1e-3, 1000) == 10**17  # a day, longer than any run
+
+
+def test_pauses_take_the_time_of_their_bytes():
+    """In both engines: the scheme pauses, and with longer frames the flows end later or earlier."""
+    graph = rdmacc.star(9, rate="100Gbps", delay="1us", buffer="1MB")
+    work = workload.incast([f"h{i}" for i in range(8)], "h8", 400_000)
+    ends = {}
+    for frame_bytes in (43, 64):
+        scheme = rdmacc.preset("hpcc-ns3")["timely"].replace(frame_bytes=frame_bytes)
+        runs = [rdmacc.simulate(graph, work, scheme, engine=name, progress=False) for name in ("simpy", "compiled")]
+        assert runs[0].counters.pfc_pauses == runs[1].counters.pfc_pauses > 0
+        ends[frame_bytes], again = (run.flows["fct_acked_ps"].tolist() for run in runs)
+        assert ends[frame_bytes] == again
+    assert ends[43] != ends[64]
 
 
 def test_replies_wait_in_a_class_of_their_own_at_the_nic_only(engine):
