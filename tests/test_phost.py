@@ -21,7 +21,7 @@ from tests.support import call, check_conservation, check_finished, make_message
 from tests.test_host_features import both
 
 PHOST = preset("phost-2015")["phost"]
-YAPS = preset("phost-yaps")["phost"]
+YAPS = preset("phost-yaps", "10Gbps")["phost"]
 T_PS = 1_200_000
 """A packet time at 10 Gb/s."""
 

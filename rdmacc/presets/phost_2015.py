@@ -47,6 +47,11 @@ PHOST_2015.add(
     },
 )
 
+
+def _two_packets_ps(line_bps: float) -> int:
+    return round(2 * 1500 * 8e12 / line_bps)
+
+
 PHOST_YAPS = define(Preset("phost-yaps", "pHost in its authors' simulator, YAPS", rate="100Gbps", values=_SHARED))
 PHOST_YAPS.add(
     "phost",
@@ -56,7 +61,7 @@ PHOST_YAPS.add(
         "free_rule": ("simulator", "ext/capabilityflow.cpp, init_capa_size"),
         "holds_slots": (True, "run/params.h, CAPABILITY_HOLD"),
         "token_bytes": ("1500B", "ext/capabilityhost.cpp, send_capability"),
-        "free_resend_ps": ("240ns", "ext/capabilityflow.cpp, set_capability_count: 2 packet times at 100 Gb/s"),
+        "free_resend_ps": (_two_packets_ps, "ext/capabilityflow.cpp, set_capability_count: 2 packet times"),
         "short_packets": (0, "run/params: capability_prio_thresh"),
         "downgrade_rtts": (0.0, "it has none"),
         "wakes_on_data": (False, "ext/capabilityflow.cpp, receive: only an RTS ends a wait"),
