@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
@@ -53,6 +54,8 @@ class CaseFigure(Experiment):
 
     seeding = Seeding.POOLED
     seeds: int
+    canary_until = "200us"
+    """When a canary ends."""
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:
@@ -91,6 +94,18 @@ class CaseFigure(Experiment):
             case.point(scale, one)
             for case in self.cases(scale)
             for one in range(seed, seed + (self.seeds_of(case) if is_paper else 1))
+        ]
+
+    def canaries(self) -> list[Point]:
+        """Return each scheme's first run at paper scale, cut short."""
+        first: dict[Any, Case] = {}
+        for case in self.cases("paper"):
+            first.setdefault(case.identity.get("scheme"), case)
+        points = [case.point("paper", 0) for case in first.values()]
+        return [
+            replace(point, scenario=replace(point.scenario, until=self.canary_until, engine="auto"))
+            for point in points
+            if point.scenario is not None
         ]
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
