@@ -43,7 +43,7 @@ from rdmacc.units import ms
 __all__ = [
     "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS", "SEEDS",
     "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means", "of_reading",
-    "other_readings", "reduction", "spreads",
+    "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -227,17 +227,6 @@ def cases(
     return [
         Case(scheme, mix, load, reading, **options) for mix, load in loads for scheme in schemes for reading in readings
     ]
-
-
-def other_readings(schemes: Sequence[str]) -> list[Case]:
-    """Return what was run of schemes in the readings that are not in `BOTH`."""
-    typical = [("typical", load) for load in LOADS["typical"]]
-    everywhere = [(mix, load) for mix, loads in LOADS.items() for load in loads]
-    found = cases([one for one in ("dcqcn", "dart") if one in schemes], typical, [FRESH_GROUPS])
-    for groups in (64, 256):
-        names = [one for one in ("dcqcn", "timely", "dart") if one in schemes]
-        found += cases(names, typical, [f"kept, {groups} groups"])
-    return found + cases(("dart",), everywhere, changes=WINDOW)
 
 
 def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFrame:
