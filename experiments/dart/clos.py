@@ -41,8 +41,8 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
-    "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS", "SEEDS",
-    "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means", "of_reading",
+    "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS",
+    "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means", "of_reading",
     "reduction", "spreads",
 ]  # fmt: skip
 
