@@ -42,8 +42,8 @@ from rdmacc.units import ms
 
 __all__ = [
     "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS",
-    "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means", "of_reading",
-    "reduction", "spreads",
+    "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means",
+    "of_reading", "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
