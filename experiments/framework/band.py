@@ -88,6 +88,10 @@ class Band(ABC):
     def words(self, unit: str = "") -> str:
         """Return the band in words."""
 
+    def shown(self, value: Value, unit: str = "") -> str:
+        """Return a value in words, each number in the unit of its band."""
+        return show_all(value, self.unit or unit)
+
     @abstractmethod
     def inside(self, value: Value) -> Value:
         """Return a value of the same shape for which the band holds."""

@@ -20,6 +20,7 @@ from rdmacc.experiments.framework.band import (
     Within,
     in_brackets,
     show,
+    show_all,
 )
 
 __all__ = [
@@ -40,6 +41,9 @@ class Each(Band):
 
     def margin(self, value: Value) -> float:
         return min((self.band.margin(one) for one in value.values()), default=-math.inf)
+
+    def shown(self, value: Value, unit: str = "") -> str:
+        return show_all(value, self.band.unit or unit)
 
     def words(self, unit: str = "") -> str:
         return f"{self.band.words(unit)} {f'for every {self.of}' if self.of else 'each'}"
@@ -76,6 +80,9 @@ class Some(Band):
         margins = sorted((self.band.margin(one) for one in value.values()), reverse=True)
         least = self._least(value)
         return margins[least - 1] if least <= len(margins) else -math.inf
+
+    def shown(self, value: Value, unit: str = "") -> str:
+        return show_all(value, self.band.unit or unit)
 
     def words(self, unit: str = "") -> str:
         many = f"{self.count}" if self.share is None else f"{show(self.share, '%')}"
@@ -267,6 +274,16 @@ class _Combined(Band):
         )
         if not self.parts:
             raise ConfigError(type(self).__name__, parts, "at least one band")
+
+    def shown(self, value: Value, unit: str = "") -> str:
+        named = {part.name: part.band for part in self.parts if isinstance(part, At)}
+        if not named:
+            return self.parts[0].shown(value, unit)
+        words = []
+        for name, one in value.items():
+            found = named[name].shown(one, unit) if name in named else show_all(one, unit)
+            words.append(f"{name}: {found}" if isinstance(one, Mapping) else f"{name} {found}")
+        return "; ".join(words) if any(isinstance(one, Mapping) for one in value.values()) else ", ".join(words)
 
 
 class All(_Combined):

@@ -14,11 +14,16 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.sweep.tidy import wide
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Case", "CaseFigure"]
+
+_CANARY_MESSAGES = 50
+_CANARY_PS = us(350)
+"""A canary runs so much longer than these messages need to start: DCTCP's begin to send after 300 us."""
 
 
 class Case(Protocol):
@@ -54,8 +59,6 @@ class CaseFigure(Experiment):
 
     seeding = Seeding.POOLED
     seeds: int
-    canary_until = "200us"
-    """When a canary ends."""
 
     @abstractmethod
     def cases(self, scale: str) -> Sequence[Case]:
@@ -97,16 +100,16 @@ class CaseFigure(Experiment):
         ]
 
     def canaries(self) -> list[Point]:
-        """Return each scheme's first run at paper scale, cut short."""
-        first: dict[Any, Case] = {}
-        for case in self.cases("paper"):
-            first.setdefault(case.identity.get("scheme"), case)
-        points = [case.point("paper", 0) for case in first.values()]
-        return [
-            replace(point, scenario=replace(point.scenario, until=self.canary_until, engine="auto"))
-            for point in points
-            if point.scenario is not None
-        ]
+        """Return the last run of each scheme at paper scale, until soon after its first messages have started."""
+        last = {case.identity.get("scheme"): case for case in self.cases("paper")}
+        found = []
+        for point in (case.point("paper", 0) for case in last.values()):
+            if point.scenario is not None:
+                messages: Any = point.scenario.workload
+                starts_ps = (messages() if callable(messages) else messages)["start_ps"]
+                until_ps = int(starts_ps.nsmallest(_CANARY_MESSAGES).iloc[-1]) + _CANARY_PS
+                found.append(replace(point, scenario=replace(point.scenario, until=ps(until_ps))))
+        return found
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
         """Return one row for each run of a reading."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.band import Band, Value, show_all
+from rdmacc.experiments.framework.band import Band, Value
 from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
@@ -238,7 +238,7 @@ class Claim:
         numbers, note = found if isinstance(found, Measured) else (found, "")
         numbers = _plain(numbers)
         return Verdict(
-            "; ".join(filter(None, [show_all(numbers, self.unit), note])),
+            "; ".join(filter(None, [self.band.shown(numbers, self.unit), note])),
             self.band.holds(numbers),
             self.direction is not None and self.direction.holds(numbers),
             numbers=numbers,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Exactly, LessThan, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from rdmacc.plotting.style import style
@@ -23,11 +24,9 @@ _HOPS = 4
 """There and back."""
 
 
-def _base_rtt(table: pd.DataFrame) -> Verdict:
-    rtt = scalar(table, POINT, "base RTT")
+def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
     propagation = _HOPS * scalar(table, POINT, "propagation delay per hop")
-    measured = f"{rtt / 1e6:.3f} us, {propagation / 1e6:g} us of it propagation"
-    return Verdict(measured, propagation == us(4) and us(4) < rtt < us(5))
+    return {"base RTT": scalar(table, POINT, "base RTT"), "propagation": propagation}
 
 
 @register_experiment
@@ -39,15 +38,11 @@ class Figure1(LoneMessage):
     description = "Improved Go-Back-N, figure 1: two hosts and a switch; the base RTT"
     claims = (
         Claim(
-            id="igbn-f1-a",
-            place="II-B, table I",
-            quantity="base RTT",
-            condition="two links of 40 Gb/s and 1 us each way",
-            published="(follows from table I)",
-            words="4 us and the packets' time on the links, below 5 us",
-            judge=_base_rtt,
+            "igbn-f1-a", "II-B, table I", "base RTT", "two links of 40 Gb/s and 1 us each way",
+            "(follows from table I)", by=OURS, measure=_base_rtt, unit="us",
+            band=All({"base RTT": All(MoreThan(us(4)), LessThan(us(5))), "propagation": Exactly(us(4))}),
         ),
-    )
+    )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

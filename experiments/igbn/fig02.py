@@ -14,13 +14,15 @@ from rdmacc.experiments.igbn.drawing import draw_goodput, explain, label, mark_p
 from rdmacc.experiments.igbn.setup import (
     ACK_TIMEOUT_PS,
     FEW,
+    GBN,
     GOODPUT,
     LossSweep,
     Setting,
+    first_reading,
     go_back_n_runs,
     mean,
-    of_reading,
-    percent,
+    median,
+    throughput,
 )
 from rdmacc.plotting.style import COLOURS, style
 
@@ -33,7 +35,7 @@ __all__ = ["Figure2"]
 
 def _all_runs(table: pd.DataFrame) -> Measured:
     runs = go_back_n_runs(table, 1e-3)
-    return Measured(mean(runs), f"median run {percent(float(runs[GOODPUT].median()))} of {len(runs)} runs")
+    return Measured(mean(runs), median(runs))
 
 
 def _one_timeout(table: pd.DataFrame) -> Measured:
@@ -55,7 +57,7 @@ class Figure2(LossSweep):
     claims = (
         Claim(
             "igbn-f2-1", "II-B", "relative throughput", "p <= 1e-5", "~100%",
-            measure=lambda table: mean(go_back_n_runs(table, 1e-5)), band=AtLeast(0.98), unit="%",
+            measure=throughput(GBN, ACK_TIMEOUT_PS, 1e-5), band=AtLeast(0.98), unit="%",
         ),
         Claim(
             "igbn-f2-2", "II-B", "relative throughput, mean of all runs", "p = 1e-3", "45%",
@@ -71,18 +73,18 @@ class Figure2(LossSweep):
         ),
         Claim(
             "igbn-f2-3", "II-B", "relative throughput", "p = 1e-2", "3%",
-            measure=lambda table: mean(go_back_n_runs(table, 1e-2)), band=Between(0.01, 0.04), unit="%",
+            measure=throughput(GBN, ACK_TIMEOUT_PS, 1e-2), band=Between(0.01, 0.04), unit="%",
         ),
     )  # fmt: skip
 
     def settings(self, scale: str) -> list[Setting]:
         every = super().settings(scale)
-        return [one for one in every if (one.variant, one.timeout_ps) == ("go-back-n", ACK_TIMEOUT_PS)]
+        return [one for one in every if (one.variant, one.timeout_ps) == (GBN, ACK_TIMEOUT_PS)]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        table = of_reading(table)
+        table = first_reading(table)
         with style():
             figure, ax = plt.subplots(figsize=(7, 4.4))
             for loss in np.sort(table["loss"].unique()):
@@ -91,7 +93,7 @@ class Figure2(LossSweep):
                     np.full(len(values), 100 * loss), 100 * values, linestyle="none", marker="o", markersize=3,
                     color=COLOURS["sky"], alpha=0.5,
                 )  # fmt: skip
-            draw_goodput(ax, table, "go-back-n", ACK_TIMEOUT_PS, COLOURS["blue"], "o")
+            draw_goodput(ax, table, GBN, ACK_TIMEOUT_PS, COLOURS["blue"], "o")
             mark_published(ax, [(1e-5, 1.0), (1e-3, 0.45), (1e-2, 0.03)])
             label(ax, f"IGBN, figure 2: {self.title}")
             explain(figure, table, [("Go-Back-N, timeout 100 ms", COLOURS["blue"], "o")])

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.band import show
+from rdmacc.experiments.framework.bands import All, Between, Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.igbn.known import known
-from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, LossSweep, Setting, go_back_n_runs, of_reading, percent
+from rdmacc.experiments.igbn.setup import (
+    ACK_TIMEOUT_PS,
+    GBN,
+    LossSweep,
+    Setting,
+    first_reading,
+    go_back_n_runs,
+    rate_of_timeouts,
+)
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 
@@ -32,36 +41,27 @@ _REASONS = {
 }
 
 
+_HALF = Between(0.30, 0.65)
+"""Of the timeouts, for each of the two frequent reasons."""
+_FEW_TIMEOUTS = "The quick scale has about ten timeouts, too few for shares."
+
+
 def shares(table: pd.DataFrame) -> pd.Series:
     """Return each reason's share of all timeouts."""
     totals = go_back_n_runs(table, 1e-2)[list(TIMEOUT_REASONS)].sum()
     return totals / totals.sum()
 
 
-def _each(table: pd.DataFrame) -> Verdict:
+def _each(table: pd.DataFrame) -> Measured:
     share = shares(table)
-    three, four = share["timeouts_nak"], share["timeouts_twice"]
-    others = share["timeouts_last_packet"] + share["timeouts_last_ack"]
-    words = "; ".join(percent(share[name]) for name in PUBLISHED)
-    holds = 0.30 <= three <= 0.65 and 0.30 <= four <= 0.65 and 0.03 <= others <= 0.15
-    return Verdict(words, holds)
+    last = [share[name] for name in ("timeouts_last_packet", "timeouts_last_ack")]
+    found = {"reason 3": share["timeouts_nak"], "reason 4": share["timeouts_twice"], "reasons 1 and 2": sum(last)}
+    return Measured(found, "reason 1 {}, reason 2 {}".format(*(show(one, "%") for one in last)))
 
 
-def _both(table: pd.DataFrame) -> Verdict:
-    share = shares(table)
-    value = share["timeouts_nak"] + share["timeouts_twice"]
-    return Verdict(percent(value), 0.85 <= value <= 0.97)
-
-
-def _per_message(table: pd.DataFrame) -> Verdict:
+def _per_message(table: pd.DataFrame) -> Measured:
     runs = go_back_n_runs(table, 1e-2)
-    value = runs["timeouts"].sum() / runs["messages"].sum()
-    return Verdict(f"{value:.3f} ({runs['timeouts'].sum():.0f} timeouts)", 0.4 <= value <= 0.65)
-
-
-def _other_reasons(table: pd.DataFrame) -> Verdict:
-    count = go_back_n_runs(table, 1e-2)["timeouts_unasked"].sum()
-    return Verdict(f"{count:.0f} timeouts", count == 0)
+    return Measured(rate_of_timeouts(runs), f"{runs['timeouts'].sum():.0f} timeouts")
 
 
 @register_experiment
@@ -74,54 +74,32 @@ class Figure3(LossSweep):
     description = "Improved Go-Back-N, figure 3: what go-back-N's timeouts come from at a loss rate of 1%"
     claims = (
         Claim(
-            id="igbn-f3-1",
-            place="III-A",
-            quantity="reason 3; 4; 1; 2",
-            condition="p = 1%, 100 runs",
-            published="57.1; 33.9; 7.1; 1.8%",
-            words="R3 and R4 each 30-65%; R1+R2 3-15%",
-            judge=_each,
-            **known("igbn-f3-1"),
+            "igbn-f3-1", "III-A", "reason 3; 4; 1; 2", "p = 1%, 100 runs", "57.1; 33.9; 7.1; 1.8%", unit="%",
+            measure=_each, too_small=_FEW_TIMEOUTS,
+            band=All({"reason 3": _HALF, "reason 4": _HALF, "reasons 1 and 2": Between(0.03, 0.15)}),
         ),
         Claim(
-            id="igbn-f3-2",
-            place="III-A",
-            quantity="R3+R4",
-            condition="p = 1%",
-            published="about 90%",
-            words="85-97%",
-            judge=_both,
-            **known("igbn-f3-2"),
+            "igbn-f3-2", "III-A", "R3+R4", "p = 1%", "about 90%", unit="%", too_small=_FEW_TIMEOUTS,
+            measure=lambda table: shares(table)[["timeouts_nak", "timeouts_twice"]].sum(), band=Between(0.85, 0.97),
         ),
         Claim(
-            id="igbn-f3-3",
-            place="derived",
-            quantity="timeouts per message",
-            condition="p = 1%",
-            published="0.56 (derived)",
-            words="0.4-0.65",
-            judge=_per_message,
-            **known("igbn-f3-3"),
+            "igbn-f3-3", "derived", "timeouts per message", "p = 1%", "0.56 (derived)",
+            measure=_per_message, band=Between(0.4, 0.65), too_small=_FEW_TIMEOUTS,
         ),
         Claim(
-            id="igbn-f3-3a",
-            place="III-A",
-            quantity="timeouts for none of the four reasons",
-            condition="p = 1%",
-            published="four reasons",
-            words="0",
-            judge=_other_reasons,
+            "igbn-f3-3a", "III-A", "timeouts for none of the four reasons", "p = 1%", "four reasons", by=OURS,
+            measure=lambda table: go_back_n_runs(table, 1e-2)["timeouts_unasked"].sum(), band=Exactly(0),
         ),
-    )
+    )  # fmt: skip
 
     def settings(self, scale: str) -> list[Setting]:
-        wanted = ("go-back-n", ACK_TIMEOUT_PS, 1e-2)
+        wanted = (GBN, ACK_TIMEOUT_PS, 1e-2)
         return [one for one in super().settings(scale) if (one.variant, one.timeout_ps, one.loss) == wanted]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt
 
-        table = of_reading(table)
+        table = first_reading(table)
         runs = go_back_n_runs(table, 1e-2)
         by_run = runs[list(PUBLISHED)].div(runs[list(PUBLISHED)].sum(axis=1), axis=0)
         low, high = np.percentile(by_run, [5, 95], axis=0)

@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, data, draw, nak
-from rdmacc.experiments.igbn.setup import TITLES, VARIANTS
+from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE, GBN, IGBN, ST, TITLES, VARIANTS
 from rdmacc.faults import ScriptedLoss
 from rdmacc.sweep.tidy import curve, scalar
-from rdmacc.units import format_time, ms
+from rdmacc.units import format_time
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Figure4"]
-
-_TIMEOUT = ms(100)
-
-GBN, ST, CE, IGBN = VARIANTS
 
 
 def _first_timeout(table: pd.DataFrame, point: str) -> list[int]:
@@ -45,23 +42,24 @@ CURES = {ST: {"last packet", "last ACK"}, CE: {"NAK", "twice"}, IGBN: set(CASES)
 """The cases that each change is meant for."""
 
 
-def _only_by_the_timer(table: pd.DataFrame) -> Verdict:
-    words, holds = [], True
-    for case, (reason, _, _) in CASES.items():
-        point = f"{case}, {GBN}"
-        end = round(scalar(table, point, "acknowledged"))
-        holds &= scalar(table, point, "timeouts") == scalar(table, point, reason) == 1 and end > _TIMEOUT
-        words.append(f"{case} {format_time(end, 5)}")
-    return Verdict("one timeout each: " + ", ".join(words), holds)
+def _only_by_the_timer(table: pd.DataFrame) -> Measured:
+    ends_ps = {case: scalar(table, f"{case}, {GBN}", "acknowledged") for case in CASES}
+    found = {
+        case: {
+            "timeouts": scalar(table, f"{case}, {GBN}", "timeouts"),
+            "for this reason": scalar(table, f"{case}, {GBN}", reason),
+            "time / timeout": ends_ps[case] / ACK_TIMEOUT_PS,
+        }
+        for case, (reason, _, _) in CASES.items()
+    }
+    return Measured(found, "acknowledged after " + ", ".join(format_time(round(end), 5) for end in ends_ps.values()))
 
 
-def _cured(table: pd.DataFrame) -> Verdict:
-    words, holds = [], True
-    for variant, cured in CURES.items():
-        without = {case for case in CASES if scalar(table, f"{case}, {variant}", "timeouts") == 0}
-        holds &= without == cured
-        words.append(f"{VARIANTS[variant]} cures {', '.join(case for case in CASES if case in without)}")
-    return Verdict("; ".join(words), holds)
+def _timeouts(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    return {
+        VARIANTS[variant]: {case: scalar(table, f"{case}, {variant}", "timeouts") for case in CASES}
+        for variant in CURES
+    }
 
 
 @register_experiment
@@ -73,24 +71,21 @@ class Figure4(Ladders):
     description = "Improved Go-Back-N, figure 4: four losses that only the timer ends, and what each change cures"
     claims = (
         Claim(
-            id="igbn-f4-1",
-            place="III-A",
-            quantity="four scripted losses",
-            condition="GBN",
-            published="each ends only by ACK timeout",
-            words="trace test",
-            judge=_only_by_the_timer,
+            "igbn-f4-1", "III-A", "four scripted losses", "GBN", "each ends only by ACK timeout",
+            measure=_only_by_the_timer,
+            band=Each(All({
+                "timeouts": Exactly(1), "for this reason": Exactly(1), "time / timeout": MoreThan(1),
+            }), of="loss"),
         ),
         Claim(
-            id="igbn-f4-1a",
-            place="III-C",
-            quantity="four scripted losses",
-            condition="ST, CE, Improved",
-            published="ST reduces reasons 1 and 2, CE reasons 3 and 4",
-            words="exactly those end without a timeout",
-            judge=_cured,
+            "igbn-f4-1a", "III-C", "timeouts after four scripted losses", "ST, CE, Improved",
+            "ST reduces reasons 1 and 2, CE reasons 3 and 4", by=OURS, measure=_timeouts,
+            band=All({
+                VARIANTS[variant]: All({case: Exactly(0) if case in cured else MoreThan(0) for case in CASES})
+                for variant, cured in CURES.items()
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [

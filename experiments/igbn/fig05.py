@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.band import show
+from rdmacc.experiments.framework.bands import All, Each, Exactly
+from rdmacc.experiments.framework.claim import Claim, Measured
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
-from rdmacc.experiments.igbn.setup import VARIANTS
+from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE
 from rdmacc.faults import ScriptedLoss
 from rdmacc.plotting.ladder import Arrow
 from rdmacc.sweep.tidy import curve, scalar
-from rdmacc.units import ms, us
+from rdmacc.units import us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Figure5"]
 
-_TIMEOUT, _INTERVAL = ms(100), us(500)
-
-GBN, ST, CE, IGBN = VARIANTS
+_INTERVAL_PS = us(500)
+"""Between NAKs for the same packet, table I."""
 
 _EXAMPLES = {
     "at the end of T": ((data(2), nak(2)), "(a) T runs out: NAK"),
@@ -43,27 +44,25 @@ def _sent(table: pd.DataFrame, point: str, label: str) -> list[Arrow]:
     return [arrow for arrow in arrows_of(table, point) if arrow.label == label]
 
 
-def _checks(table: pd.DataFrame) -> Verdict:
-    """Judge all three examples, to the picosecond."""
-    first, second = (arrow.begin_ps for arrow in _sent(table, "at the end of T", "NAK 2"))
-    last_came = next(arrow.end_ps for arrow in _sent(table, "at the end of T", f"DATA {LAST}"))
-    again = [arrow.begin_ps for arrow in _sent(table, "again", "NAK 2")]
-    came = next(arrow.end_ps for arrow in _sent(table, "reset", "DATA 2") if not arrow.is_lost)
-    asked = _sent(table, "reset", "NAK 3")[0].begin_ps
+def _checks(table: pd.DataFrame) -> Measured:
+    """Return times in NAK intervals: to the picosecond."""
+    asked = {case: [arrow.begin_ps for arrow in _sent(table, case, "NAK 2")] for case in ("at the end of T", "again")}
+    gaps = {
+        f"{case}, gap {number}": (later - earlier) / _INTERVAL_PS
+        for case, times in asked.items()
+        for number, (earlier, later) in enumerate(pairwise(times), 1)
+    }
+    last_came_ps = next(arrow.end_ps for arrow in _sent(table, "at the end of T", f"DATA {LAST}"))
+    came_ps = next(arrow.end_ps for arrow in _sent(table, "reset", "DATA 2") if not arrow.is_lost)
+    reset = (_sent(table, "reset", "NAK 3")[0].begin_ps - came_ps) / _INTERVAL_PS
     armed = curve(table, "reset", _CHECK)
-    is_armed_before = bool((armed[armed.index < came] < came + _INTERVAL).any())
-    no_timeouts = all(scalar(table, point, "timeouts") == 0 for point in _EXAMPLES)
-    holds = (
-        second - first == _INTERVAL
-        and [later - earlier for earlier, later in pairwise(again)] == [_INTERVAL, _INTERVAL]
-        and is_armed_before
-        and asked == came + _INTERVAL
-        and no_timeouts
-    )
-    remaining = second - last_came
-    words = f"NAK after T = {remaining / 1e6:.2f} us, {(second - first) / 1e6:g} us after the first one; again after "
-    words += f"{(again[2] - again[1]) / 1e6:g} us; {(asked - came) / 1e6:g} us after EPSN came; no timeout"
-    return Verdict(words, holds)
+    found = {
+        "NAKs": {case: len(times) for case, times in asked.items()},
+        "NAK intervals": gaps | {"reset": reset},
+        "timer runs before packet 2 comes": (armed[armed.index < came_ps] < came_ps + _INTERVAL_PS).any(),
+        "timeouts": sum(scalar(table, case, "timeouts") for case in _EXAMPLES),
+    }
+    return Measured(found, f"T = {show(asked['at the end of T'][1] - last_came_ps, 'us')}")
 
 
 def _is_apart(before: tuple[int, float] | None, here: tuple[int, float]) -> bool:
@@ -80,15 +79,15 @@ class Figure5(Ladders):
     description = "Improved Go-Back-N, figure 5: the receiver asks again by a timer"
     claims = (
         Claim(
-            id="igbn-f5-1",
-            place="III-C",
-            quantity="CE timer",
-            condition="EPSN < LPSN at last packet",
-            published="NAK at remaining interval, restart, reset on EPSN arrival",
-            words="trace test",
-            judge=_checks,
+            "igbn-f5-1", "III-C", "CE timer", "EPSN < LPSN at last packet",
+            "NAK at remaining interval, restart, reset on EPSN arrival",
+            measure=_checks,
+            band=All({
+                "NAKs": All({"at the end of T": Exactly(2), "again": Exactly(3)}), "NAK intervals": Each(Exactly(1)),
+                "timer runs before packet 2 comes": Exactly(True), "timeouts": Exactly(0),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def cases(self) -> list[tuple[str, str, tuple[ScriptedLoss, ...], dict[str, Any]]]:
         return [(name, CE, losses, {}) for name, (losses, _) in _EXAMPLES.items()]
@@ -104,7 +103,7 @@ class Figure5(Ladders):
 
         def notes(point: str) -> list[tuple[str, int, str]]:
             armed = curve(table, point, _CHECK)
-            times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < _TIMEOUT]
+            times = [(at, until) for at, until in zip(armed.index, armed, strict=True) if until < ACK_TIMEOUT_PS]
             first = [one for before, one in zip([None, *times], times, strict=False) if _is_apart(before, one)]
             return [("h1", at, f"T = {(until - at) / 1e6:.1f} µs") for at, until in first]
 

@@ -11,14 +11,12 @@ Where the paper is silent, this is assumed for all figures:
 - Relative throughput is the time of a message without loss over the mean time of a message.
 - A run has a hundred messages, which is what the paper's points look like. There are many runs, most where a few
   timeouts decide.
-- The paper does not say when the sender's timer starts. Both readings are simulated in full: it starts with the last
-  packet of the message, as in the public ns-3 sender, or with the first one. Every reply restarts it. The preset has
-  the reading that more of the paper's claims fit (`igbn-x-4a`).
+- What its sentences on timers can mean: `rdmacc.experiments.igbn.readings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -28,6 +26,7 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
+from rdmacc.experiments.framework.band import show
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
@@ -43,15 +42,17 @@ from rdmacc.topology.base_times import base_fct_ps
 from rdmacc.units import ms, size_bytes, us
 
 __all__ = [
-    "ACK_TIMEOUT_PS", "DEFAULT_TIMER", "FEW", "GOODPUT", "LOSSES", "MESSAGE_BYTES", "TIMEOUTS", "TIMERS", "TITLES",
-    "VARIANTS",
-    "LossSweep", "Setting", "alone_ps", "chain_of_messages", "go_back_n_runs", "in_words", "losing", "mean", "mean_at",
-    "of_reading", "percent", "runs_of", "timers_in", "without_timeouts",
+    "ACK_TIMEOUT_PS", "CE", "DEFAULT_TIMER", "FEW", "FOR_ALL", "GBN", "GOODPUT", "IGBN", "LONG", "LOSSES",
+    "MESSAGE_BYTES", "MIDDLE", "PER_PACKET", "SHORT", "ST", "TIMEOUTS", "TIMERS", "TITLES", "VARIANTS",
+    "LossSweep", "Setting", "alone_ps", "by_loss", "by_variant", "chain_of_messages", "first_reading", "go_back_n_runs",
+    "losing", "mean", "mean_at", "median", "of_reading", "rate_of_timeouts", "runs_of", "spread", "throughput",
+    "timers_in", "without_timeouts",
 ]  # fmt: skip
 
 MESSAGE_BYTES = size_bytes("4MiB")
 VARIANTS = {"go-back-n": "GBN", "send-twice": "ST", "check-epsn": "CE", "improved-go-back-n": "IGBN"}
 """Schemes of the preset, and their names in the model."""
+GBN, ST, CE, IGBN = VARIANTS
 TITLES = {
     "go-back-n": "Go-Back-N",
     "send-twice": "Go-Back-N with ST",
@@ -61,6 +62,7 @@ TITLES = {
 ACK_TIMEOUT_PS = ms(100)
 """Table I."""
 TIMEOUTS: dict[int, str] = {ms(100): "100 ms", ms(10): "10 ms", us(500): "500 us"}
+LONG, MIDDLE, SHORT = TIMEOUTS
 LOSSES = (1e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 GOODPUT = "relative throughput"
 
@@ -69,7 +71,7 @@ TIMERS = {"last packet": True, "first packet": False}
 DEFAULT_TIMER = "last packet"
 """The preset's reading."""
 PER_PACKET, FOR_ALL = "for each packet", "for all packets"
-"""What the NAK interval is for: II-A's "at most one NAK" for one packet, or to the letter."""
+"""What the NAK interval is for."""
 
 FEW = "The quick scale has too few messages: one timeout more or less decides."
 """Why a claim is not judged there."""
@@ -107,8 +109,7 @@ class Setting:
 class LossSweep(Experiment):
     """Messages under random loss, for every variant, timeout and loss rate: the data of figures 2, 3, 6 and 7.
 
-    A point is a setting. Its rows are those of several runs; the column `run` numbers them. Claims are judged by the
-    preset's reading of the timer.
+    A point is a setting. Its rows are those of several runs; the column `run` numbers them.
     """
 
     name = "igbn.sweep"
@@ -189,7 +190,9 @@ class LossSweep(Experiment):
         return tidy(point.name, numbers | reasons)
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        return of_reading(table) if reading == DEFAULT else None
+        timer = reading if reading in TIMERS else DEFAULT_TIMER
+        rows = of_reading(table, timer, FOR_ALL if reading == FOR_ALL else PER_PACKET)
+        return rows if len(rows) or reading == DEFAULT else None
 
 
 def alone_ps(result: Result) -> int:
@@ -211,6 +214,11 @@ def of_reading(table: pd.DataFrame, timer: str = DEFAULT_TIMER, nak_interval: st
 def timers_in(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each reading of the timer that the table has, the preset's first."""
     return {timer: of_reading(table, timer) for timer in TIMERS if (table["timer"] == timer).any()}
+
+
+def first_reading(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the first of `timers_in`, for figures that draw one reading."""
+    return next(iter(timers_in(table).values()))
 
 
 def runs_of(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> pd.DataFrame:
@@ -237,16 +245,40 @@ def mean_at(table: pd.DataFrame, variant: str, timeout_ps: int, loss: float) -> 
     return mean(runs_of(table, variant, timeout_ps, loss))
 
 
+def throughput(variant: str, timeout_ps: int, loss: float) -> Callable[[pd.DataFrame], float]:
+    """Return the measurement of a claim on one setting: `mean_at`."""
+    return partial(mean_at, variant=variant, timeout_ps=timeout_ps, loss=loss)
+
+
+def by_variant(table: pd.DataFrame, timeout_ps: int, loss: float) -> dict[str, float]:
+    """Return `mean_at` of each variant, by its name in the model."""
+    return {name: mean_at(table, variant, timeout_ps, loss) for variant, name in VARIANTS.items()}
+
+
+def by_loss(
+    table: pd.DataFrame, measure: Callable[[float], float], low: float = 0.0, high: float = 1.0
+) -> dict[str, float]:
+    """Return what a function gives for each loss rate of the table between two, in rising order."""
+    losses = np.sort(table["loss"].unique())
+    return {f"p = {loss:g}": measure(loss) for loss in losses if low <= loss <= high}
+
+
+def spread(values: Iterable[float]) -> float:
+    """Return the gap between the greatest and the least."""
+    known = list(values)
+    return max(known) - min(known)
+
+
+def median(runs: pd.DataFrame) -> str:
+    """Return the relative throughput of the run in the middle, in words."""
+    return f"median run {show(float(runs[GOODPUT].median()), '%')} of {len(runs)} runs"
+
+
+def rate_of_timeouts(runs: pd.DataFrame) -> float:
+    """Return the timeouts for each message."""
+    return float(runs["timeouts"].sum() / runs["messages"].sum())
+
+
 def without_timeouts(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs in which no timer fired."""
     return runs[runs["timeouts"] == 0]
-
-
-def in_words(means: Mapping[str, float]) -> str:
-    """Return relative throughputs by variant, in words."""
-    return ", ".join(f"{VARIANTS[variant]} {percent(value)}" for variant, value in means.items())
-
-
-def percent(value: float) -> str:
-    """Return a fraction as a percentage, in words."""
-    return f"{100 * value:.1f}%"

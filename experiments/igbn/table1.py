@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.band import show
+from rdmacc.experiments.framework.bands import All, Each, Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from rdmacc.experiments.igbn.setup import MESSAGE_BYTES
@@ -32,15 +34,9 @@ _PUBLISHED = {
 """Its "40GB" are 40 Gb/s (section I), its KB and MB powers of two, as its 256 packets for 256 KB."""
 
 
-def _as_published(table: pd.DataFrame) -> Verdict:
-    same = [name for name, value in _PUBLISHED.items() if scalar(table, POINT, name) == value]
-    return Verdict(f"{len(same)} of {len(_PUBLISHED)} parameters are equal", len(same) == len(_PUBLISHED))
-
-
-def _as_run(table: pd.DataFrame) -> Verdict:
-    packets, acks = scalar(table, POINT, "packets"), scalar(table, POINT, "ACKs")
-    measured = f"{packets:.0f} packets, {acks:.0f} ACKs, {scalar(table, POINT, 'time of a message') / 1e6:.2f} us"
-    return Verdict(measured, packets == 4096 and acks == 16)
+def _as_run(table: pd.DataFrame) -> Measured:
+    counts = {name: scalar(table, POINT, name) for name in ("packets", "ACKs")}
+    return Measured(counts, show(scalar(table, POINT, "time of a message"), "us"))
 
 
 def _binary(size: int) -> str:
@@ -56,24 +52,15 @@ class Table1(LoneMessage):
     description = "Improved Go-Back-N, table I: the parameters, as set by the preset igbn-2019"
     claims = (
         Claim(
-            id="igbn-t1-1",
-            place="II-B",
-            quantity="parameters",
-            condition="40G, 1us, 4MB, 1KB, 100ms, 256KB, 500us",
-            published="stated",
-            words="config equality",
-            judge=_as_published,
+            "igbn-t1-1", "II-B", "parameters, relative to table I", "40G, 1us, 4MB, 1KB, 100ms, 256KB, 500us", "stated",
+            measure=lambda table: {name: scalar(table, POINT, name) / value for name, value in _PUBLISHED.items()},
+            band=Each(Exactly(1), of="parameter"),
         ),
         Claim(
-            id="igbn-t1-1a",
-            place="II-B",
-            quantity="packets and ACKs of a message",
-            condition="no loss",
-            published="(follows from table I)",
-            words="4,096 packets, an ACK for each 256",
-            judge=_as_run,
+            "igbn-t1-1a", "II-B", "packets and ACKs of a message", "no loss", "(follows from table I)", by=OURS,
+            measure=_as_run, band=All({"packets": Exactly(4096), "ACKs": Exactly(4096 / 256)}),
         ),
-    )
+    )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

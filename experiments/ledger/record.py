@@ -1,16 +1,14 @@
 """The ledger: what each bundled table says, claim by claim, and how the code behaves that is here.
 
 Each paper has a ``data/ledger.jsonl``, a line for each figure. Tests judge the tables again and compare every number:
-they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger.record``
-writes the files again, with the score and the page that are made from them, and prints what has changed; name
-experiments or groups to write only theirs.
+they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger`` writes
+the files again.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -45,7 +43,7 @@ def _lines(path: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        wanted = "a line of JSON for each figure; `python -m rdmacc.experiments.ledger.record` writes it"
+        wanted = "a line of JSON for each figure; `python -m rdmacc.experiments.ledger` writes it"
         raise ConfigError("file", str(path.name), f"{wanted} ({error})") from None
 
 
@@ -156,12 +154,3 @@ def write(names: Iterable[str] = ()) -> list[str]:
         write_atomically(path, lambda draft, text=text: draft.write_text(text, encoding="utf-8"))  # type: ignore[misc]
         _lines.cache_clear()
     return changed
-
-
-if __name__ == "__main__":
-    import rdmacc.experiments
-    from rdmacc.experiments.ledger import papers, record
-
-    assert rdmacc.experiments
-    print("\n".join(record.write(sys.argv[1:])) or "nothing has changed")  # noqa: T201
-    papers.write()

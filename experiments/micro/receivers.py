@@ -29,7 +29,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.claim import Claim, Outcome, Verdict
+from rdmacc.experiments.framework.bands import Between, Each, Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -51,7 +52,6 @@ LOADS = (50, 80)
 INCAST_BYTES = 64_000
 INCAST = "incast"
 _SAMPLE_PS = us(50)
-_AT_SCALE = {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}
 _TOO_FEW = "30 messages do not load 16 hosts, and an incast of 8 is over in 41 us, less than a timeout"
 
 
@@ -74,23 +74,15 @@ def _incast(senders: int) -> pd.DataFrame:
     return workload.incast([f"h{i}" for i in range(1, senders + 1)], "h0", INCAST_BYTES)
 
 
-def _all_finish(table: pd.DataFrame) -> Verdict:
-    rows = wide(table)
-    unfinished = int(rows["unfinished"].sum())
-    return Verdict(f"{unfinished} messages not finished in {len(rows)} runs", unfinished == 0)
-
-
-def _below_load(table: pd.DataFrame) -> Verdict:
+def _of_the_load(table: pd.DataFrame) -> pd.Series[float]:
     rows = wide(table)
     rows = rows[rows["case"] != INCAST]
-    shares = rows["goodput"] / 1e9 / rows["case"].str.extract(r"(\d+)%")[0].astype(float)
-    return Verdict(f"{shares.min():.2f} to {shares.max():.2f} of the load", bool(shares.between(0.6, 1.2).all()))
+    return rows["goodput"] / 1e9 / rows["case"].str.extract(r"(\d+)%")[0].astype(float)
 
 
-def _incast_bound(table: pd.DataFrame) -> Verdict:
+def _of_the_incast(table: pd.DataFrame) -> pd.Series[float]:
     rows = wide(table)
-    goodput = rows.loc[rows["case"] == INCAST, "goodput"] / 1e9
-    return Verdict(f"{goodput.min():.1f} to {goodput.max():.1f} Gb/s", bool(goodput.between(75, 100).all()))
+    return rows.loc[rows["case"] == INCAST].set_index("scheme")["goodput"]
 
 
 def delivered_bytes(result: Result, start_ps: int, end_ps: int) -> float:
@@ -117,18 +109,17 @@ class ReceiverSchemes(Experiment):
     description = "Micro-benchmarks: web search at 50% and 80% and an incast under every receiver-driven scheme"
     claims = (
         Claim(
-            id="micro-receivers-1a", place="all schemes", quantity="messages not finished", condition="all runs",
-            published="none", words="0", judge=_all_finish,
+            "micro-receivers-1a", "all schemes", "messages not finished", "all runs", "none", by=OURS,
+            measure=lambda table: wide(table)["unfinished"].sum(), band=Exactly(0),
         ),
         Claim(
-            id="micro-receivers-2a", place="all schemes", quantity="goodput of a host", condition="web search",
-            published="the load, but for what waits", words="0.6 to 1.2 of the load", judge=_below_load,
-            expect=_AT_SCALE, why=_TOO_FEW,
+            "micro-receivers-2a", "all schemes", "goodput of a host relative to the load", "web search",
+            "the load, except for what waits", by=OURS,
+            measure=_of_the_load, band=Each(Between(0.6, 1.2), of="run"), too_small=_TOO_FEW,
         ),
         Claim(
-            id="micro-receivers-3a", place="all schemes", quantity="goodput of the receiver", condition="incast",
-            published="the link's", words="75 to 100 Gb/s", judge=_incast_bound,
-            expect=_AT_SCALE, why=_TOO_FEW,
+            "micro-receivers-3a", "all schemes", "goodput of the receiver", "incast", "the link's", by=OURS,
+            unit="Gb/s", measure=_of_the_incast, band=Each(Between(75e9, 100e9), of="scheme"), too_small=_TOO_FEW,
         ),
     )  # fmt: skip
 

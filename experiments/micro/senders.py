@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -115,11 +116,10 @@ def _between(series: pd.Series, from_ps: float, to_ps: float) -> float:
     return float(series[(series.index > from_ps) & (series.index <= to_ps)].mean())
 
 
-def _nothing_lost_with_pfc(table: pd.DataFrame) -> Verdict:
+def _lost_with_pfc(table: pd.DataFrame) -> Measured:
     rows = wide(table)
     pfc = rows[~rows["scheme"].isin(["dctcp", "swift"])]
-    lost = int(pfc["drops"].sum())
-    return Verdict(f"{lost} packets lost in {len(pfc)} runs", lost == 0)
+    return Measured(pfc["drops"].sum(), f"in {len(pfc)} runs")
 
 
 @register_experiment
@@ -131,9 +131,8 @@ class SenderSchemes(Experiment):
     description = "Micro-benchmarks: convergence, incast, RTT fairness and two bottlenecks, one row a scheme"
     claims = (
         Claim(
-            id="micro-senders-1a", place="IEEE 802.1Qbb", quantity="packets lost",
-            condition="schemes with PFC, all runs",
-            published="none", words="0", judge=_nothing_lost_with_pfc,
+            "micro-senders-1a", "IEEE 802.1Qbb", "packets lost", "schemes with PFC, all runs", "none", by=OURS,
+            measure=_lost_with_pfc, band=Exactly(0),
         ),
     )  # fmt: skip
 

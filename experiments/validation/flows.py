@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import workload
-from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.claim import Measured
 from rdmacc.experiments.framework.point import Point
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import tidy, wide
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "BINS", "EACH", "by_size", "completion", "finished", "flows_of", "measure_acked", "percentiles", "plot_by_size",
-    "stored_flows", "summary_rows",
+    "BINS", "EACH", "by_size", "completion", "flows_of", "measure_acked", "percentiles", "plot_by_size",
+    "stored_flows", "summary_rows", "unfinished",
 ]  # fmt: skip
 
 BINS = {"to 10 kB": 10_000, "to 100 kB": 100_000, "to 1 MB": 1_000_000, "to 10 MB": 10_000_000, "above": 2**62}
@@ -141,27 +141,26 @@ def flows_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def summary_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each point with all but its curve.
+    """Return a row for each point with all but its curve, if it has the one of `measure_acked`.
 
     Parameters
     ----------
     table : DataFrame
-        Of an experiment that uses `measure_acked`.
+        Of a validation.
     """
-    return wide(table.drop(columns=["flow", "size_bytes"]))
+    return wide(table.drop(columns=["flow", "size_bytes"], errors="ignore"))
 
 
-def finished(table: pd.DataFrame) -> Verdict:
-    """Judge whether every flow finished; say how many packets were dropped whole.
+def unfinished(table: pd.DataFrame) -> Measured:
+    """Return how many flows did not finish; the note says how many packets were dropped whole.
 
     Parameters
     ----------
     table : DataFrame
-        Of an experiment that uses `measure_acked`.
+        Of an experiment that measures `drops` and `unfinished`.
     """
     rows = summary_rows(table)
-    lost, unfinished = int(rows["drops"].sum()), int(rows["unfinished"].sum())
-    return Verdict(f"{lost} packets dropped, {unfinished} flows not finished", unfinished == 0)
+    return Measured(rows["unfinished"].sum(), f"{rows['drops'].sum():.0f} packets dropped")
 
 
 def plot_by_size(axis: Axes, row: pd.Series, name: str, scale: float = 1.0, **line: Any) -> None:

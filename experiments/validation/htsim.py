@@ -28,12 +28,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology, workload
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Between, Each, Exactly, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.validation.flows import finished, flows_of, measure_acked, stored_flows, summary_rows
+from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.ndp_htsim import NDP_HTSIM
 from rdmacc.presets.roce_htsim import ROCE_HTSIM
@@ -88,34 +89,35 @@ def line_rate_ps(scheme: str, network: str, sizes: Any) -> float:
     return float((packets + links - 1) * one.wire_bytes * 80 + 2 * links * us(1) + links * one.ack_bytes * 80)
 
 
-def _at_line_rate(table: pd.DataFrame) -> Verdict:
-    """Compare with the line rate, and with what pulls at 99% of it and the trimmed headers add."""
+def _incasts_on_the_star(table: pd.DataFrame, *, is_roce: bool) -> pd.DataFrame:
+    """Return the runs with the time that the last flow takes at line rate, `least`."""
     rows = summary_rows(table)
-    rows = rows[(rows["network"] == "star") & rows["case"].isin(INCASTS) & ~rows["scheme"].isin(ROCE)]
-    ratios, holds = [], True
-    for name, row in rows.iterrows():
-        least = line_rate_ps(row["scheme"], "star", flows_of(table, str(name))["size_bytes"])
-        most = least / 0.99 + row["trimmed"] * SCHEMES[row["scheme"]].ack_bytes * 80 + us(4)
-        ratios.append(row["last FCT"] / least)
-        holds &= least <= row["last FCT"] <= most
-    return Verdict(f"{min(ratios):.4f} to {max(ratios):.4f} of line rate's", holds)
-
-
-def _lossless(table: pd.DataFrame) -> Verdict:
-    rows = summary_rows(table)
-    rows = rows[rows["scheme"].isin(ROCE)]
-    lost, again, pauses = (int(rows[name].sum()) for name in ("drops", "retransmissions", "PFC pauses"))
-    return Verdict(f"{lost} packets lost, {again} sent again, {pauses} pauses", lost == again == 0 < pauses)
-
-
-def _never_idle(table: pd.DataFrame) -> Verdict:
-    rows = summary_rows(table)
-    rows = rows[(rows["network"] == "star") & rows["case"].isin(INCASTS) & rows["scheme"].isin(ROCE)]
-    late = {
-        name: row["last FCT"] - line_rate_ps(row["scheme"], "star", flows_of(table, str(name))["size_bytes"])
-        for name, row in rows.iterrows()
+    chosen = (rows["network"] == "star") & rows["case"].isin(INCASTS) & (rows["scheme"].isin(ROCE) == is_roce)
+    least = {
+        name: line_rate_ps(scheme, "star", flows_of(table, str(name))["size_bytes"])
+        for name, scheme in rows.loc[chosen, "scheme"].items()
     }
-    return Verdict(f"{min(late.values()):.0f} to {max(late.values()):.0f} ps later", set(late.values()) == {0.0})
+    return rows[chosen].assign(least=pd.Series(least))
+
+
+def _at_line_rate(table: pd.DataFrame) -> Measured:
+    """Compare with the line rate, and with what pulls at 99% of it and the trimmed headers add."""
+    rows = _incasts_on_the_star(table, is_roce=False)
+    headers = rows["trimmed"] * rows["scheme"].map(lambda name: SCHEMES[name].ack_bytes) * 80
+    most = rows["least"] / 0.99 + headers + us(4)
+    ratios = rows["last FCT"] / rows["least"]
+    note = f"{ratios.min():.4f} to {ratios.max():.4f} of the time at line rate"
+    return Measured((rows["last FCT"] - rows["least"]) / (most - rows["least"]), note)
+
+
+def _lossless(table: pd.DataFrame) -> pd.Series[float]:
+    rows = summary_rows(table)
+    return rows.loc[rows["scheme"].isin(ROCE), ["drops", "retransmissions", "PFC pauses"]].sum()
+
+
+def _late(table: pd.DataFrame) -> pd.Series[float]:
+    rows = _incasts_on_the_star(table, is_roce=True)
+    return rows["last FCT"] - rows["least"]
 
 
 @register_experiment
@@ -127,24 +129,24 @@ class Htsim(Experiment):
     description = "Validation: incasts, permutations and web search under NDP and RoCE, with csg-htsim's settings"
     claims = (
         Claim(
-            id="validation-htsim-1a", place="NDP, section 3", quantity="flows finished", condition="without timeouts",
-            published="all: the receiver hears of every packet", words="all", judge=finished,
+            "validation-htsim-1a", "NDP, section 3", "flows not finished", "without timeouts",
+            "none: the receiver hears of every packet", by=OURS, measure=unfinished, band=Exactly(0),
         ),
         Claim(
-            id="validation-htsim-2a", place="closed form", quantity="completion of the last flow of an incast",
-            condition="NDP, star: the first windows together fill the link",
-            published="all packets at line rate, and a round trip",
-            words="no sooner; later by what pulls at 99% of the rate, trimmed headers and 4 us add at most",
-            judge=_at_line_rate,
+            "validation-htsim-2a", "closed form",
+            "time of the last flow of an incast: 0 at line rate, 1 with pulls at 99% of it, trimmed headers and 4 us",
+            "NDP, star: the first windows together fill the link", "all packets at line rate, and a round trip",
+            by=OURS, measure=_at_line_rate, band=Each(Between(0, 1), of="run"),
         ),
         Claim(
-            id="validation-htsim-3a", place="IEEE 802.1Qbb", quantity="packets lost", condition="RoCE, all runs",
-            published="none, by PFC", words="0 lost or sent again, and some pauses", judge=_lossless,
+            "validation-htsim-3a", "IEEE 802.1Qbb", "packets lost or sent again, pauses", "RoCE, all runs",
+            "none is lost, by PFC", by=OURS, measure=_lossless,
+            band=All({"drops": Exactly(0), "retransmissions": Exactly(0), "PFC pauses": MoreThan(0)}),
         ),
         Claim(
-            id="validation-htsim-3b", place="closed form", quantity="completion of the last flow of an incast",
-            condition="RoCE, star: what is paused at 12 MTU of each sender outlasts the pause",
-            published="all packets at line rate, and a round trip", words="to the picosecond", judge=_never_idle,
+            "validation-htsim-3b", "closed form", "last flow of an incast, less the time at line rate",
+            "RoCE, star: what is paused at 12 MTU of each sender outlasts the pause", "0", by=OURS, unit="ps",
+            measure=_late, band=Each(Exactly(0), of="run"),
         ),
     )  # fmt: skip
 

@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import topology
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.validation.flows import BINS, finished, flows_of, measure_acked, stored_flows
+from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.phost_2015 import PHOST_YAPS
 from rdmacc.results.result import Result
@@ -54,12 +55,12 @@ def least_fct_ps(packets: Any) -> Any:
     return 3_200 + (packets + 1) * 120_000 + 2 * 3_200 + 4 * 200_000
 
 
-def _closed_form(table: pd.DataFrame) -> Verdict:
+def _quickest(table: pd.DataFrame) -> Measured:
     flows = flows_of(table, WEB_SEARCH)
     packets = np.ceil(flows["size_bytes"] / _PAYLOAD)
     short = packets <= FREE_PACKETS
-    early_ps = (flows["value"] - least_fct_ps(packets))[short]
-    return Verdict(f"{early_ps.min() / 1e3:.1f} ns more, of {short.sum()} flows", bool(early_ps.min() == 0))
+    late_ps = (flows["value"] - least_fct_ps(packets))[short]
+    return Measured(late_ps.min(), f"of {short.sum()} flows")
 
 
 @register_experiment
@@ -71,14 +72,13 @@ class Yaps(Experiment):
     description = "Validation: web search on 144 hosts under pHost, with the settings of its authors' simulator"
     claims = (
         Claim(
-            id="validation-yaps-1a", place="pHost, section 3", quantity="flows finished", condition="all",
-            published="all: the receiver asks again for what is missing", words="all", judge=finished,
+            "validation-yaps-1a", "pHost, section 3", "flows not finished", "all",
+            "none: the receiver asks again for what is missing", by=OURS, measure=unfinished, band=Exactly(0),
         ),
         Claim(
-            id="validation-yaps-2a", place="closed form", quantity="quickest flow with free tokens",
-            condition="up to 8 packets: announced and sent at once, one ACK back",
-            published="what it takes alone in its rack", words="to the picosecond, and none sooner",
-            judge=_closed_form,
+            "validation-yaps-2a", "closed form", "quickest flow with free tokens, less its time alone in its rack",
+            "up to 8 packets: announced and sent at once, one ACK back", "0", by=OURS, unit="ns",
+            measure=_quickest, band=Exactly(0),
         ),
     )  # fmt: skip
 

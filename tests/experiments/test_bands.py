@@ -121,6 +121,14 @@ def test_numbers_in_words():
     assert show_all({str(n): n for n in range(20)}) == "0 (0) to 19 (19), 20 numbers"
 
 
+def test_each_number_is_shown_in_the_unit_of_its_band():
+    band = All({"rate": AtLeast(1e9, "Gb/s"), "n": Exactly(2), "waits": Each(AtMost(1e6, "us"))})
+    assert band.shown({"rate": 2e9, "n": 2, "waits": {"a": 5e5}, "beside": 7}) == (
+        "rate 2 Gb/s; n 2; waits: a 0.5 µs; beside 7"
+    )
+    assert All({"rate": AtLeast(1e9, "Gb/s"), "n": Exactly(2)}).shown({"rate": 2e9, "n": 2}) == "rate 2 Gb/s, n 2"
+
+
 def test_bad_bands_are_errors():
     with pytest.raises(ConfigError, match="one of by, share, factor"):
         Within(1.0)

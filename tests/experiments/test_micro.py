@@ -13,7 +13,6 @@ import rdmacc
 from rdmacc.experiments import experiment
 from rdmacc.experiments.micro.senders import SENDERS, jain
 from rdmacc.sweep.tidy import assemble, scalar, wide
-from tests.experiments.flips_validation import check_judges
 
 EXPERIMENT = experiment("micro.senders")
 
@@ -70,10 +69,9 @@ def test_rcp_shares_equally_and_line_rate_fills_the_buffer(table):
 
 
 @pytest.mark.slow
-def test_the_claims_hold_and_can_fail(table):
+def test_the_claims_hold(table):
     checks = EXPERIMENT.check(table)
     assert checks["holds"].all(), checks["measured"].tolist()
-    check_judges(EXPERIMENT, table)
 
 
 @pytest.mark.slow

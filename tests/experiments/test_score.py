@@ -13,7 +13,7 @@ from rdmacc.experiments.ledger.score import PAPERS, by_reading, readings_text, s
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-HOW = "`python -m rdmacc.experiments.ledger.record` writes it"
+HOW = "`python -m rdmacc.experiments.ledger` writes it"
 
 
 def test_the_readme_has_the_score_and_says_how_many_tables_stand():

@@ -17,7 +17,7 @@ from rdmacc.experiments.ledger.validity import behaviour
 from rdmacc.sweep.store import Store, read_table
 
 TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
-HOW = "`python -m rdmacc.experiments.ledger.record` writes the ledger again, and says what has changed"
+HOW = "`python -m rdmacc.experiments.ledger` writes the ledger again, and says what has changed"
 
 
 def test_every_figure_of_a_paper_has_a_table_and_every_table_a_figure():
@@ -77,6 +77,7 @@ def _shuffled(table):
     for spread in (0.3, 1.0, 3.0):
         yield table.assign(value=np.where(values == 0, draw.integers(0, 3, len(values)),
                                           values * np.exp(draw.normal(0, spread, len(values)))))  # fmt: skip
+    yield table.assign(value=table.groupby("quantity")["value"].transform(lambda each: each.to_numpy()[::-1]))
     for _, rows in table.groupby("quantity", sort=False):
         for factor in (0.01, 100.0):
             changed = values.copy()

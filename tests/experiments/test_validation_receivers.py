@@ -14,7 +14,6 @@ from rdmacc.experiments import experiment
 from rdmacc.experiments.validation import htsim, yaps
 from rdmacc.experiments.validation.flows import flows_of, stored_flows, summary_rows
 from rdmacc.sweep.tidy import scalar
-from tests.experiments.flips_validation import check_judges
 
 pytestmark = pytest.mark.slow
 
@@ -54,12 +53,11 @@ def test_points():
 
 
 @pytest.mark.parametrize("name", ["web_search", "runs"])
-def test_the_claims_hold_and_can_fail(name, request):
+def test_the_claims_hold(name, request):
     table = request.getfixturevalue(name)
     chosen = YAPS if name == "web_search" else HTSIM
     checks = chosen.check(table)
     assert checks["holds"].all(), checks["measured"].tolist()
-    check_judges(chosen, table)
 
 
 def test_every_flow_has_its_row(web_search):

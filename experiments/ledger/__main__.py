@@ -1,0 +1,13 @@
+"""``python -m rdmacc.experiments.ledger [NAME ...]``: write the ledger again, and what is made from it.
+
+Prints what has changed. Names are experiments or groups; without any, all that have a table.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rdmacc.experiments.ledger import papers, record
+
+print("\n".join(record.write(sys.argv[1:])) or "nothing has changed")  # noqa: T201
+papers.write()
