@@ -133,7 +133,7 @@ class Figure5(Experiment):
             "n advertised, marks suppressed",
             measure=_receiver,
             band=All({
-                "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0),
+                "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0, "us"),
                 "n": Exactly(2),
             }),
         ),
@@ -142,7 +142,7 @@ class Figure5(Experiment):
             "n = 1, marks passed, DCQCN acts",
             measure=_network,
             band=All({
-                "transitions": _ALL_STATES, "CNPs": MoreThan(0), _OTHER: MoreThan(0), "n": Exactly(1),
+                "transitions": _ALL_STATES, "CNPs": MoreThan(0), _OTHER: MoreThan(0, "us"), "n": Exactly(1),
                 "DCQCN's least rate / line": LessThan(0.5),
             }),
         ),

@@ -104,7 +104,7 @@ class LookAhead(Experiment):
     claims = (
         Claim(
             "dart-x-2", "III-D", "look-ahead's overhead", "20 senders x 2 B / 2 KB", "40 B = 2%",
-            measure=_overhead, band=All({"bytes": Exactly(40), "share": Exactly(0.02, "%")}),
+            measure=_overhead, band=All({"bytes": Exactly(40, "B"), "share": Exactly(0.02, "%")}),
         ),
         Claim(
             "dart-x-2a", "III-D", "senders that an identifier tells apart", "2 B", "64K", by=OURS,

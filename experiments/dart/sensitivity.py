@@ -132,8 +132,9 @@ class Sensitivity(ClosFigure):
         ),
         claim(
             "dart-x-3", "VI-A", "p99 reduction by more tokens", "8 against 4", "benefit diminishes after 4",
-            measure=_tokens, band=All({"1 to 4": _IS_GAIN, "ratio": LessThan(0.5)}),
-            direction=All({"1 to 4": _IS_GAIN, "ratio": LessThan(1)}), needs=_ALL, seeds=SEEDS, expect=Outcome.FAILS,
+            measure=_tokens, band=All({"1 to 4": _IS_GAIN, "ratio": LessThan(0.5, "x")}),
+            direction=All({"1 to 4": _IS_GAIN, "ratio": LessThan(1, "x")}), unit="%", needs=_ALL, seeds=SEEDS,
+            expect=Outcome.FAILS,
             why="The first deflection has found a shorter queue already: four tokens make 68% more deflections than"
             " one, but no shorter tail; eight make it 5% longer, which is within what seeds differ by.",
         ),
