@@ -75,7 +75,7 @@ def _wrong_signs(table: pd.DataFrame) -> Measured:
     surface = surface_of(table, "wide")
     ratio = surface["kp"] / (2 * surface["kd"])
     wrong = ((surface["phase_margin_deg"] < 0) != (ratio > 1))[abs(ratio - 1) > 1e-9]
-    return Measured(wrong.sum(), f"of {len(wrong)}; K_p > 2 K_d at {(ratio > 1).sum()}")
+    return Measured(wrong.sum(), f"of {len(wrong)}, {(ratio > 1).sum()} of them with K_p > 2 K_d")
 
 
 def _acceptable(table: pd.DataFrame) -> dict[str, float]:

@@ -76,9 +76,9 @@ def _where_it_counts(rows: pd.DataFrame) -> Measured:
 _ONE = "n = 1 over n = 3"
 _BUSY = (
     "No effect at all. The last hop is never less than 95% busy in this incast, so algorithm 1, line 10, takes the fair"
-    " share and looks at no sample. Nor would jitter of 0.5 us make a sample late. And the floor under the PID, a packet"
-    " or the share, which is ours, is the share itself here. With shares of three packets (rcc-f12-4a) jitter and n do"
-    " what the paper says."
+    " share and looks at no sample. Nor would jitter of 0.5 us make a sample late. And the floor under the PID, which"
+    " is ours (a packet, or the share if that is less), is the share itself here. With shares of three packets"
+    " (rcc-f12-4a) jitter and n do what the paper says."
 )
 
 
