@@ -22,7 +22,7 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.framework.bands import All, AtMost, Each, Highest, Within
-from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
+from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -66,7 +66,9 @@ def traffic(scale: str, load: float, seed: int) -> pd.DataFrame:
 
 def _by_load(quantity: str, table: pd.DataFrame, reading: str = AS_PUBLISHED) -> dict[str, float]:
     rows = wide(table)
-    found = rows[rows["reading"] == reading].groupby("load")[quantity].mean()
+    found = rows[rows["reading"] == reading].groupby("load")[quantity].mean().dropna()
+    if found.empty:
+        raise NotJudged(f"{quantity}: there are none")
     return {f"load {load:g}": value for load, value in found.items()}
 
 

@@ -1,0 +1,248 @@
+"""RCC: what the paper leaves open, and the answers that are simulated."""
+
+from __future__ import annotations
+
+from rdmacc.experiments.framework.reading import Question, Reading, register
+
+__all__ = ["QUESTIONS"]
+
+_SUGGESTED = "For other schemes, we use the parameters suggested in the corresponding papers."
+
+QUESTIONS = register(
+    "rcc",
+    Question(
+        title="Whose DCQCN, and which timers?",
+        place="V-A",
+        sentence="We use the open-source code of DCQCN [17], Homa [45] and HPCC in our evaluation with η = 0.95 and"
+        " maxStage = 5 for HPCC.",
+        readings=(
+            Reading(
+                name="DCQCN of HPCC's simulator",
+                answer="As in HPCC's simulator: ACKs echo marks, and a sender cuts its rate every 4 us at most.",
+                evidence="HPCC's code is among what is compared, and ECN thresholds scale as HPCC's paper suggests"
+                " (V-A). RCC's gains over it are smaller than published: rcc-f10-1, rcc-f11-3a and rcc-x-2 have the"
+                " right sign only. So has rcc-f1-1.",
+            ),
+            Reading(
+                name="DCQCN with CNPs",
+                answer="As in the code of [17]: the receiver answers marks with CNPs.",
+                evidence="The sentence names this code. At a load of 50% RCC's average is 33% lower, near the published"
+                " 30% (rcc-b-2a).",
+            ),
+            Reading(
+                name="DCQCN with its own timers",
+                answer="HPCC's simulator with the timers of DCQCN's own paper, which recovers from a cut six times as"
+                " fast.",
+                evidence=f"\"{_SUGGESTED}\" But then DCQCN's average is below RCC's (rcc-b-2a fails).",
+            ),
+        ),
+        why="It is the one that is simulated in all figures. The text speaks for `DCQCN with CNPs`, which so far ran at"
+        " one load only.",
+    ),
+    Question(
+        title="Which parameters of TIMELY?",
+        place="V-A",
+        sentence=_SUGGESTED,
+        readings=(
+            Reading(
+                name="TIMELY of its paper",
+                answer="Steps of 10 Mb/s and beta = 0.8, although they were chosen for links of 10 Gb/s.",
+                evidence="The letter of the sentence. RCC's average is lower by 61 to 64% (published: 45% at most;"
+                " rcc-f9-1).",
+            ),
+            Reading(
+                name="TIMELY of HPCC's simulator",
+                answer="Steps that are scaled to the link.",
+                evidence="RCC's average is lower by 9% at a load of 50% (rcc-b-2a). The published number is between"
+                " the two.",
+            ),
+        ),
+        why="By the text.",
+    ),
+    Question(
+        title="Which first rate of ExpressPass?",
+        place="V-A",
+        sentence=_SUGGESTED,
+        readings=(
+            Reading(
+                name="first rate 1/16",
+                answer="Credits begin at a sixteenth of the link.",
+                evidence="ExpressPass's paper takes it for workloads like these (its section 6). RCC's average is lower"
+                " by 23 to 26% (published: 11% at most; rcc-f9-1).",
+            ),
+            Reading(
+                name="first rate 1/2",
+                answer="Credits begin at half of the link.",
+                evidence="ExpressPass's paper has rates from 1/2 to 1/32 (its section 5). At a load of 50% RCC's"
+                " average is lower by 20% instead of 23%, which decides no claim.",
+            ),
+        ),
+        why="By the text of ExpressPass's paper.",
+    ),
+    Question(
+        title="How does Homa spread its packets over the core?",
+        place="V-D-2",
+        sentence="... while the core packet spraying scheme used in Homa may encounter various issues.",
+        readings=(
+            Reading(
+                name="spraying",
+                answer="Each packet takes a random path.",
+                evidence="The letter of the sentence, and of Homa's paper. Homa is ahead of RCC (rcc-f9-4 fails).",
+            ),
+            Reading(
+                name="ECMP",
+                answer="Each message takes one path.",
+                evidence="Homa's average is 6% higher then (rcc-b-1a): not enough to put it behind RCC.",
+            ),
+        ),
+        why="By the text.",
+    ),
+    Question(
+        title="What are n consecutive samples?",
+        place="III-C",
+        sentence="Enlightened by the fast recovery mechanism in TCP, we use n consecutive RTT_i(t) values to infer"
+        " whether network congestion happens or not.",
+        readings=(
+            Reading(
+                name="n = 3",
+                answer="Those of three packets in a row.",
+                evidence='"Upon receiving a packet, a receiver can obtain the real-time one-way delay" (III-C); n = 3'
+                " (III-F). But up to half of the long flows are judged wrongly where no congestion is in the network"
+                " (rcc-v-1a fails), so RCC is behind RCC-EWA (rcc-f13-1 fails).",
+            ),
+            Reading(
+                name="n = 100",
+                answer="Those of a hundred packets in a row, about two thirds of a round trip.",
+                evidence="Hardly any flow is judged wrongly (rcc-v-1a, rcc-v-4a), and RCC's average is 6% lower"
+                " (rcc-b-3a). The number is nowhere in the paper.",
+            ),
+            Reading(
+                name="n = 3 round trips",
+                answer="Three samples, one in each base RTT.",
+                evidence="Table I has an RTT update timer. Hardly any flow is judged wrongly (rcc-v-1a, rcc-v-4a).",
+            ),
+        ),
+        why="By the text: each packet has a sample.",
+    ),
+    Question(
+        title="Does the control factor accumulate?",
+        place="III-E, equation (4)",
+        sentence="u_i(t) = u_i(t-1) + K_p × e_i(t) + K_d × (e_i(t) - e_i(t-1))",
+        readings=(
+            Reading(
+                name="without u(t - 1)",
+                answer="u is the sum of the other two terms.",
+                evidence="Table I has no room for u (rcc-t1-1a), and 2 to 16 flows get equal shares (rcc-x-3,"
+                " rcc-x-3a). With the default gains the queue swings (rcc-m-4c).",
+            ),
+            Reading(
+                name="equation (4) as printed",
+                answer="u adds up over the life of a flow.",
+                evidence="The letter of (4), and section IV analyses it. But four flows or more drift apart or fill the"
+                " queue (rcc-x-3, rcc-x-3a). At 320 hosts RCC's average is the same within 1% (rcc-b-3a).",
+            ),
+        ),
+        why="The paper's table I, and its claim of equal windows at a unique fixed point, exclude the other one.",
+    ),
+    Question(
+        title="How often does the PID update a window?",
+        place="III-F, table I",
+        sentence="update_timer | RTT Update Timer | 4",
+        readings=(
+            Reading(
+                name="in each base RTT",
+                answer="Once in a base RTT.",
+                evidence="Table I keeps the base RTT of a flow, and a timer (rcc-x-3).",
+            ),
+            Reading(
+                name="in each RTT",
+                answer="Once in a current RTT.",
+                evidence="Equations (6) and (9) divide by the current RTT. It makes no difference to rcc-x-3 and"
+                " rcc-x-3a.",
+            ),
+        ),
+        why="Table I lists what an implementation has; section IV is a model of it.",
+    ),
+    Question(
+        title="Are delays round trips or one-way?",
+        place="III-C",
+        sentence="Let RTT_i^base and RTT_i(t) represent the base and measured one-way delay of connection i,"
+        " respectively.",
+        readings=(
+            Reading(
+                name="round trips",
+                answer="A sample is the measured one-way delay and the way back through an empty network.",
+                evidence="12 us and 13.2 us (V-A) are round trips of six links of 1 us.",
+            ),
+            Reading(
+                name="one-way delays",
+                answer="Base and target are 6 us and 6.6 us: a queue is on target at half the length.",
+                evidence="The letter of the sentence. The queue is shorter, but not by half (rcc-x-3b).",
+            ),
+        ),
+        why="By the numbers of V-A.",
+    ),
+    Question(
+        title="Is the base RTT that of each path?",
+        place="V-A",
+        sentence="The delay of each link is set to 1μs, which gives a 12μs base RTT.",
+        readings=(
+            Reading(
+                name="base RTT of each path",
+                answer="4 us below one ToR, 12 us across the core.",
+                evidence="Equations (1) and (2) have a base RTT for each connection i.",
+            ),
+            Reading(
+                name="12 us for all paths",
+                answer="All connections have the base RTT of the longest path.",
+                evidence="V-A gives one number, and one target of 13.2 us. RCC's average is 3% higher (rcc-b-3a).",
+            ),
+        ),
+        why="By the index i in the equations.",
+    ),
+    Question(
+        title="How much of the last hop do the shares give away?",
+        place="III-D",
+        sentence="A receiver computes the congestion window for each connection i, W(i) = C/N.",
+        readings=(
+            Reading(
+                name="all of the link",
+                answer="Shares add up to the link.",
+                evidence="The letter of the sentence. Of 100 Gb/s headers leave 95.4, near the 100 × 0.95 of V-B-1"
+                " (rcc-f5-1). But the queue of an incast never drains (rcc-f7-1 fails).",
+            ),
+            Reading(
+                name="97% of the link",
+                answer="Shares add up to 97% of it.",
+                evidence="The queue of an incast is empty in the steady phase, as published (rcc-f7-1, rcc-f7-1a).",
+            ),
+            Reading(
+                name="95% of the link",
+                answer="Shares add up to η = 0.95 of it, the expected utilisation of the last hop (III-C).",
+                evidence="RCC's average at 320 hosts is 4% higher (rcc-b-3a).",
+            ),
+        ),
+        why="By the text.",
+    ),
+    Question(
+        title="What is the first window of a flow that its receiver has asked for?",
+        place="III-B",
+        sentence="Each flow starts at line rate like other RDMA congestion control mechanisms [3], [4], [8].",
+        readings=(
+            Reading(
+                name="line rate",
+                answer="A BDP.",
+                evidence="The letter of the sentence. But in an incast of 1,000 the first windows are 150 MB, and the"
+                " queue's peak is a hundred times that of figure 7 (rcc-f7-2a).",
+            ),
+            Reading(
+                name="share in the request",
+                answer="The share, which the request carries.",
+                evidence='In the incast a receiver "requests 200KB data from each sender simultaneously" (V-B-2).'
+                " The peak of the queue is 1.7 MB then (rcc-f7-2a), but the median FCT is no lower than HPCC's"
+                " (rcc-f6-2).",
+            ),
+        ),
+        why="By the text.",
+    ),
+)
