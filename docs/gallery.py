@@ -13,7 +13,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
-from rdmacc.experiments.ledger.score import PAPERS
+from rdmacc.experiments.ledger.score import PAPERS, score_text, standing_text
 from rdmacc.plotting.png import png
 
 _DPI = 70
@@ -33,7 +33,7 @@ def write_gallery(docs: Path) -> None:
         "# Gallery", "",
         "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
         "`rdmacc run dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for",
-        "each: claims, verdicts and reasons.", "", _score((docs.parent / "README.md").read_text()), "",
+        "each: claims, verdicts and reasons.", "", score_text(), "", standing_text(), "",
     ]  # fmt: skip
     drawn = []
     for paper, name in PAPERS.items():
@@ -57,11 +57,6 @@ def write_gallery(docs: Path) -> None:
     page, text = docs / "gallery.md", "\n".join(lines)
     if not page.exists() or page.read_text() != text:
         page.write_text(text)
-
-
-def _score(readme: str) -> str:
-    """Return the score that the README has, which a test compares with the tables: to judge them again takes 20 s."""
-    return readme[readme.index("| | claims |") :].partition("\n\n")[0]
 
 
 def _draw(name: str, picture: Path) -> None:

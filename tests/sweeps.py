@@ -17,7 +17,8 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 import rdmacc
-from rdmacc.experiments import Claim, Experiment, Point, Seeding, Verdict
+from rdmacc.experiments import Claim, Experiment, Point, Seeding
+from rdmacc.experiments.framework.bands import Each, Exactly
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.run import stored, sweep
 from rdmacc.sweep.store import Store, write_table
@@ -37,9 +38,9 @@ def incast(k, seed=0, **changes):
     return Scenario(**(settings | changes))
 
 
-def _all_finish(table):
+def _missing(table):
     rows = wide(table)
-    return Verdict(f"{rows['finished'].sum():.0f} of {rows['k'].sum()}", bool((rows["finished"] == rows["k"]).all()))
+    return (rows["k"] - rows["finished"]).to_dict()
 
 
 class Tiny(Experiment):
@@ -50,8 +51,7 @@ class Tiny(Experiment):
     description = "Tests: incasts with losses"
     claims = (
         Claim(
-            id="tests-1", place="1", quantity="messages", condition="losses", published="all finish", band="exact",
-            verdict=_all_finish,
+            "tests-1", "1", "messages that do not finish", "losses", "none", measure=_missing, band=Each(Exactly(0)),
         ),
     )  # fmt: skip
     seeding = Seeding.POOLED

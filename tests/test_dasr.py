@@ -325,6 +325,17 @@ def test_non_receiver_congestion_ends_50_us_after_the_last_mark():
     assert states == [NON_RECEIVER_CONGESTION] * 49 + [NO_CONGESTION] * 10
 
 
+def test_where_the_base_rtt_is_longer_non_receiver_congestion_ends_one_of_them_after_the_last_mark():
+    side = machine()
+    side.host.base_rtt_ps = us(80)
+    now = feed(side, 200, 3 * T, 1, start=T)
+    states = []
+    for i in range(1, 100):
+        side.data(0, now + us(i), ce=0)
+        states.append(side.endpoint.congestion)
+    assert states == [NON_RECEIVER_CONGESTION] * 79 + [NO_CONGESTION] * 20
+
+
 def test_from_non_receiver_to_receiver_congestion_when_the_line_fills():
     side = machine()
     now = feed(side, 100, 3 * T, 1, start=T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 from pathlib import Path
@@ -62,3 +63,39 @@ def test_the_readmes_links_lead_somewhere_and_on_pypi_too():
     assert re.findall(r"\]\((?!https?:)", made) == []
     assert "![Rates and queue over time, under DCQCN and under DASR](https://raw.githubusercontent.com/" in made
     assert "(https://github.com/someone/rdmacc/blob/v1.0/docs/write_your_own.md)" in made
+
+
+NAME = re.compile(r"`{1,2}(rdmacc(?:\.\w+)+)[`(]")
+PATH = re.compile(r"`{1,2}((?:rdmacc|experiments|models|tests|docs|notebooks|\.ci)/[\w./*-]+)`")
+FILES = [
+    *DOCS.parent.glob("*.md"), *DOCS.glob("**/*.md"), *NOTEBOOKS.glob("*.ipynb"), *DOCS.glob("**/*.py"),
+    *(path for name in ("rdmacc", "models", "experiments", "tests") for path in (DOCS.parent / name).glob("**/*.py")),
+]  # fmt: skip
+
+
+def is_there(name):
+    """Tell whether a dotted name leads to a module, or to something in one."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:count]))
+        except ImportError:
+            continue
+        for part in parts[count:]:
+            if part in getattr(found, "__dataclass_fields__", {}):
+                return True
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_what_texts_name_is_there():
+    """Dotted names of rdmacc, and paths in the repository, in pages, notebooks, docstrings and comments."""
+    names = {(found, path.name) for path in FILES for found in NAME.findall(path.read_text())}
+    assert len(names) > 200
+    assert sorted(one for one in names if not one[0].endswith("style") and not is_there(one[0])) == []
+    paths = {(found, path.name) for path in FILES for found in PATH.findall(path.read_text())}
+    assert len(paths) > 10
+    assert sorted(one for one in paths if not any(DOCS.parent.glob(one[0].rstrip("/")))) == []

@@ -12,7 +12,7 @@ from rdmacc import Clocks, ConfigError, probes
 from rdmacc.comparison import compare
 from rdmacc.engine.compare import differences
 from rdmacc.models import RccFluid, RccLoop
-from rdmacc.protocols.rcc import Rcc, base_rtt, fair_share
+from rdmacc.protocols.rcc import Rcc, base_rtt, count, fair_share
 from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.records import Record
 from rdmacc.state import IN_NETWORK, LAST_HOP, Host, Message, QueuePair
@@ -208,6 +208,21 @@ def test_rounds_are_as_long_as_the_least_base_rtt():
         )
         assert (flow.endpoint.round_began_ps == flow.now) == ends
     assert flow.endpoint.last_bps == 120_000 * 8e12 / us(12)
+
+
+def test_the_round_follows_the_flows_that_are_there():
+    """It shrinks with a nearer sender's message; when all have ended, a farther one's makes it long again."""
+    endpoint, message, packet = Rcc.Endpoint(), Message(), packet_with(Rcc.Header)
+    packet.accepted, message.packets = 1, 2
+
+    def round_ps(base_rtt_ps, is_last=False):
+        message.received_packets = 2 if is_last else 1
+        count(endpoint, message, packet, base_rtt_ps)
+        return endpoint.round_ps
+
+    assert [round_ps(one) for one in (us(12), us(6), us(9))] == [us(12), us(6), us(6)]
+    assert [round_ps(one, is_last=True) for one in (us(12), us(6), us(9))] == 3 * [us(6)]
+    assert round_ps(us(9)) == us(9)
 
 
 # The PID

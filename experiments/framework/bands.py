@@ -59,7 +59,7 @@ class Each(Band):
 
 @dataclass(frozen=True)
 class Some(Band):
-    """A band for at least so many of the numbers, or for a share of them; `of` is what they are of, such as "the loads"."""
+    """A band for at least so many of the numbers, or for a share; `of` is what they are of, such as "the loads"."""
 
     band: Band
     count: int = 1

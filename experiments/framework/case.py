@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
@@ -13,11 +14,16 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.sweep.tidy import wide
+from rdmacc.units import ps, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Case", "CaseFigure"]
+
+_CANARY_MESSAGES = 50
+_CANARY_PS = us(350)
+"""A canary runs so much longer than these messages need to start: DCTCP's begin to send after 300 us."""
 
 
 class Case(Protocol):
@@ -92,6 +98,18 @@ class CaseFigure(Experiment):
             for case in self.cases(scale)
             for one in range(seed, seed + (self.seeds_of(case) if is_paper else 1))
         ]
+
+    def canaries(self) -> list[Point]:
+        """Return the last run of each scheme at paper scale, until soon after its first messages have started."""
+        last = {case.identity.get("scheme"): case for case in self.cases("paper")}
+        found = []
+        for point in (case.point("paper", 0) for case in last.values()):
+            if point.scenario is not None:
+                messages: Any = point.scenario.workload
+                starts_ps = (messages() if callable(messages) else messages)["start_ps"]
+                until_ps = int(starts_ps.nsmallest(_CANARY_MESSAGES).iloc[-1]) + _CANARY_PS
+                found.append(replace(point, scenario=replace(point.scenario, until=ps(until_ps))))
+        return found
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
         """Return one row for each run of a reading."""

@@ -301,6 +301,7 @@ class Claim:
             "band": self.band_words(),
             "measured": verdict.measured,
             "margin": verdict.margin,
+            "numbers": verdict.numbers,
             "verdict": outcome.value,
             "holds": outcome == Outcome.HOLDS,
             "expected": expected.value,

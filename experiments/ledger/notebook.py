@@ -10,9 +10,10 @@ import pandas as pd
 
 from rdmacc.errors import unknown
 from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questions_of
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.pages import templates
-from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
+from rdmacc.experiments.ledger.score import PAPERS, by_reading, count_outcomes
 from rdmacc.plotting.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
@@ -132,20 +133,49 @@ class Paper:
                 display.display(display.Markdown(f"*{one.name} at quick scale: no table at paper scale comes yet.*"))
             display.display(display.Image(png(figure), alt=f"{one.title}. {one.description}"))
 
-    def claims(self, *figures: str) -> Claims:
+    def claims(self, *figures: str, reading: str = DEFAULT) -> Claims:
         """Return claims with their verdicts.
 
         Parameters
         ----------
         *figures : str
-            Such as "fig2"; default: all.
+            Such as "fig2"; default: all that have rows of the reading.
+        reading : str
+            What the paper is taken to mean where it leaves something open.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such figure or reading, or a figure that was named has no rows of it.
         """
+        check_reading(self.name, reading)
         names = figures or tuple(one.name.partition(".")[2] for one in select(self.name))
         checks = []
         for name in names:
             one = experiment(f"{self.name}.{name}")
-            checks.append(one.check(*self._known(name)).assign(experiment=one.name))
+            table, scale = self._known(name)
+            if figures or reading == DEFAULT or reading in one.readings_in(table):
+                checks.append(one.check(table, scale, reading).assign(experiment=one.name))
         return Claims(pd.concat(checks, ignore_index=True))
+
+    def readings(self) -> pd.DataFrame:
+        """Return what the paper leaves open: by reading its question, the sentence, the answer and the evidence."""
+        rows = {
+            one.name: {
+                "question": question.title,
+                "sentence": f"{question.sentence} ({question.place})",
+                "answer": one.answer,
+                "default": one is question.default,
+                "evidence": one.evidence,
+            }
+            for question in questions_of(self.name)
+            for one in question.readings
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
+
+    def by_reading(self) -> pd.DataFrame:
+        """Return the verdict on every claim under each reading (see `rdmacc.experiments.ledger.score.by_reading`)."""
+        return by_reading(self.name)
 
     def effort(self) -> pd.DataFrame:
         """Return what the tables that come with rdmacc took, a row for each: `points, packet-hops, simulated (ms)`."""

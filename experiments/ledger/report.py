@@ -21,10 +21,11 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from rdmacc.errors import ConfigError
-from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.claim import By, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.pages import templates
-from rdmacc.experiments.ledger.score import PAPERS, count_outcomes, is_published
+from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
 from rdmacc.plotting.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.units import format_time
@@ -46,7 +47,7 @@ _THUMB_DPI = 80
 _SHOWN = {
     "experiment": "experiment", "scale": "scale", "seed": "seed", "seeds": "seeds", "set": "changed parameters",
     "points": "points", "packet_hops": "packet-hops", "simulated_ps": "simulated time", "rdmacc": "rdmacc",
-    "commits": "commits", "versions": "versions", "age": "age",
+    "commits": "commits", "versions": "versions", "standing": "standing",
 }  # fmt: skip
 """Of the provenance, by key: what it is called on a page."""
 
@@ -115,6 +116,7 @@ class Report:
         self._before = read_verdicts(since) if since is not None else None
         self._entries: dict[str, Entry] = {}
         self._checks: dict[str, pd.DataFrame] = {}
+        self._readings: dict[str, dict[str, pd.DataFrame]] = {}
         self._pages = templates()
 
     @property
@@ -133,11 +135,14 @@ class Report:
         one = entry.experiment
         self._entries[one.name] = entry
         if entry.table is not None:
-            self._checks[one.name] = one.check(entry.table, self._scale)
-            self._draw(one, entry.table)
-            data = self.folder / "data"
-            write_table(data / f"{one.name}.parquet", entry.table, entry.provenance)
             table = entry.table
+            self._checks[one.name] = one.check(table, self._scale)
+            self._readings[one.name] = {
+                reading: one.check(table, self._scale, reading) for reading in one.readings_in(table)
+            }
+            self._draw(one, table)
+            data = self.folder / "data"
+            write_table(data / f"{one.name}.parquet", table, entry.provenance)
             write_atomically(data / f"{one.name}.csv", lambda draft: table.to_csv(draft, index=False))
             self._write(f"{one.name}.html", self._figure_page(entry))
         self._write("index.html", self._front_page())
@@ -182,7 +187,15 @@ class Report:
         seeding = "" if entry.table is None else self._seeding(one, entry.table)
         names = [each.name for each in self._planned]
         place = names.index(one.name)
-        claims = [{**row, "kind": _KINDS[Outcome(row["verdict"])]} for row in self._checks[one.name].to_dict("records")]
+        others = {reading: checks.set_index("id")["verdict"] for reading, checks in self._readings[one.name].items()}
+        claims = [
+            {
+                **row,
+                "kind": _KINDS[Outcome(row["verdict"])],
+                "readings": [(name, verdicts[row["id"]]) for name, verdicts in others.items()],
+            }
+            for row in self._checks[one.name].to_dict("records")
+        ]
         provenance = [
             (_SHOWN[key], format_time(found) if key == "simulated_ps" else _words(found))
             for key in _SHOWN
@@ -236,16 +249,18 @@ class Report:
     def _score(self) -> list[dict[str, Any]]:
         rows = []
         for group in dict.fromkeys(name.partition(".")[0] for name, _ in self._ordered(self._checks)):
-            parts = [part for name, part in self._ordered(self._checks) if name.partition(".")[0] == group]
-            checks = pd.concat(parts, ignore_index=True)
-            if not len(checks):
-                continue
-            published = is_published(checks)
-            for words, chosen in (("the paper's claims", published), ("checks we added", ~published)):
-                if chosen.any():
-                    counts = count_outcomes(checks[chosen])
-                    name = f"{PAPERS[group]}: {words}" if group in PAPERS else group
-                    rows.append({"name": name, "claims": int(chosen.sum()), "counts": list(counts.values())})
+            names = [name for name, _ in self._ordered(self._checks) if name.partition(".")[0] == group]
+            readings = dict.fromkeys(reading for name in names for reading in self._readings[name])
+            for reading in (DEFAULT, *readings):
+                parts = [self._readings[name].get(reading, self._checks[name]) for name in names]
+                checks = pd.concat(parts, ignore_index=True)
+                published = checks["by"] == By.PAPER.value
+                for words, chosen in (("the paper's claims", published), ("checks we added", ~published)):
+                    if chosen.any():
+                        counts = count_outcomes(checks[chosen])
+                        name = f"{PAPERS[group]}: {words}" if group in PAPERS else group
+                        name += "" if reading == DEFAULT else f", reading: {reading}"
+                        rows.append({"name": name, "claims": int(chosen.sum()), "counts": list(counts.values())})
         return rows
 
     def _verdicts(self) -> dict[str, Any]:

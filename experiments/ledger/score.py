@@ -1,62 +1,31 @@
-"""How many of a paper's claims hold, by the tables that rdmacc comes with."""
+"""How many of a paper's claims hold, under each reading of it, and how many of the tables behind that still stand."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import CHECK_COLUMNS, Outcome
-from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.registry import load_summary, select, summary_path
-from rdmacc.experiments.ledger.provenance import ages
+from rdmacc.experiments.framework.claim import By, Claim, Outcome
+from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.ledger.record import recorded
 
-__all__ = ["PAPERS", "age_text", "count_outcomes", "is_published", "score", "score_text", "stored_checks"]
+__all__ = [
+    "PAPERS",
+    "by_reading",
+    "count_outcomes",
+    "readings_text",
+    "score",
+    "score_text",
+    "standing",
+    "standing_text",
+    "words_of",
+]
 
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
-
-
-def stored_checks(paper: str) -> pd.DataFrame:
-    """Return the verdict on every claim of a paper, by the stored tables at paper scale.
-
-    A claim of a figure that has no stored table is not judged.
-
-    Parameters
-    ----------
-    paper : str
-        Group of its experiments, such as "dart".
-
-    Returns
-    -------
-    DataFrame
-        A row of `rdmacc.experiments.framework.claim.CHECK_COLUMNS` for each claim.
-    """
-    found = []
-    for one in select(paper):
-        table = load_summary(one.name)
-        found.append(_not_computed(one) if table is None else one.check(table, "paper"))
-    return pd.concat(found, ignore_index=True)
-
-
-def _not_computed(one: Experiment) -> pd.DataFrame:
-    """Return the checks of an experiment that has no table at paper scale."""
-    known = [{name: getattr(claim, name) for name in CHECK_COLUMNS if hasattr(claim, name)} for claim in one.claims]
-    open_verdict = {
-        "measured": "not computed at paper scale yet", "verdict": Outcome.NOT_JUDGED.value, "holds": False,
-        "expected": Outcome.NOT_JUDGED.value, "matches": True, "seeds_judged": 0, "seeds_held": 0,
-        "reason": "not computed at paper scale yet",
-    }  # fmt: skip
-    return pd.DataFrame([{**row, **open_verdict} for row in known], columns=list(CHECK_COLUMNS))
-
-
-def is_published(checks: pd.DataFrame) -> pd.Series[bool]:
-    """Tell which checks are claims of the paper, by their ids: those that we added end in a, b or c.
-
-    Parameters
-    ----------
-    checks : DataFrame
-        As `Experiment.check` returns them.
-    """
-    return ~checks["id"].str[-1].isin([*"abc"])
+_HEADINGS = ("claims", "hold", "direction only", "do not hold", "not judged")
 
 
 def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
@@ -71,38 +40,126 @@ def count_outcomes(checks: pd.DataFrame) -> dict[Outcome, int]:
     return {outcome: int(counts.get(outcome.value, 0)) for outcome in Outcome}
 
 
-def score() -> pd.DataFrame:
-    """Return the number of claims of each verdict: a row for each paper's claims, and for the checks that we added.
+def _claims(paper: str) -> Iterator[tuple[str, Claim]]:
+    """Return the claims of a paper, with the experiments that they are of."""
+    for one in select(paper):
+        for claim in one.claims:
+            yield one.name, claim
+
+
+def by_reading(paper: str) -> pd.DataFrame:
+    """Return the verdict on every claim of a paper under each of its readings, by the bundled tables.
+
+    Parameters
+    ----------
+    paper : str
+        Group of its experiments, such as "dart".
 
     Returns
     -------
     DataFrame
-        Columns `claims` and the outcomes. Checks that we added have ids that end in a, b or c; x, y and z are of
-        tables as a whole.
+        By claim: `experiment`, `by`, and a column for each reading, the default first; empty where the table has no
+        rows of the reading. A claim of a figure without a table is "not judged".
+    """
+    names = [DEFAULT, *(reading.name for _, reading in readings_of(paper))]
+    rows = {}
+    for experiment, claim in _claims(paper):
+        claims = recorded(experiment).get("claims", {})
+        verdicts = {name: claims.get(name, {}).get(claim.id, {}).get("verdict", "") for name in names}
+        verdicts[DEFAULT] = verdicts[DEFAULT] or Outcome.NOT_JUDGED.value
+        rows[claim.id] = {"experiment": experiment, "by": claim.by.value, **verdicts}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["experiment", "by", *names]).rename_axis("id")
+
+
+def score(reading: str = DEFAULT) -> pd.DataFrame:
+    """Return the number of claims of each verdict: a row for each paper's claims, and for the checks that we added.
+
+    Parameters
+    ----------
+    reading : str
+        A reading of one of the papers; where a table has no rows of it, the default counts.
+
+    Returns
+    -------
+    DataFrame
+        Columns `claims` and the outcomes.
     """
     rows = {}
     for paper, name in PAPERS.items():
-        checks = stored_checks(paper)
-        published = is_published(checks)
-        kinds = {f"{name}: the paper's claims": published, f"{name}: checks we added": ~published}
-        for words, chosen in kinds.items():
-            rows[words] = [int(chosen.sum()), *count_outcomes(checks[chosen]).values()]
+        found = by_reading(paper)
+        verdicts = (
+            found[DEFAULT] if reading not in found else found[reading].where(found[reading] != "", found[DEFAULT])
+        )
+        for words, by in (("the paper's claims", By.PAPER), ("checks we added", By.OURS)):
+            chosen = verdicts[found["by"] == by.value]
+            counts = count_outcomes(pd.DataFrame({"verdict": chosen}))
+            rows[f"{name}: {words}"] = [len(chosen), *counts.values()]
     return pd.DataFrame(rows, index=["claims", *(outcome.value for outcome in Outcome)]).T
 
 
 def score_text() -> str:
     """Return the score as a table in Markdown."""
     table = score()
-    lines = ["| | claims | hold | direction only | do not hold | not judged |", "|---|---|---|---|---|---|"]
-    lines += [f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in zip(table.index, table.to_numpy())]
+    return _markdown("", {str(name): list(row) for name, row in zip(table.index, table.to_numpy())})
+
+
+def readings_text() -> str:
+    """Return the score of the papers' own claims under each reading, as a table in Markdown."""
+    rows = {}
+    for paper, name in PAPERS.items():
+        for reading in (DEFAULT, *(one.name for _, one in readings_of(paper))):
+            found = by_reading(paper)
+            if reading == DEFAULT or (found[reading] != "").any():
+                rows[f"{name}: {reading}"] = list(score(reading).loc[f"{name}: the paper's claims"])
+    return _markdown("reading", rows)
+
+
+def _markdown(first: str, rows: dict[str, list[int]]) -> str:
+    lines = ["| " + " | ".join([first, *_HEADINGS]).lstrip() + " |", "|---" * (1 + len(_HEADINGS)) + "|"]
+    lines += [f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in rows.items()]
     return "\n".join(lines)
 
 
-def age_text() -> str:
-    """Return which of the tables behind the score were computed by older code than what is here, in words."""
-    stored = [one.name for paper in PAPERS for one in select(paper) if summary_path(one.name).exists()]
-    old = ages(stored)
-    if not old:
-        return f"All {len(stored)} tables were computed by the code that is here."
-    lines = [f"{len(old)} of {len(stored)} tables were computed by older code than what is here:"]
-    return "\n".join([*lines, *(f"- {name}: {words}" for name, words in old.items())])
+def standing() -> pd.Series[bool]:
+    """Return, for each bundled table of the papers, whether it stands: whether the code still behaves as it did then.
+
+    Returns
+    -------
+    Series
+        By experiment; missing where the behaviour of the code that computed the table is not known.
+    """
+    found: dict[str, bool | None] = {}
+    for paper in PAPERS:
+        for one in select(paper):
+            if summary_path(one.name).exists():
+                line = recorded(one.name)
+                made = line.get("made")
+                found[one.name] = None if made is None else made == line["now"]
+    return pd.Series(found, dtype="boolean")
+
+
+def words_of(name: str) -> str:
+    """Return whether an experiment's bundled table stands, in words.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    """
+    found = standing().get(name)
+    if found is None or pd.isna(found):
+        return "not known: computed before digests of the code's behaviour were kept"
+    return "stands: the code here behaves as it did" if found else "stale: the code here behaves otherwise"
+
+
+def standing_text() -> str:
+    """Return how many of the tables behind the score stand, and which do not, in words."""
+    found = standing()
+    stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
+    stands = int(found.fillna(False).sum())
+    words = f"{stands} of the {len(found)} tables stand: the code here behaves as the code that made them."
+    if stale:
+        words += f" Stale, to be computed again: {', '.join(stale)}."
+    if unknown:
+        words += f" Not known, computed before digests were kept: {', '.join(unknown)}."
+    return words

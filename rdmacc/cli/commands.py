@@ -6,7 +6,7 @@ Each command imports what it needs, so that ``rdmacc --help`` is quick.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTERRUPTED", "INTERRUPTED_TEXT", "DaskOption", "Engine", "EngineOption", "JobsOption", "JsonOption", "Scale",
-    "ScaleOption", "SeedOption", "SeedsOption", "StoreOption", "executor_of", "list_experiments", "plot", "run",
-    "verify",
+    "ScaleOption", "SeedOption", "SeedsOption", "StoreOption", "executor_of", "list_experiments", "list_readings",
+    "plot", "run", "verify",
 ]  # fmt: skip
 
 _FAILED, INTERRUPTED = 1, 130
@@ -71,6 +71,10 @@ StoreOption = Annotated[
 ]
 
 
+_ReadingOption = Annotated[
+    str,
+    typer.Option("--reading", help="How a sentence that the paper leaves open is read; `rdmacc readings` lists them."),
+]
 DaskOption = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster; local:4 starts four workers here."),
@@ -131,6 +135,22 @@ def list_experiments() -> None:
     typer.echo(text_table(["experiment", "what it shows", "claims"], rows, "<<>"))
 
 
+def list_readings(name: _NameArgument) -> None:
+    """List what a paper leaves open, and how it can be read; the first answer of each question is the default."""
+    from rdmacc.experiments import select
+    from rdmacc.experiments.framework.reading import questions_of
+
+    paper = select(name)[0].name
+    for question in questions_of(paper):
+        typer.echo(f'{question.title} ({question.place}: "{question.sentence}")')
+        for one in question.readings:
+            typer.echo(f"  {one.name}{' (default)' if one is question.default else ''}: {one.answer}")
+            typer.echo(f"      {one.evidence}")
+        typer.echo(f"  why the default: {question.why}\n")
+    if not questions_of(paper):
+        typer.echo(f"no question is recorded for {name}")
+
+
 def run(
     name: _NameArgument,
     scale: ScaleOption = Scale.quick,
@@ -173,21 +193,31 @@ def verify(
     as_json: JsonOption = False,
     engine: EngineOption = Engine.auto,
     dask: DaskOption = None,
+    reading: _ReadingOption = "default",
 ) -> None:
-    """Check the claims of the papers. The exit code is 0 if every verdict matches the recorded one."""
+    """Check the claims of the papers. The exit code is 0 if every verdict matches the recorded one.
+
+    Under another reading than the default there is no recorded verdict: the default reading's is shown beside.
+    """
     import pandas as pd
 
     from rdmacc.cli import report
+    from rdmacc.experiments.framework.reading import DEFAULT, check_reading
 
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
-    every = []
+    reading, every = check_reading(name, reading), []
     for one, found in _swept(name, request, jobs, engine.value, dask):
-        checks = one.check(found.table, scale.value)
+        if reading != DEFAULT and reading not in one.readings_in(found.table):
+            continue
+        checks = one.check(found.table, scale.value, reading)
+        if reading != DEFAULT:
+            checks = report.under_reading(checks, one.check(found.table, scale.value))
         every.append(checks.assign(experiment=one.name))
         if not as_json and len(checks):
             parts = (one.description, report.seeding_text(one, found.table, seeds), report.checks_text(checks))
             typer.echo("\n\n".join(part for part in parts if part) + "\n")
-            _say_age(one, scale.value)
+    if not every:
+        raise ConfigError("--reading", reading, f"one that a table of {name} at {scale.value} scale has rows of")
     checks = pd.concat(every, ignore_index=True)
     good = report.as_expected(checks)
     if as_json:
@@ -202,6 +232,7 @@ def verify(
     else:
         typer.echo("every verdict is the recorded one" if good else "NOT every verdict is the recorded one")
         typer.echo(f"{name}, {scale.value} scale, {report.seeds_text(seed, seeds)}: {report.counts_text(checks)}")
+        _say_standing([str(one) for one in checks["experiment"].unique()])
     if not good:
         raise typer.Exit(_FAILED)
 
@@ -214,9 +245,11 @@ def plot(
     changed: _SetOption = None,
     out: Annotated[Path, typer.Option("--out", help="Folder to save the figures in.", file_okay=False)] = Path(),
     store: StoreOption = None,
+    reading: _ReadingOption = "default",
 ) -> None:
-    """Plot stored points, or the results that ship with rdmacc. Nothing is computed."""
+    """Plot stored points, or the tables that are bundled with rdmacc. Nothing is computed."""
     from rdmacc.experiments import load_summary, select
+    from rdmacc.experiments.framework.reading import DEFAULT, check_reading
     from rdmacc.plotting.style import save
     from rdmacc.sweep.run import stored
 
@@ -226,11 +259,18 @@ def plot(
         table = None if found.missing else found.table
         if table is None and not request.changes and seeds is None:
             table = load_summary(one.name, scale.value, seed)
-            _say_age(one, scale.value)
+            _say_standing([one.name])
         if table is None:
             allowed = f"computed first: run `rdmacc run {one.name} --scale {scale.value}`"
             raise ConfigError("points", f"{len(found.missing)} of {len(found.points)} missing", allowed)
-        typer.echo(f"Saved {save(one.figure(table), out / f'{one.name}.png')}")
+        if reading != DEFAULT:
+            rows = one.under(table, check_reading(one.name, reading))
+            if rows is None:
+                typer.echo(f"{one.name}: its table has no rows of the reading {reading!r}", err=True)
+                continue
+            table = rows
+        suffix = "" if reading == DEFAULT else f".{reading.replace(' ', '-').replace(',', '')}"
+        typer.echo(f"Saved {save(one.figure(table), out / f'{one.name}{suffix}.png')}")
 
 
 def _swept(
@@ -258,13 +298,13 @@ def _swept(
         raise typer.Exit(_FAILED)
 
 
-def _say_age(one: Experiment, scale: str) -> None:
-    """Say it if the table that rdmacc comes with, whose verdicts are the recorded ones, is older than the code."""
-    from rdmacc.experiments import load_summary
-    from rdmacc.experiments.ledger.provenance import age
+def _say_standing(names: Sequence[str]) -> None:
+    """Name the bundled tables that do not stand: the code here behaves otherwise than the code that computed them."""
+    from rdmacc.experiments.ledger.score import standing
 
-    if load_summary(one.name, scale) is not None and (words := age(one.name)):
-        typer.echo(f"{one.name}: the table that rdmacc comes with was {words}", err=True)
+    found = standing().reindex(list(names)).dropna()
+    for name in found.index[~found.astype(bool)]:
+        typer.echo(f"{name}: the bundled table is stale: `rdmacc run {name} --scale paper` computes it again", err=True)
 
 
 def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, folder: Path) -> list[Path]:
@@ -272,7 +312,12 @@ def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFra
     from rdmacc.sweep.store import write_atomically, write_table
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]
-    write_table(paths[0], table, found.summary())
+    summary = found.summary()
+    if found.scale == "paper":  # by which a later version can tell whether the table still stands
+        from rdmacc.experiments.ledger.validity import behaviour
+
+        summary["behaviour"] = behaviour(one)
+    write_table(paths[0], table, summary)
     save(one.figure(table), paths[1])
     write_atomically(paths[2], lambda draft: checks.to_csv(draft, index=False))
     return paths

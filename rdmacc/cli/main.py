@@ -1,4 +1,4 @@
-"""The command line: ``rdmacc demo | list | run | plot | verify | reproduce | explore | schemes | bench``.
+"""The command line: ``rdmacc demo | list | readings | run | plot | verify | reproduce | explore | schemes | bench``.
 
 Each command imports what it needs, so that ``rdmacc --help`` is quick. Those about experiments are in
 `rdmacc.cli.commands`.
@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from rdmacc.cli.commands import Engine, EngineOption, JsonOption, SeedOption, list_experiments, plot, run, verify
+from rdmacc.cli.commands import (
+    Engine,
+    EngineOption,
+    JsonOption,
+    SeedOption,
+    list_experiments,
+    list_readings,
+    plot,
+    run,
+    verify,
+)
 from rdmacc.cli.reproduce import reproduce
 from rdmacc.errors import ConfigError, RdmaccError
 
@@ -42,6 +52,7 @@ class BenchEngine(StrEnum):
 
 OutOption = Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)]
 app.command("list")(list_experiments)
+app.command("readings")(list_readings)
 app.command()(run)
 app.command()(plot)
 app.command()(verify)

@@ -88,6 +88,14 @@ def checks_text(checks: pd.DataFrame) -> str:
     return "\n".join([*lines, last])
 
 
+def under_reading(checks: pd.DataFrame, default: pd.DataFrame) -> pd.DataFrame:
+    """Return checks under another reading, whose recorded verdicts are those under the default one."""
+    recorded = default.set_index("id")["verdict"].reindex(checks["id"]).to_numpy()
+    differs = checks["verdict"].to_numpy() != recorded
+    why = [f"by the default reading: {was}" if other else "" for was, other in zip(recorded, differs)]
+    return checks.assign(expected=checks["verdict"], matches=True, reason=why)
+
+
 def over_seeds(numbers: pd.DataFrame, seeds: int | None) -> pd.DataFrame:
     """Return the numbers of a table, the mean over its seeds where a point has several."""
     names = ["point", "quantity"]

@@ -135,8 +135,8 @@ def _expected_hops(one: Experiment, scale: str) -> int:
 def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[Entry]:
     """Return what is stored, or else what rdmacc comes with."""
     from rdmacc.experiments import load_summary, summary_path
-    from rdmacc.experiments.ledger.provenance import age
     from rdmacc.experiments.ledger.report import Entry
+    from rdmacc.experiments.ledger.score import words_of
     from rdmacc.sweep.run import stored
     from rdmacc.sweep.store import read_table
 
@@ -147,6 +147,6 @@ def _known(planned: Sequence[Experiment], common: dict[str, Any]) -> Iterator[En
             yield Entry(one, found.table, found.summary(), found.effort())
         elif shipped is not None:
             made = read_table(summary_path(one.name))[1]
-            yield Entry(one, shipped, made | {"age": age(one.name) or "computed by the code that is here"})
+            yield Entry(one, shipped, made | {"standing": words_of(one.name)})
         else:
             yield Entry(one, failure=f"{len(found.missing)} of {len(found.points)} points are not computed yet")

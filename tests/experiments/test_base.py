@@ -9,8 +9,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import rdmacc
+from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import (
     EXPERIMENTS,
@@ -22,10 +24,13 @@ from rdmacc.experiments import (
     Verdict,
     register_experiment,
     select,
+    summary_path,
 )
-from rdmacc.experiments.dart import known as dart_known
-from rdmacc.experiments.igbn import known as igbn_known
-from rdmacc.experiments.ren import known as ren_known
+from rdmacc.experiments.framework.bands import AtLeast, AtMost, MoreThan, Within
+from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged
+from rdmacc.experiments.ledger import record
+from rdmacc.experiments.ledger.notebook import Paper
+from rdmacc.experiments.ledger.score import by_reading, words_of
 from rdmacc.scenario import Scenario
 from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
@@ -34,8 +39,8 @@ from rdmacc.units import time_ps
 
 
 def claim(**changes):
-    known = {name: name for name in ("id", "place", "quantity", "condition", "published", "band")}
-    return Claim(**(known | {"verdict": lambda table: Verdict(f"{len(table)} rows", bool(len(table)))} | changes))
+    known = {name: name for name in ("id", "place", "quantity", "condition", "published")}
+    return Claim(**(known | {"measure": len, "band": AtLeast(1)} | changes))
 
 
 class Incasts(Experiment):
@@ -44,7 +49,7 @@ class Incasts(Experiment):
     name = "base.incasts"
     claims = (
         claim(id="one"),
-        claim(id="two", verdict=lambda _: Verdict("no", False), expected=Outcome.FAILS, reason="why"),
+        claim(id="two", band=AtMost(0), expect=Outcome.FAILS, why="why"),
     )
 
     def points(self, scale="quick", seed=0):
@@ -138,35 +143,61 @@ def test_a_verdict_that_is_expected_is_no_surprise():
     ],
 )
 def test_expectations_by_scale(expected, scale, matches):
-    row = claim(expected=expected, reason="because").check(tidy("a", {"n": (1, "")}), scale)
+    row = claim(expect=expected, why="because").check(tidy("a", {"n": (1, "")}), scale)
     is_judged = not (isinstance(expected, dict) and expected[scale] == Outcome.NOT_JUDGED)
     assert row["verdict"] == ("holds" if is_judged else "not judged")
     assert row["matches"] == matches
 
 
+def missing(rows):
+    raise NotJudged("not run")
+
+
 @pytest.mark.parametrize(
-    ("verdict", "outcome"),
+    ("changes", "outcome", "measured"),
     [
-        (Verdict("yes", True), Outcome.HOLDS),
-        (Verdict("yes", True, has_direction=True), Outcome.HOLDS),
-        (Verdict("half of it", False, has_direction=True), Outcome.DIRECTION),
-        (Verdict("no", False), Outcome.FAILS),
-        (Verdict.not_judged("not run"), Outcome.NOT_JUDGED),
+        ({}, Outcome.HOLDS, "1"),
+        ({"direction": AtLeast(0)}, Outcome.HOLDS, "1"),
+        ({"band": AtLeast(2), "direction": AtLeast(0)}, Outcome.DIRECTION, "1"),
+        ({"band": AtLeast(2), "measure": lambda rows: Measured(len(rows), "of two")}, Outcome.FAILS, "1; of two"),
+        ({"measure": lambda rows: float("nan")}, Outcome.FAILS, "nan"),
+        ({"measure": missing}, Outcome.NOT_JUDGED, "not run"),
+        (
+            {"measure": None, "band": None, "words": "any", "judge": lambda rows: Verdict("so", True)},
+            Outcome.HOLDS,
+            "so",
+        ),
     ],
 )
-def test_a_claim_that_was_not_run_is_not_judged_and_half_the_size_is_no_failure(verdict, outcome):
-    assert verdict.outcome == outcome
-    row = claim(verdict=lambda _: verdict, expected=outcome, reason="because").check(tidy("a", {"n": (1, "")}))
+def test_a_claim_is_judged_by_its_band(changes, outcome, measured):
+    one = claim(expect=outcome, why="because", **changes)
+    row = one.check(tidy("a", {"n": (1, "")}))
     assert (row["verdict"], row["holds"], row["matches"]) == (outcome, outcome == Outcome.HOLDS, True)
+    assert row["measured"] == measured
+
+
+def test_words_margin_and_numbers_follow_from_the_band():
+    one = claim(band=Within(2, share=0.25), direction=MoreThan(0), unit="x", by=OURS, too_small="too few")
+    row = one.check(tidy("a", {"n": (1, "")}), "paper")
+    assert row["band"] == "within 25% of 2x; right sign: more than 0x"
+    assert (row["verdict"], row["numbers"], row["by"]) == ("direction only", 1.0, "rdmacc")
+    assert row["margin"] == pytest.approx(-1 / 3)
+    quick = one.check(tidy("a", {"n": (1, "")}), "quick")
+    assert (quick["verdict"], quick["expected"], quick["reason"]) == ("not judged", "not judged", "too few")
 
 
 @pytest.mark.parametrize(
-    "expected",
-    [Outcome.FAILS, {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}, {"quick": Outcome.HOLDS}, True, None],
-)
-def test_an_expected_failure_needs_a_reason_and_every_scale_an_expectation(expected):
-    with pytest.raises(ConfigError, match="reason|expected"):
-        claim(expected=expected)
+    "changes",
+    [
+        {"expect": Outcome.FAILS},
+        {"expect": {"quick": Outcome.NOT_JUDGED, "paper": Outcome.HOLDS}},
+        {"expect": {"quick": Outcome.HOLDS}}, {"expect": True}, {"expect": None},
+        {"band": None}, {"judge": len}, {"measure": None, "band": None, "judge": len},
+    ],
+)  # fmt: skip
+def test_an_expected_failure_needs_a_reason_every_scale_an_expectation_and_a_claim_one_judge(changes):
+    with pytest.raises(ConfigError, match="why|expect|measure"):
+        claim(**changes)
 
 
 def test_experiments_are_selected_by_name_and_by_group():
@@ -203,34 +234,81 @@ def test_figures_are_listed_by_number_then_tables_then_others(registry):
     assert names.index("dart.fig99") == names.index("dart.fig15") + 1
 
 
+FIGURE = '''
+from functools import partial
+
+import matplotlib.pyplot as plt
+import rdmacc
+from rdmacc.experiments import Claim, Experiment, Point, register_experiment
+from rdmacc.experiments.framework.bands import AtLeast
+from rdmacc.scenario import Scenario
+from rdmacc.sweep.tidy import scalar, tidy
+
+
+@register_experiment
+class Figure99(Experiment):
+    """One message."""
+
+    name = "dart.fig99"
+    title = "A message"
+    description = "Dart, figure 99: a message"
+    claims = (
+        Claim("dart-f99-1", "X", "messages", "one", "1", measure=lambda t: scalar(t, "one", "n"), band=AtLeast(1)),
+    )
+
+    def points(self, scale="quick", seed=0):
+        work = partial(rdmacc.incast, ["h1"], "h0", "4kB")
+        star = partial(rdmacc.star, 2)
+        return [Point(name="one", scenario=Scenario(topology=star, workload=work, scheme="line-rate"))]
+
+    def measure(self, point, result):
+        return tidy(point.name, {"n": (len(result.flows), "")})
+
+    def plot(self, table):
+        return plt.figure()
+'''
+
+
 def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
-    """Every module of a package is imported, so what it registers is found."""
+    """Its package finds it; it is listed, judged, in the report and in the notebook."""
     package = tmp_path / "rdmacc_a_paper"
     package.mkdir()
     (package / "__init__.py").write_text(
         "from rdmacc.experiments.framework.registry import import_modules\nimport_modules(__name__)\n"
     )
-    (package / "fig01.py").write_text(
-        "from rdmacc.experiments import register_experiment\n"
-        "from tests.experiments.test_base import Incasts\n"
-        "@register_experiment\n"
-        "class Figure1(Incasts):\n"
-        "    name = 'paper.fig1'\n"
-    )
+    (package / "fig99.py").write_text(FIGURE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
     importlib.import_module(package.name)
-    assert "paper.fig1" in registry
+    assert summary_path("dart.fig99") == package / "data" / "fig99.parquet"
 
+    def rdmacc_prints(*arguments):
+        found = CliRunner().invoke(app, [str(one) for one in arguments])
+        assert found.exit_code == 0, found.output
+        return found.output
 
-def test_what_is_known_of_claims_is_of_claims_that_exist():
-    ids = {claim.id for one in EXPERIMENTS.values() for claim in one.claims}
-    assert {*dart_known.KNOWN, *igbn_known.KNOWN, *ren_known.KNOWN} <= ids
+    how = ("--engine", "simpy")
+    assert "Dart, figure 99: a message" in rdmacc_prints("list")
+    assert "[holds] dart-f99-1" in rdmacc_prints("verify", "dart.fig99", *how)
+    rdmacc_prints("reproduce", "dart.fig99", "--out", tmp_path / "report", *how)
+    assert "dart-f99-1" in (tmp_path / "report" / "dart.fig99.html").read_text()
+    assert "dart-f99-1" in Paper("dart").claims("fig99").frame["id"].tolist()
+    rdmacc_prints("run", "dart.fig99", "--scale", "paper", "--out", tmp_path / "out", *how)
+    (package / "data").mkdir()
+    (tmp_path / "out" / "dart.fig99" / "table.parquet").rename(summary_path("dart.fig99"))
+    assert record.write(["dart.fig99"]) == [
+        "dart.fig99: behaviour of quick",
+        "dart.fig99: dart-f99-1 (default): new, holds",
+    ]
+    assert record.write(["dart.fig99"]) == []
+    assert by_reading("dart").loc["dart-f99-1", "default"] == "holds"
+    assert words_of("dart.fig99").startswith("stands")
 
 
 HELPERS = {
     "dart.fig1": "dart.convergence", "dart.fig4": "dart.receiver", "dart.fig6": "dart.paths",
-    "dart.fig8": "dart.testbed", "dart.fig2": "traces", "igbn.table1": "igbn.setup",
+    "dart.fig8": "dart.testbed", "dart.fig2": "framework.trace", "igbn.table1": "igbn.setup",
 }  # fmt: skip
 """A module that the experiment's measurements need."""
 

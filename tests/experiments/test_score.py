@@ -1,41 +1,66 @@
-"""The README's score is that of the stored tables."""
+"""The README's score is the ledger's, and every claim counts once, under each reading."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
-import pytest
-
 from rdmacc.experiments import EXPERIMENTS, Outcome
-from rdmacc.experiments import score as scores
-from rdmacc.experiments.framework.registry import select
-from rdmacc.experiments.ledger.score import PAPERS, score, score_text, stored_checks
+from rdmacc.experiments.framework.claim import By
+from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.ledger import score as scores
+from rdmacc.experiments.ledger.papers import papers_page, with_score
+from rdmacc.experiments.ledger.score import PAPERS, by_reading, readings_text, score, score_text, standing_text
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-
-
-def recorded_checks(paper: str) -> pd.DataFrame:
-    """Return the recorded verdicts on a paper's claims: `test_stored_tables` compares each with its table's."""
-    claims = [claim for one in select(paper) for claim in one.claims]
-    return pd.DataFrame([{"id": claim.id, "verdict": claim.expectation("paper").value} for claim in claims])
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+HOW = "`python -m rdmacc.experiments.ledger.record` writes it"
 
 
-@pytest.mark.parametrize("paper", ["igbn", pytest.param("dart", marks=pytest.mark.slow)])
-def test_tables_are_judged_claim_by_claim(paper):
-    columns = ["id", "verdict"]
-    assert stored_checks(paper)[columns].to_dict("list") == recorded_checks(paper)[columns].to_dict("list")
+def test_the_readme_has_the_score_and_says_how_many_tables_stand():
+    assert with_score(README) == README, HOW
+    assert README.index(score_text()) < README.index("## Start")
 
 
-def test_the_readme_has_the_score_of_the_stored_tables_and_every_claim_counts_once(monkeypatch):
-    monkeypatch.setattr(scores, "stored_checks", recorded_checks)
-    text, table = score_text(), score()
-    assert text in README
-    assert README.index(text) < README.index("## Start")
+def test_the_page_on_the_papers_is_what_the_ledger_says():
+    assert papers_page() == (ROOT / "docs" / "papers.md").read_text(), HOW
 
-    claims = {claim.id for name, one in EXPERIMENTS.items() for claim in one.claims if name.split(".")[0] in PAPERS}
-    checks = [one for paper in PAPERS for one in scores.stored_checks(paper)["id"]]
-    assert len(checks) == len(set(checks))
-    assert set(checks) == claims
+
+def test_every_claim_counts_once_with_the_recorded_verdict():
+    table = score()
+    claims = {
+        claim.id: claim for name, one in EXPERIMENTS.items() for claim in one.claims if name.split(".")[0] in PAPERS
+    }
+    found = {id_: row for paper in PAPERS for id_, row in by_reading(paper).to_dict("index").items()}
+    assert found.keys() == claims.keys()
+    assert {id_: row[DEFAULT] for id_, row in found.items()} == {
+        id_: claim.expectation("paper").value for id_, claim in claims.items()
+    }
     assert int(table["claims"].sum()) == len(claims)
     assert (table[[outcome.value for outcome in Outcome]].sum(axis=1) == table["claims"]).all()
+    ours = sum(claim.by == By.OURS for claim in claims.values())
+    assert int(table.loc[table.index.str.endswith("checks we added"), "claims"].sum()) == ours
+
+
+def test_a_reading_counts_where_a_table_has_rows_of_it_and_the_default_elsewhere():
+    text = readings_text()
+    for paper, name in PAPERS.items():
+        found = by_reading(paper)
+        for _, reading in readings_of(paper):
+            judged = found[reading.name] != ""
+            assert (f"| {name}: {reading.name} |" in text) == judged.any()
+            expected = found[reading.name].where(judged, found[DEFAULT])[found["by"] == By.PAPER.value]
+            row = score(reading.name).loc[f"{name}: the paper's claims"]
+            assert row["holds"] == (expected == "holds").sum()
+
+
+def test_tables_that_do_not_stand_are_named(monkeypatch):
+    lines = {"dart.fig1": {"made": {"quick": "a"}, "now": {"quick": "b"}}, "dart.fig2": {"made": None, "now": {}}}
+    fine = {"made": {"quick": "a"}, "now": {"quick": "a"}}
+    monkeypatch.setattr(scores, "recorded", lambda name: lines.get(name, fine))
+    text = standing_text()
+    total = len(scores.standing())
+    assert text.startswith(f"{total - 2} of the {total} tables stand")
+    assert "Stale, to be computed again: dart.fig1." in text
+    assert "Not known, computed before digests were kept: dart.fig2." in text
+    assert scores.words_of("dart.fig1").startswith("stale")
+    assert scores.words_of("dart.fig3").startswith("stands")

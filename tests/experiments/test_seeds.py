@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 
 from rdmacc.cli.main import app
 from rdmacc.errors import ConfigError
-from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding, Verdict
+from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding
+from rdmacc.experiments.framework.bands import AtLeast, MoreThan
+from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.plotting.bands import with_bands
 from rdmacc.sweep import Store, stored, sweep
 from rdmacc.sweep.tidy import scalar, tidy
@@ -115,12 +117,14 @@ def test_points_that_no_seed_changes_are_computed_once(tmp_path):
 
 def positive(table):
     n = scalar(table, "a", "n")
-    return Verdict(f"n = {n:g}", n > 0, n == 0, n == n)
+    if n != n:
+        raise NotJudged("no n")
+    return n
 
 
 class Judged(Apart):
     claims = (
-        Claim(id="t-1", place="1", quantity="n", condition="any", published="> 0", band="> 0", verdict=positive),
+        Claim("t-1", "1", "n", "any", "> 0", measure=positive, band=MoreThan(0), direction=AtLeast(0)),
     )  # fmt: skip
 
     def plot(self, table):
@@ -143,7 +147,7 @@ def test_a_claim_holds_if_it_does_in_more_than_half_of_the_seeds(numbers, outcom
     assert (row["verdict"], row["seeds_held"], row["seeds_judged"]) == (outcome.value, held, judged)
     if judged:
         assert row["measured"].startswith("seed ")
-        assert row["measured"].endswith(f"n = {numbers[int(row['measured'][5])]:g}")
+        assert row["measured"].endswith(f": {numbers[int(row['measured'][5])]:g}")
 
 
 def test_pooled_seeds_are_judged_together_and_by_themselves(tmp_path):

@@ -1,4 +1,4 @@
-"""Hosts of the kernel, and timers. Read beside `Host` of `rdmacc.engine.reference.nodes`, name by name."""
+"""Hosts of the kernel, and timers. Read beside `Host` of `rdmacc.engine.reference.hosts`, name by name."""
 
 from __future__ import annotations
 

@@ -1,0 +1,167 @@
+"""The ledger: what each bundled table says, claim by claim, and how the code behaves that is here.
+
+Each paper has a ``data/ledger.jsonl``, a line for each figure. Tests judge the tables again and compare every number:
+they notice a claim that measures something else, whatever its verdict. ``python -m rdmacc.experiments.ledger.record``
+writes the files again, with the score and the page that are made from them, and prints what has changed; name
+experiments or groups to write only theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.reading import DEFAULT
+from rdmacc.experiments.framework.registry import EXPERIMENTS, load_summary, select, summary_path
+from rdmacc.experiments.ledger.validity import behaviour, made_with
+from rdmacc.sweep.store import write_atomically
+
+__all__ = ["differences", "judged", "ledger_path", "line_of", "recorded", "write"]
+
+
+def ledger_path(name: str) -> Path:
+    """Return the file that has an experiment's line.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+    """
+    return summary_path(name).with_name("ledger.jsonl")
+
+
+@cache
+def _lines(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return {str(one["experiment"]): one for one in lines}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        wanted = "a line of JSON for each figure; `python -m rdmacc.experiments.ledger.record` writes it"
+        raise ConfigError("file", str(path.name), f"{wanted} ({error})") from None
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """Return an experiment's line of the ledger; empty if it has none.
+
+    Parameters
+    ----------
+    name : str
+        Of the experiment.
+
+    Raises
+    ------
+    ConfigError
+        If the file is damaged.
+    """
+    return _lines(ledger_path(name)).get(name, {})
+
+
+def judged(one: Experiment) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what the bundled table says: by reading and claim, the verdict, what was measured, the margin.
+
+    Parameters
+    ----------
+    one : Experiment
+        A figure that has a table.
+    """
+    table = load_summary(one.name)
+    if table is None:
+        raise ConfigError("table", one.name, "the name of an experiment that has a bundled table")
+    return {
+        reading: {
+            row["id"]: {
+                "verdict": row["verdict"],
+                "measured": row["measured"],
+                "margin": _rounded(row["margin"]),
+                "numbers": dict(_flat(row["numbers"])),
+            }
+            for row in one.judge(table, "paper", reading)
+        }
+        for reading in (DEFAULT, *one.readings_in(table))
+    }
+
+
+def _rounded(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, float | None]]:
+    """Return numbers by their whole name."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _flat(one, f"{name} / {key}" if name else str(key))
+    elif value is not None:
+        yield name, _rounded(value)
+
+
+def line_of(one: Experiment) -> dict[str, Any]:
+    """Return an experiment's line, computed here and now.
+
+    Parameters
+    ----------
+    one : Experiment
+        A figure that has a table.
+    """
+    return {"experiment": one.name, "made": made_with(one), "now": behaviour(one), "claims": judged(one)}
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return what differs between two lines of an experiment, in words.
+
+    Parameters
+    ----------
+    old, new : mapping
+        As `line_of` returns them; empty if there was none.
+    """
+    words = [f"behaviour of {name}" for name, value in new["now"].items() if old.get("now", {}).get(name) != value]
+    for reading, claims in new["claims"].items():
+        for id_, one in claims.items():
+            was = old.get("claims", {}).get(reading, {}).get(id_)
+            if was is None:
+                words.append(f"{id_} ({reading}): new, {one['verdict']}")
+            elif was["verdict"] != one["verdict"]:
+                words.append(f"{id_} ({reading}): {was['verdict']} before, {one['verdict']} now")
+            elif was != one:
+                words.append(f"{id_} ({reading}): other numbers, the same verdict")
+        gone = old.get("claims", {}).get(reading, {}).keys() - claims.keys()
+        words += [f"{id_} ({reading}): gone" for id_ in sorted(gone)]
+    return words
+
+
+def write(names: Iterable[str] = ()) -> list[str]:
+    """Write the ledger again, and return what has changed.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Experiments or groups; default: all that have a table.
+    """
+    chosen = [one for name in names for one in select(name)] or list(EXPERIMENTS.values())
+    changed = []
+    for one in (each for each in chosen if summary_path(each.name).exists()):
+        path, line = ledger_path(one.name), line_of(one)
+        changed += [f"{one.name}: {words}" for words in differences(recorded(one.name), line)]
+        lines = _lines(path) | {one.name: line}
+        there = [lines[name] for name in sorted(lines) if name in EXPERIMENTS and summary_path(name).exists()]
+        text = "\n".join(json.dumps(each, sort_keys=True, ensure_ascii=False) for each in there) + "\n"
+        write_atomically(path, lambda draft, text=text: draft.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+        _lines.cache_clear()
+    return changed
+
+
+if __name__ == "__main__":
+    import rdmacc.experiments
+    from rdmacc.experiments.ledger import papers, record
+
+    assert rdmacc.experiments
+    print("\n".join(record.write(sys.argv[1:])) or "nothing has changed")  # noqa: T201
+    papers.write()

@@ -1,0 +1,102 @@
+"""Whether a bundled table still stands: whether today's code behaves as the code that computed it did.
+
+What a table hangs on is behaviour, not source. With each table at paper scale its making keeps the digests of the
+figure's table at quick scale and of its canaries, the short runs that go where only the paper scale goes. Where today's
+code gives the same digests the table stands; where it does not, the table is stale and is named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.registry import summary_path
+from rdmacc.results.result import Result
+from rdmacc.sweep.store import read_table
+
+if TYPE_CHECKING:
+    from rdmacc.sweep.store import Store
+
+__all__ = ["UNKNOWN", "behaviour", "digest_of", "digest_of_result", "made_with"]
+
+UNKNOWN = "unknown"
+"""Of a table that was computed before digests were kept."""
+_DIGITS = 6
+"""Significant digits that count: the last bits of a mean depend on the processor."""
+_QUICK = "quick"
+_CANARIES: dict[tuple[type[Experiment], str], str] = {}
+"""Digests by the class that has the points and the canary's name: figures that share points share canaries."""
+
+
+def digest_of(table: pd.DataFrame) -> str:
+    """Return the digest of a table: its rows, numbers to six significant digits.
+
+    Parameters
+    ----------
+    table : DataFrame
+        In the columns of `rdmacc.sweep.tidy.TABLE_COLUMNS`, and more.
+    """
+    found = hashlib.sha256()
+    for name in sorted(table.columns):
+        column = table[name]
+        found.update(str(name).encode())
+        if column.dtype.kind == "f":
+            values = column.to_numpy(np.float64)
+            found.update(" ".join(f"{value:.{_DIGITS}g}" for value in values).encode())
+        else:
+            found.update(" ".join(map(str, column.tolist())).encode())
+    return found.hexdigest()[:16]
+
+
+def digest_of_result(result: Result) -> str:
+    """Return the digest of a simulation: when each message ended, and what passed each port, to the picosecond.
+
+    Parameters
+    ----------
+    result : Result
+        The simulation.
+    """
+    found = hashlib.sha256()
+    for frame in (result.flows, result.ports):
+        for name in sorted(frame.columns):
+            if frame[name].dtype.kind in "iub" or str(frame[name].dtype).startswith(("Int", "UInt")):
+                found.update(f"{name} {frame[name].tolist()}".encode())
+    return found.hexdigest()[:16]
+
+
+def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
+    """Return the digests of what today's code computes: the table at quick scale, and each canary.
+
+    Parameters
+    ----------
+    one : Experiment
+        The figure.
+    store : Store, optional
+        Of points at quick scale; default: the user's.
+    """
+    from rdmacc.sweep.run import sweep
+
+    found = {_QUICK: digest_of(sweep(one, _QUICK, store=store, jobs=1).table)}
+    for point in one.canaries():
+        key = (one.points_of or type(one), point.name)
+        if key not in _CANARIES:
+            assert point.scenario is not None
+            _CANARIES[key] = digest_of_result(point.scenario.run())
+        found[point.name] = _CANARIES[key]
+    return found
+
+
+def made_with(one: Experiment) -> dict[str, str] | None:
+    """Return the digests that the code gave which computed the bundled table; None if they are not known.
+
+    Parameters
+    ----------
+    one : Experiment
+        The figure.
+    """
+    found = read_table(summary_path(one.name))[1].get("behaviour")
+    return None if found is None else {str(name): str(value) for name, value in found.items()}

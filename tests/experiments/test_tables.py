@@ -1,0 +1,137 @@
+"""The bundled tables: each is whole, says what the ledger says of it, and decides its claims at every bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, summary_path
+from rdmacc.experiments.framework.claim import NotJudged, Outcome
+from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.ledger import record
+from rdmacc.experiments.ledger.score import PAPERS
+from rdmacc.experiments.ledger.validity import behaviour
+from rdmacc.sweep.store import Store, read_table
+
+TABLES = [name for name in EXPERIMENTS if summary_path(name).exists()]
+HOW = "`python -m rdmacc.experiments.ledger.record` writes the ledger again, and says what has changed"
+
+
+def test_every_figure_of_a_paper_has_a_table_and_every_table_a_figure():
+    assert {one.name for paper in PAPERS for one in select(paper)} <= set(TABLES)
+    files = {path for name in TABLES for path in summary_path(name).parent.glob("*.parquet")}
+    assert files == {summary_path(name) for name in TABLES}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_whole_and_gives_the_recorded_verdicts_and_numbers(name):
+    one = experiment(name)
+    table, made = read_table(summary_path(name))
+    points = one.points("paper")
+    assert set(table["point"]) == {point.name for point in points}
+    assert (made["experiment"], made["points"]) == (name, len(points))
+    checks = one.check(table, "paper")
+    surprises = checks.loc[~checks["matches"], ["id", "measured", "expected"]]
+    assert surprises.empty, surprises.to_dict("records")
+    line = record.recorded(name)
+    found = record.judged(one)
+    assert record.differences(line, {"now": line.get("now", {}), "claims": found}) == [], HOW
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_claim_is_decided_at_every_bound_of_its_band(name):
+    """Beside each bound, as the band has it, the claim holds or does not; the numbers are those that it measures."""
+    rows = experiment(name).view(load_summary(name))
+    for claim in experiment(name).claims:
+        numbers = claim.verdict(rows).numbers
+        if claim.band is None or numbers is None:
+            continue
+        said = set()
+        for found, holds in claim.band.edges(numbers):
+            assert claim.band.holds(found) == holds, (claim.id, found)
+            said.add(holds)
+        assert said == {True, False}, f"{claim.id}: the band cannot say { ({True, False} - said) }"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_claim_hangs_on_the_table(name):
+    """A claim that holds is refused on some table in which numbers or labels are shuffled; a function, on its own."""
+    one, table = experiment(name), load_summary(name)
+    rows = one.view(table)
+    for claim in one.claims:
+        verdict = claim.verdict(rows)
+        if claim.band is None:
+            assert claim.refuses is not None, f"{claim.id}: a claim without a band has a table that it refuses"
+            assert claim.verdict(claim.refuses(rows)).outcome != Outcome.HOLDS
+        elif verdict.is_judged:
+            assert any(_refused(one, claim, other, verdict) for other in _shuffled(table)), claim.id
+
+
+def _shuffled(table):
+    """Return tables whose numbers are far from those of a table, each in its own way."""
+    draw = np.random.default_rng(7)
+    values = table["value"].to_numpy(np.float64)
+    for spread in (0.3, 1.0, 3.0):
+        yield table.assign(value=np.where(values == 0, draw.integers(0, 3, len(values)),
+                                          values * np.exp(draw.normal(0, spread, len(values)))))  # fmt: skip
+    for _, rows in table.groupby("quantity", sort=False):
+        for factor in (0.01, 100.0):
+            changed = values.copy()
+            changed[table.index.get_indexer(rows.index)] = np.where(rows["value"] == 0, 1.0, rows["value"] * factor)
+            yield table.assign(value=changed)
+
+
+def _refused(one, claim, table, verdict):
+    """Tell whether a claim that holds does not hold of a table; for one that fails, whether its numbers differ."""
+    try:
+        found = claim.verdict(one.view(table))
+    except (NotJudged, ConfigError, ValueError, KeyError, IndexError, ZeroDivisionError, AssertionError):
+        return False
+    if verdict.outcome == Outcome.HOLDS:
+        return found.outcome != Outcome.HOLDS
+    return found.numbers != verdict.numbers
+
+
+@pytest.fixture(scope="session")
+def quick_store(tmp_path_factory):
+    """Return a store that all workers share: figures with points in common compute them once."""
+    return Store(tmp_path_factory.getbasetemp().parent / "quick-points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES)
+def test_the_code_behaves_as_the_ledger_says(name, quick_store):
+    assert behaviour(experiment(name), quick_store) == record.recorded(name).get("now"), HOW
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "{}"])
+def test_a_damaged_ledger_is_refused(monkeypatch, tmp_path, text):
+    path = tmp_path / "ledger.jsonl"
+    path.write_text(text)
+    monkeypatch.setattr(record, "ledger_path", lambda name: path)
+    with pytest.raises(ConfigError, match=r"ledger\.jsonl"):
+        record.recorded("dart.fig1")
+
+
+def test_what_differs_is_said():
+    claims = {"default": {"a": {"verdict": "holds", "margin": 1.0, "numbers": {"": 2.0}}, "b": {"verdict": "holds"}}}
+    old = {"now": {"quick": "x"}, "claims": claims}
+    assert record.differences(old, old) == []
+    new = {"now": {"quick": "y"}, "claims": {"default": {
+        "a": {"verdict": "holds", "margin": 1.0, "numbers": {"": 2.1}}, "b": {"verdict": "does not hold"}, "c": {
+            "verdict": "holds"},
+    }}}  # fmt: skip
+    assert record.differences(old, new) == [
+        "behaviour of quick", "a (default): other numbers, the same verdict",
+        "b (default): holds before, does not hold now", "c (default): new, holds",
+    ]  # fmt: skip
+    assert record.differences(new, old)[-1] == "c (default): gone"
+
+
+def test_a_ledger_has_a_line_for_each_table():
+    for path in {record.ledger_path(name) for name in TABLES}:
+        lines = [name for name in TABLES if record.ledger_path(name) == path]
+        assert sorted(record._lines(Path(path))) == sorted(lines), HOW
