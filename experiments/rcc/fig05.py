@@ -1,9 +1,9 @@
 """RCC, figure 5: four flows join a last hop one after another, and leave it.
 
-Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.rcc_dumbbell`); a flow starts every 100 ms; they have
-4.4, 2.2, 1.1 and 0.27 GB (V-B-1). At quick scale sizes and intervals are a hundredth. Goodput and Jain's index are over
-1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share, 1/N of the line, or of its
-target of 95% for HPCC; RTTs count from the start of a flow or from the arrival of a flow's last packet.
+Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.topology.rcc_dumbbell`). A flow starts every 100 ms;
+they have 4.4, 2.2, 1.1 and 0.27 GB (V-B-1). At quick scale sizes and intervals are a hundredth. Goodput and Jain's
+index are over 1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share: 1/N of the
+line, or of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RCC, figure 8: two flows on the testbed, with congestion at the last hop and in the network. Simulation only.
 
-`rdmacc.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to one
-receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
+`rdmacc.topology.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to
+one receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
 flows begin together; in a second pair of runs the second flow begins a quarter later.
 Goodput over 100 us, queues of the path every microsecond; the steady state is the second half of the time that both are
 there.
