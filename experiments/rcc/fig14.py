@@ -123,6 +123,7 @@ def _over_max_min(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     }
 
 
+_SEVERAL = AtLeast(3)
 _SHORT_QUEUE = {"longest queue over the target": AtMost(2)}
 
 
@@ -137,7 +138,7 @@ class Figure14(Experiment):
         Claim(
             "rcc-f14-1", "V-E-3, figure 14a", "time until all paces are within 5% of their later means", "RCC-PID",
             "several iterations",
-            measure=_iterations, band=Each(AtLeast(3)), direction=Some(AtLeast(3)), unit="RTTs",
+            measure=_iterations, band=Each(_SEVERAL), direction=Some(_SEVERAL), unit="RTTs",
         ),
         Claim(
             "rcc-f14-2", "V-E-3, figure 14b, d",
