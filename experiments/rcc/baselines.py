@@ -28,16 +28,18 @@ __all__ = ["Baselines"]
 
 _NAME = "web_search"
 _LOADS = {"quick": 0.7, "paper": 0.5}
-_SHOWN: dict[str, tuple[str, str, Changes]] = {}
-for _scheme in ("rcc", "rcc-ewa", *OTHERS):
-    _name = NAMES[_scheme]
-    _SHOWN[_name] = _scheme, _scheme, ()
-    _SHOWN |= {
-        name if name.startswith(_name) else f"{_name}, {name}": one
-        for name, one in READINGS.items()
-        if one[0] == _scheme
-    }
-"""What is run: each scheme as the figures have it, and its readings."""
+
+
+def _readings_of(scheme: str) -> dict[str, tuple[str, str, Changes]]:
+    """Return a scheme as the figures have it, and its readings, by their labels."""
+    name = NAMES[scheme]
+    others = {words: one for words, one in READINGS.items() if one[0] == scheme}
+    labels = {words if words.startswith(name) else f"{name}, {words}": one for words, one in others.items()}
+    return {name: (scheme, scheme, ()), **labels}
+
+
+_SHOWN = {words: one for scheme in ("rcc", "rcc-ewa", *OTHERS) for words, one in _readings_of(scheme).items()}
+"""What is run."""
 
 
 def _found(rows: pd.DataFrame, quantity: str) -> dict[str, pd.Series[float]]:
