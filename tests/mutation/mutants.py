@@ -83,10 +83,9 @@ def once_survived() -> list[Mutant]:
         named("experiments/ren/gains.py", "one, name).mean() for", "one, name).max() for", JUDGES, only="f15c-2"),
         named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6", "tests/experiments/test_ren_small.py",
               only="sum_of_its_parts"),
-        named("experiments/rcc/fig06.py", "92 <= own <= 96 and", "93 <= own <= 96 and", JUDGES, only="f6-1"),
-        named("experiments/rcc/fig07.py", "750e3 <= found", "937.5e3 <= found", JUDGES, only="f7-2"),
-        named("experiments/rcc/readings.py", "any(bool(one.all()) for one in shown)",
-              "any(bool(one.any()) for one in shown)", JUDGES, only="rcc-x-3"),
+        named("experiments/rcc/fig06.py", "Between(92, 96)", "Between(93, 96)", JUDGES, only="f6-1"),
+        named("experiments/rcc/fig07.py", "Between(750, 1050)", "Between(937.5, 1050)", JUDGES, only="f7-2"),
+        named("experiments/rcc/pid_forms.py", '"Jain": "min"', '"Jain": "max"', JUDGES, only="rcc-x-3"),
         named("rdmacc/presets/hpcc_ns3.py", '"Pfc.alpha": (0.125,', '"Pfc.alpha": (0.15625,', "tests/test_presets.py",
               only="papers"),
     ]  # fmt: skip
