@@ -21,7 +21,9 @@ Where the paper is silent, this is assumed for all figures:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.plotting.style import COLOURS
@@ -31,8 +33,10 @@ from rdmacc.units import us
 __all__ = [
     "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
     "PAYLOAD_BYTES", "READINGS", "RTT_PS", "SEEDS", "SHORT_BYTES", "SIMULATED", "SIMULATED_LINE_BPS",
-    "SIMULATED_RTT_PS", "TESTBED",
+    "SIMULATED_RTT_PS", "TESTBED", "labelled",
 ]  # fmt: skip
+
+_T = TypeVar("_T")
 
 TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps
@@ -66,3 +70,8 @@ LOOKS = MappingProxyType(
 
 READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
 """Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
+
+
+def labelled(values: Mapping[str, _T]) -> dict[str, _T]:
+    """Return what is known of schemes by their labels."""
+    return {LOOKS[one][0]: value for one, value in values.items()}
