@@ -29,8 +29,7 @@ from rdmacc import topology
 from rdmacc.experiments.framework.experiment import Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.trace import mean_between
-from rdmacc.experiments.ren.readings import ReadingFigure
-from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED
+from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED, ReadingFigure
 from rdmacc.faults import LinkDown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

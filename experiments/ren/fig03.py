@@ -20,6 +20,7 @@ from rdmacc.experiments.ren.setup import (
     PAYLOAD_BYTES,
     RTT_PS,
     labelled,
+    need,
 )
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
@@ -48,6 +49,7 @@ def of_scheme(table: pd.DataFrame, name: str, quantity: str, **where: object) ->
     chosen = rows["scheme"] == name
     for label, value in ({"buffer": "64KB"} | where).items():
         chosen &= rows[label] == value
+    need(rows[chosen], name)
     return rows[chosen].set_index("seed")[quantity].sort_index()
 
 

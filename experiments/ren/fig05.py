@@ -10,6 +10,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.ren.setup import need
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, draw_rounds, extremes, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
@@ -41,6 +42,7 @@ def _grants(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
 
 
 def _readings(table: pd.DataFrame) -> Measured:
+    need(table, "ren-literal", "ren-packet")
     words = (
         f"{name}: {_marks(table, name):.0f} marks, queue of {rounds_of(table, name, 'queue')[-1]} at the end"
         for name in ("ren", "ren-packet", "ren-literal")

@@ -10,6 +10,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.ren.setup import need
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, after, draw_rounds, extremes, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
@@ -21,6 +22,7 @@ __all__ = ["Figure6"]
 
 
 def _counts(table: pd.DataFrame, scheme: str) -> dict[str, float]:
+    need(table, scheme)
     grants, queue = scalar(table, scheme, "grants marked under"), rounds_of(table, scheme, "queue")
     return {"grants for two packets": grants, "longest queue": max(queue)}
 

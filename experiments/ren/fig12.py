@@ -26,8 +26,7 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
-from rdmacc.experiments.ren.readings import ReadingFigure
-from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED, labelled
+from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -22,8 +22,16 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
-from rdmacc.experiments.ren.readings import ReadingFigure
-from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_BYTES, PACKET_PS, TESTBED, labelled
+from rdmacc.experiments.ren.setup import (
+    LINE_BPS,
+    LOOKS,
+    PACKET_BYTES,
+    PACKET_PS,
+    TESTBED,
+    ReadingFigure,
+    labelled,
+    need,
+)
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import record_dtype
 from rdmacc.sweep.tidy import tidy, wide
@@ -60,6 +68,7 @@ def _own_state(table: pd.DataFrame) -> Measured:
 
 def _per_packet(table: pd.DataFrame) -> Measured:
     """Return by how much the operations for a packet, the period's included, differ with the number of flows."""
+    need(table, *_SCHEMES)
     rows = wide(table)
     total = sum((rows[f"{kind}, {place}"] for kind in KINDS for place in ("enqueue", "dequeue")), start=0.0)
     found = rows.assign(total=total).pivot_table(index="flows", columns="scheme", values="total")

@@ -30,8 +30,7 @@ from rdmacc.experiments.framework.experiment import Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.ren.readings import ReadingFigure
-from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS
+from rdmacc.experiments.ren.setup import PACKET_BYTES, PAYLOAD_BYTES, SIMULATED, SIMULATED_LINE_BPS, ReadingFigure
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario

@@ -25,7 +25,6 @@ from rdmacc.experiments.framework.experiment import Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.ren.readings import ReadingFigure
 from rdmacc.experiments.ren.setup import (
     LOOKS,
     PACKET_BYTES,
@@ -33,6 +32,7 @@ from rdmacc.experiments.ren.setup import (
     SEEDS,
     SIMULATED,
     SIMULATED_LINE_BPS,
+    ReadingFigure,
 )
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result

@@ -23,7 +23,6 @@ from rdmacc.experiments.framework.experiment import Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.ren.readings import ReadingFigure
 from rdmacc.experiments.ren.setup import (
     LOOKS,
     PACKET_BYTES,
@@ -32,6 +31,7 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED,
     SIMULATED_LINE_BPS,
     SIMULATED_RTT_PS,
+    ReadingFigure,
 )
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result

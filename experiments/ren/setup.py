@@ -25,6 +25,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
+import pandas as pd
+
+from rdmacc.experiments.framework.claim import NotJudged
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.plotting.style import COLOURS
 from rdmacc.presets import preset
@@ -33,7 +38,7 @@ from rdmacc.units import us
 __all__ = [
     "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
     "PAYLOAD_BYTES", "READINGS", "RTT_PS", "SEEDS", "SHORT_BYTES", "SIMULATED", "SIMULATED_LINE_BPS",
-    "SIMULATED_RTT_PS", "TESTBED", "labelled",
+    "SIMULATED_RTT_PS", "STAND_INS", "TESTBED", "ReadingFigure", "labelled", "need",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -75,3 +80,39 @@ READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
 def labelled(values: Mapping[str, _T]) -> dict[str, _T]:
     """Return what is known of schemes by their labels."""
     return {LOOKS[one][0]: value for one, value in values.items()}
+
+
+STAND_INS: dict[str, dict[str, str]] = {
+    "packet": {"ren": "ren-packet"},
+    "literal": {"ren": "ren-literal"},
+    "none kept": {"REN": "REN, no packet kept"},
+    "one grant": dict.fromkeys(("phost", "homa", "homa-2-levels"), "traditional"),
+    "REN timer 0.1 ms": {"ren": "ren, timer 100 us"},
+}
+"""By reading (`rdmacc.experiments.ren.readings`): what is in the place of a scheme, by their labels in tables."""
+
+
+class ReadingFigure(Experiment):
+    """A figure whose points begin with the name of their scheme, with those of other readings beside."""
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        """Return the table with the rows of a reading in place of the default's; no others, if it is of the marks."""
+        if reading == DEFAULT:
+            return table
+        found = set(table["scheme"])
+        pairs = {own: one for own, one in STAND_INS.get(reading, {}).items() if {own, one} <= found}
+        if not pairs:
+            return None
+        left_out = {*pairs, *(READINGS[1:] if READINGS[0] in pairs else ())}
+        frames = [table[~table["scheme"].isin(left_out)]]
+        for own, one in pairs.items():
+            rows = table[table["scheme"] == one]
+            frames.append(rows.assign(scheme=own, point=own + rows["point"].str.removeprefix(one)))
+        return pd.concat(frames, ignore_index=True)
+
+
+def need(table: pd.DataFrame, *schemes: str) -> None:
+    """Refuse to judge a claim unless the table has rows of these schemes."""
+    missing = [one for one in schemes if not (table["scheme"] == one).any()]
+    if missing:
+        raise NotJudged(f"no run of {', '.join(missing)}")

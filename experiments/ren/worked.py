@@ -25,8 +25,7 @@ from matplotlib.axes import Axes
 import rdmacc
 from rdmacc import topology
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.ren.readings import ReadingFigure
-from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED
+from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED, ReadingFigure
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, tidy

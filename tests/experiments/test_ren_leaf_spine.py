@@ -130,7 +130,7 @@ def changed(table, quantity, factor, **where):
 
 def outcome(name, id, table):
     claim = next(one for one in experiment(name).claims if one.id == id)
-    return claim.verdict(table).outcome
+    return claim.verdict(experiment(name).view(table)).outcome
 
 
 @pytest.mark.parametrize(("name", "id", "change"), [
@@ -247,7 +247,8 @@ def test_each_variation_varies_one_thing():
 def test_what_has_not_run_is_not_judged():
     some = made_up("ren.gains")
     some = some[some["scheme"] != "ndp"]
-    assert {one.verdict(some).outcome for one in experiment("ren.gains").claims} == {Outcome.NOT_JUDGED}
+    rows = experiment("ren.gains").view(some)
+    assert {one.verdict(rows).outcome for one in experiment("ren.gains").claims} == {Outcome.NOT_JUDGED}
 
 
 @pytest.mark.parametrize("name", NAMES)
