@@ -56,7 +56,7 @@ def _occupancy(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 def _grows(table: pd.DataFrame) -> dict[str, dict[str, float | dict[str, float]]]:
     losses = _losses(table)[["phost", "homa-2-levels"]]
     return labelled(
-        {name: {"lost": _by_bursts(one), "with 4 less with 1": one[4] - one[1]} for name, one in losses.items()}
+        {name: {"lost": _by_bursts(one), "4 bursts less 1": one[4] - one[1]} for name, one in losses.items()}
     )
 
 
@@ -82,7 +82,7 @@ class Figure11(Bursts):
         ),
         Claim(
             "ren-f11b-1", "5.2", "utilisation lost after the bursts", "pHost, Homa", "grows with the number of bursts",
-            measure=_grows, band=Each(At("lost", _GROWS)), direction=Each(At("with 4 less with 1", MoreThan(0))),
+            measure=_grows, band=Each(At("lost", _GROWS)), direction=Each(At("4 bursts less 1", MoreThan(0))),
             unit="%", expect=Outcome.FAILS,
             why="pHost loses nothing, as in ren-f3b-1. Homa on one queue and one grant for one packet (ren-f11-a) lose"
             " more with each burst.",
