@@ -88,7 +88,8 @@ def _persists(table: pd.DataFrame) -> dict[str, float]:
 def _drains(table: pd.DataFrame) -> Measured:
     times, means = of_scheme(table, "ren", "drained after"), of_scheme(table, "ren", "mean queue")
     return Measured(
-        {"RTTs until it has drained": times.max(), "packets later": means.max()}, f"{_span(times, '.1f')} RTT"
+        {"RTTs until it has drained": times.max(), "packets later": means.max()},
+        f"drained after {_span(times, '.1f')} RTT",
     )
 
 

@@ -7,15 +7,11 @@ buffer: figures 3, 11 and 12. The simulations (section 6): leaf-spine, 40 Gb/s, 
 of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. All schemes are those of the presets "ren-2021-testbed"
 and "ren-2021", which have the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
 
-Where the paper is silent, this is assumed for all figures:
+What the paper leaves open has several readings: `rdmacc.experiments.ren.readings`. Also assumed for all figures:
 
-- A buffer is for each port (section 6 speaks of a "switch buffer"; NS2's queues belong to links).
 - Short flows have at most 100 KB, long ones more than 1 MB.
-- The load is that of the links between ToR and core switches, data packets with their headers: of the hosts' links it
-  cannot be, as at an oversubscription of 6 a load of 0.7 would be 3.7 times what the core carries.
+- The load counts data packets with their headers.
 - REN's receivers grant packets in the order of their arrival; they do not schedule flows.
-- REN, NDP, pHost, Homa and Aeolus spray packets; ExpressPass and DCTCP keep a flow on its path (6.1 says so of REN, NDP
-  and ExpressPass; the others are as in their own papers).
 - Figures with chance in them have three seeds at paper scale.
 """
 
