@@ -51,8 +51,8 @@ _EVERY_PS, _FROM_PS, _UNTIL = us(15), us(2000), ms(4)
 _RECEIVERS = (f"h{_SENDERS}", f"h{2 * _SENDERS + 1}")
 _PORTS = (("leaf0", _RECEIVERS[0]), ("leaf1", _RECEIVERS[1]))
 _ORDER = 5020
-_FULL = {"utilisation": AtLeast(0.9)}
-_SHORT_QUEUE = {"queue": AtMost(5), "queue less Homa's": AtMost(0)}
+_FULL = {"utilisation": AtLeast(0.9, "%")}
+_SHORT_QUEUE = {"queue": AtMost(5, "packets"), "queue less Homa's": AtMost(0, "packets")}
 
 
 def share_in_use(degree: int, share: float) -> float:

@@ -26,6 +26,7 @@ from rdmacc.experiments import (
 from rdmacc.experiments.dart import known as dart_known
 from rdmacc.experiments.igbn import known as igbn_known
 from rdmacc.experiments.rcc import known as rcc_known
+from rdmacc.experiments.ren import known as ren_known
 from rdmacc.scenario import Scenario
 from rdmacc.sources import import_closure
 from rdmacc.sweep import codehash
@@ -225,7 +226,7 @@ def test_a_new_figure_is_one_new_file(registry, tmp_path, monkeypatch):
 
 def test_what_is_known_of_claims_is_of_claims_that_exist():
     ids = {claim.id for one in EXPERIMENTS.values() for claim in one.claims}
-    assert {*dart_known.KNOWN, *igbn_known.KNOWN, *rcc_known.KNOWN} <= ids
+    assert {*dart_known.KNOWN, *igbn_known.KNOWN, *rcc_known.KNOWN, *ren_known.KNOWN} <= ids
 
 
 HELPERS = {
