@@ -79,7 +79,7 @@ def once_survived() -> list[Mutant]:
         named("experiments/igbn/fig06.py", "0 <= gain <= 15", "1 <= gain <= 15", JUDGES, only="f6a-5"),
         named("experiments/igbn/fig06.py", "gap <= 6)", "gap <= 7)", JUDGES, only="f6c-1"),
         named("experiments/igbn/fig07.py", "[(2e-3, 0.68)", "[(2e-3, 0.85)", _PUBLISHED, only="igbn"),
-        named("experiments/ren/fig03.py", "value.mean() <= 0.45 for", "value.mean() <= 0.56 for", JUDGES, only="f3b-1"),
+        named("experiments/ren/fig03.py", "Between(0.10, 0.45)", "Between(0.10, 0.56)", JUDGES, only="f3b-1"),
         named("experiments/ren/gains.py", "one, name).mean() for", "one, name).max() for", JUDGES, only="f15c-2"),
         named("experiments/ren/fig08.py", "51.696e6 / 1.2e6", "64.62e6 / 1.2e6", "tests/experiments/test_ren_small.py",
               only="sum_of_its_parts"),
