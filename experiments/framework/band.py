@@ -122,7 +122,8 @@ class Number(Band):
 
     def holds(self, value: Value) -> bool:
         low, high = self.limits
-        return bool(low < value < high) if self.is_open else bool(low <= value <= high)
+        is_bound = self.is_open and value in (low, high) and math.isfinite(value)
+        return bool(low <= value <= high) and not is_bound
 
     def margin(self, value: Value) -> float:
         low, high = self.limits
