@@ -278,6 +278,9 @@ class Exactly(Number):
     def limits(self) -> tuple[float, float]:
         return float(self.target), float(self.target)
 
+    def margin(self, value: Value) -> float:
+        return math.inf if self.holds(value) else super().margin(value)
+
     def words(self, unit: str = "") -> str:
         if isinstance(self.target, bool):
             return "so" if self.target else "not so"

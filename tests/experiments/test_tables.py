@@ -79,7 +79,10 @@ def _shuffled(table):
                                           values * np.exp(draw.normal(0, spread, len(values)))))  # fmt: skip
     yield table.assign(value=table.groupby("quantity")["value"].transform(lambda each: each.to_numpy()[::-1]))
     for _, rows in table.groupby("quantity", sort=False):
-        for factor in (0.01, 100.0, -1.0):
+        mixed = values.copy()
+        mixed[table.index.get_indexer(rows.index)] = draw.permutation(rows["value"]) * draw.uniform(0.3, 3, len(rows))
+        yield table.assign(value=mixed)
+        for factor in (0.01, 1e6, -1.0):
             changed = values.copy()
             changed[table.index.get_indexer(rows.index)] = np.where(rows["value"] == 0, 1.0, rows["value"] * factor)
             yield table.assign(value=changed)
