@@ -78,6 +78,9 @@ def _shuffled(table):
         yield table.assign(value=np.where(values == 0, draw.integers(0, 3, len(values)),
                                           values * np.exp(draw.normal(0, spread, len(values)))))  # fmt: skip
     yield table.assign(value=table.groupby("quantity")["value"].transform(lambda each: each.to_numpy()[::-1]))
+    yield table.assign(value=table.groupby("quantity")["value"].transform("mean"))
+    for name in set(table.columns) - {"point", "quantity", "time_ps", "value", "unit"}:
+        yield table.assign(**{name: table[name].iloc[0]})
     for _, rows in table.groupby("quantity", sort=False):
         mixed = values.copy()
         mixed[table.index.get_indexer(rows.index)] = draw.permutation(rows["value"]) * draw.uniform(0.3, 3, len(rows))
