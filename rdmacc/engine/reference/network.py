@@ -138,6 +138,8 @@ class Network:
         self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
+        # By message: packets that were not sent though later ones were.
+        self.skipped: defaultdict[int, set[int]] = defaultdict(set)
         self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
         self.unfinished = plan.n_messages
