@@ -18,6 +18,9 @@ __all__ = ["explain_stall"]
 _EXPLAINED = 3
 """Messages that are explained; the others that wait mostly do so for the same reason."""
 
+_NAMED = 2
+"""Ports at which a way is cut, of many."""
+
 
 def explain_stall(engine: Engine, fabric: Fabric, numbers: list[int], since_ps: int, retries: int) -> str:
     """Return why messages do not go on.
@@ -47,8 +50,8 @@ def explain_stall(engine: Engine, fabric: Fabric, numbers: list[int], since_ps: 
         reasons.append(f"message {plan.workload.index[number]} from {src} to {dst}: {what}")
     if len(started) > _EXPLAINED:
         reasons.append(f"{len(started) - _EXPLAINED} more under way")
-    if len(numbers) > len(started):
-        reasons.append(f"{len(numbers) - len(started)} wait for others to end")
+    if waiting := len(numbers) - len(started):
+        reasons.append(f"{waiting} {'waits' if waiting == 1 else 'wait'} for others to end")
     return ". ".join([*reasons, *_pauses(engine, fabric)])
 
 
@@ -83,38 +86,42 @@ def _cuts(engine: Engine, fabric: Fabric, number: int) -> Iterator[str]:
     """Yield where no packet of a message, or no answer, gets through."""
     plan = engine.plan
     is_down = np.isin(np.arange(fabric.n_ports), list(fabric.down_ports))
-    ways = ((plan.src, plan.dst, plan.qp_port), (plan.dst, plan.src, plan.reply_port))
-    for back, (start, end, ports) in enumerate(ways):
-        src, dst, port = int(start[number]), int(end[number]), int(ports[plan.qp[number]])
+    ways = ((plan.dst, plan.qp_port), (plan.src, plan.reply_port))
+    for back, (end, ports) in enumerate(ways):
+        dst, port = int(end[number]), int(ports[plan.qp[number]])
         lost, what = (plan.loss_control, "packets back are") if back else (plan.loss_data, "data is")
         steps = plan.paths.first[2 * number + back : 2 * number + back + 2] if len(plan.paths.ports) else (0, 0)
         own = plan.paths.ports[steps[0] : steps[1]]
-        for is_cut, text in (
-            (is_down, f"no route {'back ' * back}to {fabric.names[dst]}"),
-            (lost >= 1.0, f"all {what} lost on the way to {fabric.names[dst]}"),
+        for is_cut, every, some in (
+            (is_down, f"no route {'back ' * back}to", ""),
+            (lost >= 1.0, f"all {what} lost on the way to", f"{what} lost on some ways to"),
         ):
-            cut = own[is_cut[own]].tolist() if len(own) else _cut_at(fabric, port, dst, is_cut)
-            if cut is not None and (cut or not len(own)):
-                names = ", ".join(fabric.port_name(place) for place in cut[:2])
-                yield f"{text} ({names})" if names else text
+            if len(own):
+                cut = own[is_cut[own]].tolist()
+                is_open = not cut
+            else:
+                cut, is_open = _cut_at(fabric, port, dst, is_cut)
+            text = some if is_open else every
+            if text and (cut or not is_open):
+                names = ", ".join(fabric.port_name(place) for place in cut[:_NAMED])
+                yield f"{text} {fabric.names[dst]}" + (f" ({names})" if names else "")
                 break
 
 
-def _cut_at(fabric: Fabric, first: int, dst: int, is_cut: npt.NDArray[np.bool_]) -> list[int] | None:
-    """Return the ports at which every way from a host's port to another host is cut; None if one is not."""
-    todo, seen, cut = [first], {first}, []
+def _cut_at(fabric: Fabric, first: int, dst: int, is_cut: npt.NDArray[np.bool_]) -> tuple[list[int], bool]:
+    """Return the ports at which ways from a host's port to another host are cut, and whether one is not."""
+    todo, seen, cut, is_open = [first], {first}, [], False
     while todo:
         port = todo.pop()
         if is_cut[port]:
             cut.append(port)
             continue
         node = int(fabric.port_peer[port])
-        if node == dst:
-            return None
-        found = set(fabric.candidates(node, dst)) - seen
+        is_open |= node == dst
+        found = set() if node == dst else set(fabric.candidates(node, dst)) - seen
         seen |= found
         todo.extend(sorted(found, reverse=True))
-    return cut
+    return cut, is_open
 
 
 def _pauses(engine: Engine, fabric: Fabric) -> Iterator[str]:

@@ -249,7 +249,7 @@ class Tables:
         return place
 
     def _fill_bits(self) -> None:
-        """Allocate the sets of packets that components and the kernel keep of each message, and write where they are."""
+        """Allocate the sets of packets that components and the kernel keep of each message."""
         words = words_of(self.plan.packets.astype(np.int64))
         begins = np.concatenate(([0], np.cumsum(words)[:-1]))
         for component, field in bits_of(self.plan.scheme):
