@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -95,12 +96,14 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
     """Return a scenario with other legal parameters, a tick of any length, links that fail, and more loss."""
     scheme = scenario.scheme
     for part in (scheme.recovery, *scheme.control, *scheme.switch, scheme.buffer, scheme.queueing):
-        for field in fields(part):
-            if field.metadata.get("doc") and rng.random() < 0.3:
-                value = _legal_value(rng, getattr(part, field.name), field.metadata)
-                scheme = _changed(scenario, scheme, f"{type(part).__name__}.{field.name}", value)
+        changes = {
+            f"{type(part).__name__}.{field.name}": _legal_value(rng, getattr(part, field.name), field.metadata)
+            for field in fields(part)
+            if field.metadata.get("doc") and rng.random() < 0.3
+        }
+        scheme = _changed(scenario, scheme, changes)
     if rng.random() < 0.6:
-        scheme = _changed(scenario, scheme, "tick_ps", int(rng.choice([1, 1, 1000, _random_tick(rng)])))
+        scheme = _changed(scenario, scheme, {"tick_ps": int(rng.choice([1, 1, 1000, _random_tick(rng)]))})
     faults = list(scenario.faults)
     links = list(scenario.topology.edges)
     for _ in range(int(rng.choice([0, 0, 1, 3]))):
@@ -113,10 +116,15 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
 
 
-def _changed(scenario: Scenario, scheme: Scheme, name: str, value: Any) -> Scheme:
-    """Return a scheme with another parameter; as it was if the value does not go with the others, or the network."""
+def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:
+    """Return a scheme with other parameters, without those that do not go with the others, or with the network."""
+    other = scheme
+    for name, value in changes.items():
+        with suppress(ConfigError):
+            other = other.replace(**{name: value})
+    if other is scheme:
+        return scheme
     try:
-        other = scheme.replace(**{name: value})
         rdmacc.Simulation(**(scenario.arguments() | {"scheme": other}), engine="simpy")
     except (ConfigError, HandlerError):
         return scheme
