@@ -93,8 +93,16 @@ def draw(number: int) -> Scenario:
 
 
 def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
-    """Return a scenario with other legal parameters, a tick of any length, links that fail, and more loss."""
+    """Return a scenario with other legal parameters, a tick of any length, links that fail, and more loss.
+
+    Three in four have a scheme as it comes, without the drawn components: what it compiles to is in the cache.
+    """
     scheme = scenario.scheme
+    if rng.random() < 0.75:
+        for switch in rdmacc.topology.switches(scenario.topology):  # a scheme's lanes need headroom
+            scenario.topology.nodes[switch]["buffer_bytes"] += 3_000_000
+        scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
+        scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))
     for part in (scheme.recovery, *scheme.control, *scheme.switch, scheme.buffer, scheme.queueing):
         changes = {
             f"{type(part).__name__}.{field.name}": _legal_value(rng, getattr(part, field.name), field.metadata)
