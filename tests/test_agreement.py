@@ -88,7 +88,6 @@ def test_engines_agree_on_widened_scenarios(batch: int) -> None:
 
 ONCE_DIFFERED = {
     1179: "a PFC frame goes out while credits wait for their time",
-    20382: "a port that fails gives room back, so that a RESUME goes out before it drops the next packet",
     4496: "the next message of a queue pair that has just sent is of a class that PFC has stopped",
 }
 
