@@ -58,7 +58,10 @@ class Scheme(Component):
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
     )
     tick_ps: int = param(
-        "0s", "times of transmission and pacing are cut to whole multiples of it; 0: to the nearest ps", unit="ps"
+        "0s",
+        "times of transmission and pacing are cut to whole multiples of it, a whole fraction of a second; "
+        "0: to the nearest ps",
+        unit="ps",
     )
     payload_bytes: int = param(
         "1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20
@@ -114,6 +117,8 @@ class Scheme(Component):
             raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
+        if self.tick_ps and 10**12 % self.tick_ps:
+            raise ConfigError("tick_ps", self.tick_ps, "0, or a whole fraction of a second, such as 1 ps or 1 ns")
         if self.nic_ack_priority in (MAC, CREDITS):
             raise ConfigError(
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
