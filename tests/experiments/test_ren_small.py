@@ -25,7 +25,6 @@ from rdmacc.experiments.ren.sensitivity import READ_AS
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, LOOKS, PACKET_BYTES, SIMULATED, STAND_INS, TESTBED
 from rdmacc.switch.ren_marker import FULL, RenMarker
 from rdmacc.units import us
-from tests.experiments.flips_ren import FLIPS
 
 EXACT = ["ren.fig1", "ren.fig2", "ren.fig4", "ren.fig5", "ren.fig6", "ren.fig7", "ren.fig8", "ren.fig10"]
 SMALL = [*EXACT, "ren.fig3", "ren.fig13"]
@@ -47,15 +46,6 @@ def test_every_verdict_is_the_recorded_one(name):
 def test_worked_examples_and_parts_hold(name):
     checks = experiment(name).check(table_of(name), "quick")
     assert checks["holds"].all()
-
-
-CLAIMS = [(name, claim) for name in EXACT for claim in experiment(name).claims]
-
-
-@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[claim.id for _, claim in CLAIMS])
-def test_judges_refuse_broken_tables(name, claim):
-    for change in FLIPS[claim.id]:
-        assert not claim.verdict(experiment(name).view(change(table_of(name)))).holds
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -100,6 +105,17 @@ def _refused(one, claim, table, verdict):
     if verdict.outcome == Outcome.HOLDS:
         return found.outcome != Outcome.HOLDS
     return found.numbers != verdict.numbers
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.nightly if name.split(".")[0] in PAPERS else pytest.mark.slow)
+    for name in TABLES
+])  # fmt: skip
+def test_a_table_can_be_drawn(name):
+    """The gallery of the documentation and the notebooks draw those of the papers, too."""
+    figure = experiment(name).plot(load_summary(name))
+    assert figure.axes
+    plt.close(figure)
 
 
 @pytest.fixture(scope="session")
