@@ -8,6 +8,7 @@ from functools import cache
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import thaw
 
 __all__ = ["ENGINES", "make_engine", "why_not_compiled"]
 
@@ -54,4 +55,7 @@ def make_engine(name: str, plan: Plan) -> Engine:
         _log.warning("rdmacc: the SimPy engine runs this: %s", reason)
     from rdmacc.engine.reference.network import Network
 
+    for part in plan.scheme.components:
+        for handler in part.handlers().values():
+            thaw(handler)
     return Network(plan)

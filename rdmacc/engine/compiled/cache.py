@@ -26,6 +26,7 @@ from importlib import metadata
 from pathlib import Path
 
 import numba
+import numpy as np
 import platformdirs
 from llvmlite import binding
 
@@ -48,11 +49,11 @@ _ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.handlers")
 
 @cache
 def kernel_hash() -> str:
-    """Return a hash of the sources of all that is compiled, of the compiler's version, and of the processor."""
+    """Return a hash of the sources of all that is compiled, of the libraries' versions, and of the processor."""
     features = binding.get_host_cpu_features().flatten()
     text = (
-        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {binding.get_host_cpu_name()} {features}"
-        f" {source_hashes(_ROOTS)}"
+        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {np.__version__}"
+        f" {binding.get_host_cpu_name()} {features} {source_hashes(_ROOTS)}"
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
