@@ -16,8 +16,6 @@ ENGINES = ("auto", "compiled", "simpy")
 
 _log = logging.getLogger(__name__)
 
-_LEAST_NUMBA = (0, 61)
-
 
 @cache
 def why_not_compiled() -> str:
@@ -26,9 +24,6 @@ def why_not_compiled() -> str:
         import numba
     except ImportError as error:
         return f"Numba cannot be imported: {error}"
-    version = tuple(int(part) for part in numba.__version__.split(".")[:2])
-    if version < _LEAST_NUMBA:
-        return f"Numba {numba.__version__} is too old, {'.'.join(map(str, _LEAST_NUMBA))} is needed"
     if numba.config.DISABLE_JIT:
         return "Numba's compiler is switched off (NUMBA_DISABLE_JIT)"
     return ""

@@ -31,6 +31,7 @@ import platformdirs
 from llvmlite import binding
 
 from rdmacc.engine.collector import uncollected
+from rdmacc.engine.compiled.unit import INTERFACE
 from rdmacc.errors import ConfigError
 from rdmacc.sources import source_hashes
 
@@ -52,7 +53,7 @@ def kernel_hash() -> str:
     """Return a hash of the sources of all that is compiled, of the libraries' versions, and of the processor."""
     features = binding.get_host_cpu_features().flatten()
     text = (
-        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {np.__version__}"
+        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {np.__version__} {INTERFACE}"
         f" {binding.get_host_cpu_name()} {features} {source_hashes(_ROOTS)}"
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
