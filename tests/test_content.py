@@ -96,7 +96,7 @@ def by_default(value, factor={default}):
     return value * factor
 
 
-def by_keyword(value, *, factor={keyword_default}):
+def by_keyword(value, factor={keyword_default}):
     return value * factor
 
 
@@ -142,7 +142,7 @@ BODIES = {
     "njit": "value = by_njit(value)",
     "function": "value = by_call(value)",
     "default": "value = by_default(value)",
-    "keyword_default": "value = by_keyword(value)",
+    "keyword_default": "value = by_keyword(value=value)",
     "closure": "value = by_closure(value)",
     "closure_of_array": "value = by_closure(value)",
 }
@@ -241,7 +241,7 @@ CHANGES: dict[str, Any] = {
     "njit": lambda lab: setattr(lab, "by_njit", numba.njit(lambda value: value * 0.25)),
     "function": lambda lab: setattr(lab, "inner", types.FunctionType((lambda value: value * 0.25).__code__, {})),
     "default": lambda lab: setattr(lab.by_default, "__defaults__", (0.25,)),
-    "keyword_default": lambda lab: lab.by_keyword.__kwdefaults__.update(factor=0.25),
+    "keyword_default": lambda lab: setattr(lab.by_keyword, "__defaults__", (0.25,)),
     "closure": lambda lab: setattr(factor_of(lab.by_closure), "cell_contents", 0.25),
 }
 """What changes while Python runs."""
@@ -308,7 +308,8 @@ DIFFERENT = [
     (np.zeros((2, 3)), np.zeros((2, 3), order="F")), (np.array([1, None], object), np.array([2, None], object)),
     (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0])), (Constants(0.5), Constants(0.25)),
     (Constants(0.5, [1]), Constants(0.5, [2])), (Weight(1.0), Weight(2.0)), (gain(0.5), gain(0.25)),
-    (gain(0.5)(), gain(0.25)()), (partial(pow, 2), partial(pow, 3)), (lambda: 1, lambda: 2), (range(3), range(4)),
+    (gain(0.5)(), gain(0.25)()), (partial(pow, 2), partial(pow, 3)), (lambda: 1, lambda: 2),
+    (lambda *, a=1: a, lambda *, a=2: a), (range(3), range(4)),
     (min, max), (np.sin, np.cos), (math.pi, math.e), ("numpy", np), (re.compile("a"), re.compile("b")),
     (functools.lru_cache(lambda: 1), functools.lru_cache(lambda: 2)), (Weight(1.0).__init__, Weight(2.0).__init__),
     (numba.njit(lambda: 1), numba.njit(lambda: 2)), (numba.njit(lambda: 1), numba.njit(fastmath=True)(lambda: 1)),
