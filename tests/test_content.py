@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import types
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -309,7 +310,7 @@ DIFFERENT = [
     (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0])), (Constants(0.5), Constants(0.25)),
     (Constants(0.5, [1]), Constants(0.5, [2])), (Weight(1.0), Weight(2.0)), (gain(0.5), gain(0.25)),
     (gain(0.5)(), gain(0.25)()), (partial(pow, 2), partial(pow, 3)), (lambda: 1, lambda: 2),
-    (lambda *, a=1: a, lambda *, a=2: a), (range(3), range(4)),
+    (lambda *, a=1: a, lambda *, a=2: a), (contextmanager(lambda: 1), contextmanager(lambda: 2)), (range(3), range(4)),
     (min, max), (np.sin, np.cos), (math.pi, math.e), ("numpy", np), (re.compile("a"), re.compile("b")),
     (functools.lru_cache(lambda: 1), functools.lru_cache(lambda: 2)), (Weight(1.0).__init__, Weight(2.0).__init__),
     (numba.njit(lambda: 1), numba.njit(lambda: 2)), (numba.njit(lambda: 1), numba.njit(fastmath=True)(lambda: 1)),

@@ -234,6 +234,8 @@ class _Walk:
                 described.append(self._class(one) if isinstance(one, type) else self._function(one))
                 done += 1
             for number, module in enumerate(self._modules):
+                if not self._names.isdisjoint(("getattr", "__dict__")):
+                    self._unknown(module)
                 for name in sorted(self._names & vars(module).keys()):
                     if (number, name) not in read:
                         read.add((number, name))
@@ -246,7 +248,8 @@ class _Walk:
         if kind in _PLAIN:
             return value
         if kind is types.FunctionType:
-            if value in NATIVE or _is_library_file(value.__code__.co_filename):
+            # A function of a library's with a closure may hold one of ours.
+            if value in NATIVE or (not value.__closure__ and _is_library_file(value.__code__.co_filename)):
                 return ("name", value.__module__, value.__qualname__)
             return ("function", self._number(value))
         if isinstance(value, type):
@@ -352,8 +355,6 @@ class _Walk:
             if type(value) is not types.ModuleType:
                 return self._named(".".join(attributes[: depth + 1]), value)
         if not _is_library(value.__name__) and value not in self._modules:
-            if not self._names.isdisjoint({"getattr", "__dict__"}):
-                return self._unknown(value)
             self._modules.append(value)
         return ("module", value.__name__)
 
