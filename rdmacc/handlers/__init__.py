@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from rdmacc.handlers.reading import NATIVE, check_handlers, source_tree
+from rdmacc.handlers.checker import Mark, Marks
+from rdmacc.handlers.language import NATIVE
+from rdmacc.handlers.reading import check_handlers, marks_of
+from rdmacc.handlers.source import source_tree
 
-__all__ = ["NATIVE", "check_handlers", "source_tree"]
+__all__ = ["NATIVE", "Mark", "Marks", "check_handlers", "marks_of", "source_tree"]
