@@ -625,8 +625,10 @@ class _Body:
             raise self._error(node, f"must be of a set of packets, a `Bits` field, and {noun}")
         for value in node.args[1:]:
             self._integer(value)
-        own = [name for name, kind in sorted(self._names.items()) if kind.roles == {"message"}]
-        self._mark(node, f"in_message {own[0] if own else ''}")
+        own = [name for name, held in sorted(self._names.items()) if held.roles == {"message"}]
+        if not own:
+            raise self._error(node, "must be where `message` is an argument: checked mode asks it for its packets")
+        self._mark(node, f"in_message {own[0]}")
         return kind
 
     def _chance(self, node: ast.Call, function: Any) -> Kind:
