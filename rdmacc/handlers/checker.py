@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rdmacc import chance
+from rdmacc import bits, chance
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.language import (
     ADVICE, BITS, BOOL, EXCEPTIONS, FLOAT, INT, LARGEST, MATH_BOOL, MATH_EXACT, MATH_FINITE, MATH_INT, NOTHING, NUMBERS, SETS, Kind,
@@ -42,6 +42,7 @@ _BITWISE = {ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "wo
 _SAFE = {ast.RShift: 63, ast.BitAnd: LARGEST}
 _CHANCE = ("random", "secrets", "time", "datetime", "uuid")
 _EXACT = 2**53
+_UNSET = "must be set on every way to this line: give it a value first"
 
 
 def record_kind(*roles: str) -> Kind:
@@ -125,10 +126,10 @@ class _Body:
 
     def read(self) -> Kind:
         """Check all of it."""
+        self._block(self._tree.body)
         unset = first_unbound(self._tree)
         if unset is not None:
-            raise self._error(unset, "must be set on every way to this line: give it a value first")
-        self._block(self._tree.body)
+            raise self._error(unset, _UNSET)
         returned = self._returned or NOTHING
         if returned is not NOTHING and falls_through(self._tree.body):
             raise self._error(self._tree, "must return a value on every way", f"{self._tree.name}(...)")
@@ -341,7 +342,7 @@ class _Body:
     def of_Name(self, node: ast.Name) -> Kind:
         if node.id in self._locals:
             if node.id not in self._names:
-                raise self._error(node, "must be set on every way to this line: give it a value first")
+                raise self._error(node, _UNSET)
             return self._names[node.id]
         return self._constant(node)
 
@@ -524,18 +525,20 @@ class _Body:
         function = self._value(node.func)
         if isinstance(function, types.FunctionType) and function not in SETS and not _is_chance(function):
             return self._plain(node, function)
-        if node.keywords:
-            raise self._error(node, "must be called without names of arguments")
         try:
             method = _BUILT_IN.get(function)
         except TypeError:  # not hashable
             method = None
         if method is None:
-            raise self._error(node, self._advice(node, function))
+            raise self._error(node, self._advice(function))
+        if isinstance(node.func, ast.Attribute) and self._value(node.func.value) not in (math, bits, chance):
+            raise self._error(node, ADVICE["function"] + ": import it")
+        if node.keywords:
+            raise self._error(node, "must be called without names of arguments")
         kind: Kind = method(self, node, function)
         return kind
 
-    def _advice(self, node: ast.Call, function: Any) -> str:
+    def _advice(self, function: Any) -> str:
         name = getattr(function, "__name__", "")
         if getattr(builtins, name, None) is function or function is math.pow or function is math.hypot:
             return ADVICE.get(name, ADVICE["call"])
