@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.checker import Checker, Marks, record_kind
-from rdmacc.handlers.language import ADVICE, INT, LARGEST
+from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING
 from rdmacc.records import Field
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
@@ -123,7 +123,9 @@ def _read(
     arguments = inspect.signature(function).parameters
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
     try:
-        checker.read(function, kinds)
+        if checker.read(function, kinds) is not NOTHING:
+            line = function.__code__.co_firstlineno
+            return checker.error(function, line, "return ...", "must return nothing: write into a record")
     except ConfigError as error:
         return error
     return {each: frozenset(marks) for each, marks in checker.marks.items()}

@@ -18,8 +18,8 @@ _FIELDS = ("big", "x", "flag", "small")
 def outcome(scheme: Any, engine: str) -> tuple[str, str, str]:
     """Return how a run ends: the error's type, where it is, and its text, or the results."""
     work = rdmacc.incast(["h1", "h2"], "h0", "24kB")
-    run = rdmacc.Simulation(rdmacc.star(3), work, scheme, engine=engine, check=True)
     try:
+        run = rdmacc.Simulation(rdmacc.star(3), work, scheme, engine=engine, check=True)
         result = run.run(until="3ms", progress=False)
     except rdmacc.RdmaccError as error:
         kind = type(error).__name__
