@@ -162,8 +162,8 @@ def in_message(psn, packets):  # type: ignore[no-untyped-def]
 _CHECKS = {
     function.__name__: function
     for function in (
-        absolute, add, bounded, divide, exact, finite, fit_f8, fit_i1, fit_i4, fit_i8, in_message, multiply, negative, power,
-        shift_left, shift_right, subtract, to_int, word,
+        absolute, add, bounded, divide, exact, finite, fit_f8, fit_i1, fit_i4, fit_i8, in_message, multiply, negative,
+        power, shift_left, shift_right, subtract, to_int, word,
     )
 }  # fmt: skip
 
@@ -216,6 +216,7 @@ def _rewritten(function: Callable[..., Any], marks: frozenset[Mark], has_trail: 
     """Return the code of a function with its checks."""
     tree: Any = copy.deepcopy(source_tree(function))
     by_place = dict(marks)
+    node: Any
     for place, node in enumerate(ast.walk(tree)):
         node.check = by_place.get(place, "")
     tree.decorator_list, tree.returns = [], None

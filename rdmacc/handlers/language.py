@@ -17,8 +17,8 @@ from typing import Any
 from rdmacc import bits, chance
 
 __all__ = [
-    "ADVICE", "BITS", "BOOL", "EXCEPTIONS", "FLOAT", "INT", "LARGEST", "MATH_BOOL", "MATH_EXACT", "MATH_FINITE", "MATH_INT",
-    "NATIVE", "NOTHING", "NUMBERS", "SETS", "Kind", "constant", "kind_of",
+    "ADVICE", "BITS", "BOOL", "EXCEPTIONS", "FLOAT", "INT", "LARGEST", "MATH_BOOL", "MATH_EXACT", "MATH_FINITE",
+    "MATH_INT", "NATIVE", "NOTHING", "NUMBERS", "SETS", "Kind", "constant", "kind_of",
 ]  # fmt: skip
 
 LARGEST = 2**63 - 1
@@ -126,7 +126,7 @@ def constant(node: ast.AST) -> int | float | None:
         If a part of it is an integer beyond 63 bits.
     """
     if isinstance(node, ast.Constant):
-        values = [node.value] if type(node.value) in (bool, int, float) else []
+        values: list[Any] = [node.value] if type(node.value) in _KINDS else []
     elif isinstance(node, ast.UnaryOp | ast.BinOp):
         operands = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
         numbers = [constant(operand) for operand in operands]
@@ -142,7 +142,8 @@ def constant(node: ast.AST) -> int | float | None:
         return None
     if values and type(values[0]) is int and abs(values[0]) > LARGEST:
         raise OverflowError
-    return values[0] if values and type(values[0]) in _KINDS else None
+    number: int | float | None = values[0] if values and type(values[0]) in _KINDS else None
+    return number
 
 
 _PLAIN = "must be a plain function, made by `def` and called by its own name"
@@ -193,7 +194,7 @@ ADVICE = {
     "numpy": "must use `math` and plain numbers: NumPy's numbers wrap, and differ from Python's",
     "math": "must be a function of `math` that both engines share: {known}",
     "function": _PLAIN,
-    "call": f"{_PLAIN}, or one of min, max, abs, int, float, bool, round, and functions of math, rdmacc.bits and rdmacc.chance",
+    "call": f"{_PLAIN}, or min, max, abs, int, float, bool, round, len, or of math, rdmacc.bits, rdmacc.chance",
     "value": "must be a number, or a tuple of numbers, of the module; what changes is kept in a record",
     "": "must not be used in a handler; docs/interface.md lists the language",
 }  # fmt: skip

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.checker import Checker, Marks, record_kind
-from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING
+from rdmacc.handlers.checker import Checker, Marks
+from rdmacc.handlers.expressions import record_kind
+from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
+from rdmacc.handlers.source import outside
 from rdmacc.records import Field
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
@@ -94,41 +96,61 @@ def marks_of(scheme: Scheme, part: Component, name: str) -> Marks:
     headers = frozenset(
         field for each in scheme.components if (record := each.record("Header")) is not None for field in record.fields
     )
-    for key, value in vars(part).items():
+    for param, value in vars(part).items():
         if type(value) is int and abs(value) > LARGEST:
-            raise ConfigError(f"{type(part).__name__}.{key}", value, "an integer within 63 bits")
-    params = frozenset((key, _PARAMS[type(value)]) for key, value in vars(part).items() if type(value) in _PARAMS)
-    owner: Any = type(part)
-    found = _read(owner, name, part.handlers()[name], params, headers)
-    if isinstance(found, ConfigError):
-        raise type(found)(*found.args)
-    return found
+            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
+    params = frozenset((param, _PARAMS[type(value)]) for param, value in vars(part).items() if type(value) in _PARAMS)
+    key = type(part), name, part.handlers()[name], params, headers
+    reading = _READ.get(key)
+    if reading is None or not reading.is_current():
+        reading = _READ[key] = _read(*key)
+    if isinstance(reading.found, ConfigError):
+        raise type(reading.found)(*reading.found.args)
+    return reading.found
 
 
-@cache
+@dataclass(frozen=True)
+class _Reading:
+    """The marks of a handler, or what is wrong with it, and what it took from outside."""
+
+    found: Marks | ConfigError
+    used: Mapping[tuple[Callable[..., Any], str], Any] = field(default_factory=dict)
+
+    def is_current(self) -> bool:
+        """Tell whether all outside is what it was, but for the values of numbers."""
+        for one, was in self.used.items():
+            value = outside(*one)
+            if kind_of(value) != was if isinstance(was, Kind) else value is not was:
+                return False
+        return True
+
+
+_READ: dict[Any, _Reading] = {}
+"""What was read: schemes are made often."""
+
+
 def _read(
     owner: type[Component],
     name: str,
     function: Callable[..., Any],
     params: frozenset[tuple[str, str]],
     headers: frozenset[Field],
-) -> Marks | ConfigError:
-    """Return the marks of a handler, or what is wrong with it; schemes are made often, sources are read once."""
+) -> _Reading:
     handler = f"{owner.__name__}.{name}"
     if not isinstance(function, types.FunctionType):
-        return ConfigError(handler, function, f"{ADVICE['function']}, in the component as a static method")
-    if len(inspect.signature(function).parameters) != function.__code__.co_argcount:
-        return ConfigError(handler, function, "must have the arguments that it shows: it wraps another function")
-    checker = Checker(handler, *_fields(owner, name, dict(params), headers))
+        return _Reading(ConfigError(handler, function, f"{ADVICE['function']}, in the component as a static method"))
     arguments = inspect.signature(function).parameters
+    if len(arguments) != function.__code__.co_argcount:
+        return _Reading(ConfigError(handler, function, "must take the arguments that it shows: it wraps another"))
+    checker = Checker(handler, *_fields(owner, name, dict(params), headers))
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
+    line = function.__code__.co_firstlineno
     try:
         if checker.read(function, kinds) is not NOTHING:
-            line = function.__code__.co_firstlineno
-            return checker.error(function, line, "return ...", "must return nothing: write into a record")
+            raise checker.error(function, line, "return ...", "must return nothing: write into a record")
     except ConfigError as error:
-        return error
-    return {each: frozenset(marks) for each, marks in checker.marks.items()}
+        return _Reading(error, checker.used)
+    return _Reading({each: frozenset(marks) for each, marks in checker.marks.items()}, checker.used)
 
 
 def _fields(

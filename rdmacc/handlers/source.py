@@ -1,20 +1,27 @@
-"""The source of a function, as a syntax tree."""
+"""The source of a function as a syntax tree, and what the function knows from outside."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import textwrap
+import types
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["source_tree"]
+__all__ = ["MISSING", "outside", "source_tree"]
+
+MISSING = object()
+"""What a name stands for that there is not."""
 
 
 @cache
 def source_tree(function: Callable[..., Any]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Return the syntax tree of a function, with the line numbers of its file; None if its source cannot be read.
+    """Return the syntax tree of a function, with the line numbers of its file.
+
+    None if its source cannot be read, or is another one: a file may have changed since it was imported.
 
     Parameters
     ----------
@@ -28,5 +35,41 @@ def source_tree(function: Callable[..., Any]) -> ast.FunctionDef | ast.AsyncFunc
         return None
     if not tree.body or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
         return None
+    if not _is_of(function.__code__, tree):
+        return None
     ast.increment_lineno(tree, max(first, 1) - 1)
     return tree.body[0]
+
+
+def _is_of(code: types.CodeType, tree: ast.Module) -> bool:
+    """Tell whether code may come from a source, by its names and constants; pytest adds its own to an `assert`."""
+    made = compile(tree, "", "exec", dont_inherit=True).co_consts
+    read = next(constant for constant in made if isinstance(constant, types.CodeType))
+    names = {*code.co_names, *code.co_freevars}
+    numbers = {repr(constant) for constant in code.co_consts if not isinstance(constant, types.CodeType)}
+    wanted = {repr(constant) for constant in read.co_consts if not isinstance(constant, types.CodeType)}
+    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
+        return True
+    return names.issuperset(read.co_names) and numbers == wanted and code.co_varnames == read.co_varnames
+
+
+def outside(function: Callable[..., Any], name: str) -> Any:
+    """Return what a name stands for outside a function; `MISSING` if nothing.
+
+    Parameters
+    ----------
+    function : callable
+        A plain function.
+    name : str
+        A variable that is not its own, with a dot before each attribute of a module.
+    """
+    first, *attributes = name.split(".")
+    code = function.__code__
+    if first in code.co_freevars:
+        cell: Any = (function.__closure__ or ())[code.co_freevars.index(first)]
+        value = cell.cell_contents
+    else:
+        value = function.__globals__.get(first, getattr(builtins, first, MISSING))
+    for attribute in attributes:
+        value = getattr(value, attribute, MISSING) if isinstance(value, types.ModuleType) else MISSING
+    return value

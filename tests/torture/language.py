@@ -295,8 +295,8 @@ _REST = {
     "for of floats": "y = 0.0\nfor i in (0.1, 0.2, 0.3):\n    y += i * packet.psn\n" + _X + "y",
     "for with a step": "y = 0\nfor i in range(10, packet.psn, -3):\n    y += i\n" + _BIG + "y",
     "for with step 0": "y = 0\nfor i in range(0, 5, sender.big):\n    y += i\n" + _BIG + "y",
-    "for that is left": "y = 0\nfor i in range(100):\n    if i > packet.psn:\n        break\n    if i % 2:\n        continue\n"
-                        "    y += i\n" + _BIG + "y",
+    "for that is left": "y = 0\nfor i in range(99):\n    if i > packet.psn:\n        break\n    if i % 2:\n"
+                        "        continue\n    y += i\n" + _BIG + "y",
     "for, its variable written": "y = 0\nfor i in range(5):\n    i += 10\n    y += i\n" + _BIG + "y",
     "exchange": "y = packet.psn\nz = 7\ny, z = z, y\n" + _BIG + "y * 100 + z",
     "len": _BIG + "len(TABLE) * 10 + len(sender.vector)",
@@ -328,8 +328,8 @@ _REST = {
     "raise in a function": _BIG + "below(packet.psn - 4)",
     "assert of a float": "assert sender.x == 0.0, 'no'\nassert not sender.x\n" + _BIG + "3",
     "return early": "if packet.psn > 3:\n    return\n" + _BIG + "packet.psn",
-    "nested loops": "y = 0\nfor i in range(packet.psn):\n    for j in range(i):\n        while y < j:\n            y += 1\n"
-                    + _BIG + "y",
+    "nested loops": "y = 0\nfor i in range(packet.psn):\n    for j in range(i):\n        while y < j:\n"
+                    "            y += 1\n" + _BIG + "y",
 }  # fmt: skip
 
 RUN = {name: ("on_ack", body) for name, body in (_NUMBERS | _REST).items()}
