@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rdmacc.handlers import Mark, Marks, source_tree
+from rdmacc.handlers import Mark, Marks, outside, source_tree
 
 __all__ = ["instrumented"]
 
@@ -189,27 +189,24 @@ def instrumented(
     memo : dict
         What has been rewritten.
     """
-    outside = function.__globals__ | _closed(function)  # as it is now: the constants in it may have changed
+    code = function.__code__
+    known = {name: outside(function, name) for name in (*code.co_names, *code.co_freevars)}
     called = {
         name: instrumented(value, marks, has_trail=False, memo=memo)
-        for name in (*function.__code__.co_names, *function.__code__.co_freevars)
-        if isinstance(value := outside.get(name), types.FunctionType) and value in marks
+        for name, value in known.items()
+        if isinstance(value, types.FunctionType) and value in marks
     }
     key = function, marks[function], has_trail, *called.values()
     if key not in memo:
-        known = _REWRITTEN.setdefault(function, {})
+        versions = _REWRITTEN.setdefault(function, {})
         version = marks[function], has_trail
-        if version not in known:
-            known[version] = _rewritten(function, *version)
+        if version not in versions:
+            versions[version] = _rewritten(function, *version)
+        closed = {name: known[name] for name in code.co_freevars}
         checks = {f"_{name}": check for name, check in _CHECKS.items()}
-        made = types.FunctionType(known[version], outside | called | checks, function.__name__, function.__defaults__)
-        memo[key] = made
+        namespace = function.__globals__ | closed | called | checks  # as it is now: constants may have changed
+        memo[key] = types.FunctionType(versions[version], namespace, function.__name__, function.__defaults__)
     return memo[key]
-
-
-def _closed(function: Callable[..., Any]) -> dict[str, Any]:
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells}
 
 
 def _rewritten(function: Callable[..., Any], marks: frozenset[Mark], has_trail: bool) -> types.CodeType:

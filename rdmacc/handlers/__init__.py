@@ -5,6 +5,6 @@ from __future__ import annotations
 from rdmacc.handlers.checker import Mark, Marks
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.reading import check_handlers, marks_of
-from rdmacc.handlers.source import source_tree
+from rdmacc.handlers.source import outside, source_tree
 
-__all__ = ["NATIVE", "Mark", "Marks", "check_handlers", "marks_of", "source_tree"]
+__all__ = ["NATIVE", "Mark", "Marks", "check_handlers", "marks_of", "outside", "source_tree"]

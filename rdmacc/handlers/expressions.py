@@ -41,8 +41,7 @@ class Expressions:
         self._checker, self._function, self._tree = checker, function, tree
         self._names = dict(kinds)
         self._first: dict[str, int] = {}
-        self._locals = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_read(node)}
-        self._locals |= kinds.keys()
+        self._locals = _stored(tree) | kinds.keys()
         self._place = _places(tree)
         self._marks = checker.marks.setdefault(function, set())
         self._returned: Kind | None = None
@@ -293,6 +292,11 @@ class Expressions:
 @cache
 def _places(tree: ast.FunctionDef) -> dict[ast.AST, int]:
     return {node: place for place, node in enumerate(ast.walk(tree))}
+
+
+@cache
+def _stored(tree: ast.FunctionDef) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_read(node))
 
 
 def topic(value: Any) -> str:

@@ -72,4 +72,6 @@ def outside(function: Callable[..., Any], name: str) -> Any:
         value = function.__globals__.get(first, getattr(builtins, first, MISSING))
     for attribute in attributes:
         value = getattr(value, attribute, MISSING) if isinstance(value, types.ModuleType) else MISSING
+    if type(value).__module__.startswith("numba."):  # a function that the user has compiled: its source counts
+        return getattr(value, "py_func", value)
     return value

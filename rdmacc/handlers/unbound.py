@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 __all__ = ["falls_through", "first_unbound"]
 
 
+@cache
 def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
     """Return the first use of a local variable that some way through a function has not set.
 

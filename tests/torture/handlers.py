@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import linecache
 from functools import cache
 from textwrap import indent
 from typing import Any
 
 from rdmacc import Scheme
+from tests.support import run_cell
 from tests.torture import language
 
 _TEMPLATE = """
@@ -98,7 +97,6 @@ class Odd(Component):
 """
 _TIMERS = {"on_s_timer": "sender", "on_r_timer": "receiver", "on_t_timer": "transfer", "on_e_timer": "endpoint",
            "on_p_timer": "egress"}  # fmt: skip
-_number = itertools.count()
 
 _OPEN = {"on_open": ("on_open(params, qp, sender)", "sender.rate_bps = qp.line_bps")}
 _DATA = {"on_data": ("on_data(host)", "host.pick = 1")}
@@ -149,10 +147,8 @@ def scheme_of(hook: str, body: str, definition: str = "") -> Any:
     definition = definition or f"@staticmethod\ndef {hook}({ARGUMENTS[hook]}):\n{indent(body, '    ')}"
     definition = indent(definition, "    ")
     source = template.format(timers=timers, definition=definition, others=beside, module=language.MODULE)
-    name = f"<torture {next(_number)}>"
-    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(source, name, "exec"), namespace)
+    run_cell(source, namespace, "torture")
     return Scheme(name="odd", control=namespace["Odd"]())
 
 

@@ -135,7 +135,7 @@ def wrapped(*n):
 
 @numba.njit
 def compiled(n):
-    return n
+    return n * 3
 
 
 def even(n):
@@ -309,6 +309,8 @@ _REST = {
     "a text of its own": "'''Says what it does.'''\n" + _BIG + "1",
     "semicolons": "y = 1; z = 2; transfer.big = y + z",
     # Functions
+    "an njit function": _BIG + "compiled(packet.psn)",
+    "an njit function beyond": _BIG + "compiled(NEVER * packet.psn)",
     "a default": _BIG + "clamp(packet.psn, 2)",
     "names of arguments": _BIG + "clamp(packet.psn, high=5, low=1)",
     "floats in the same function": _X + "clamp(packet.psn * 0.5, 0.25, 3.5)",
@@ -448,7 +450,6 @@ _REFUSED = {
     "sys.maxsize": _BIG + "sys.maxsize.bit_length()",
     "os.environ": _BIG + "len(os.environ)",
     "a count in a closure": _BIG + "counter()",
-    "an njit function": _BIG + "compiled(now)",
     "a cached function": _BIG + "cached(now)",
     "a function that wraps": _BIG + "wrapped(now)",
     "a lambda of the module": _BIG + "following(now)",
