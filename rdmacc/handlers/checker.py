@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import EllipsisType
 from typing import Any
 
 from rdmacc.errors import ConfigError
@@ -118,7 +119,7 @@ class _Body(Calls):
     do_Break = do_Continue = do_Pass
 
     def do_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | EllipsisType):
             return
         self._of(node.value)
         if not isinstance(node.value, ast.Call):

@@ -24,6 +24,7 @@ _BITWISE = {ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "wo
 _SAFE = {ast.RShift: 63, ast.BitAnd: LARGEST}
 _CHANCE = ("random", "secrets", "time", "datetime", "uuid")
 _EXACT = 2**53
+_PACKETS = frozenset({"packet", "reply", "notice", "request"})
 UNSET = "must be set on every way to this line: give it a value first"
 
 
@@ -64,7 +65,9 @@ class Expressions:
         try:
             number = constant(node)
         except OverflowError:
-            raise self._error(node, "must stay within 63 bits, in each of its steps") from None
+            number = 2**64
+        if type(number) is int and abs(number) > LARGEST:
+            raise self._error(node, "must be an integer within 63 bits")
         if number is not None:
             return {bool: BOOL, int: INT, float: FLOAT}[type(number)]
         name = type(node).__name__
@@ -105,7 +108,7 @@ class Expressions:
             return one
         if {one, other} == {BOOL, INT}:
             return INT
-        if one.roles and other.roles:
+        if one.roles and one.roles | other.roles <= _PACKETS:
             return record_kind(*one.roles, *other.roles)
         if one.parts and len(one.parts) == len(other.parts):
             parts = zip(one.parts, other.parts, strict=True)

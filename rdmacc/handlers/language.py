@@ -123,7 +123,7 @@ def constant(node: ast.AST) -> int | float | None:
     Raises
     ------
     OverflowError
-        If a part of it is an integer beyond 63 bits.
+        If a part of it is an integer beyond 2**64, which Python may leave to compiled code.
     """
     if isinstance(node, ast.Constant):
         values: list[Any] = [node.value] if type(node.value) in _KINDS else []
@@ -140,7 +140,7 @@ def constant(node: ast.AST) -> int | float | None:
             return None
     else:
         return None
-    if values and type(values[0]) is int and abs(values[0]) > LARGEST:
+    if values and type(values[0]) is int and abs(values[0]) > 2**64:
         raise OverflowError
     number: int | float | None = values[0] if values and type(values[0]) in _KINDS else None
     return number

@@ -244,6 +244,8 @@ _NUMBERS = {
     "not": _BIG + "int(not sender.x) + int(not packet.psn)",
     "and of mixed conditions": _BIG + "1 if packet.psn and sender.x == 0.0 and now else 2",
     "smallest of both": _X + "smallest(2.5, sender.x) + smallest(3, packet.psn)",
+    "2**63 - 1": _BIG + "2**63 - 1 - sender.big",
+    "2**64 >> 60": _BIG + "(2**64 >> 60) + sender.big + (1 << 64 >> 3) // 2",
     # Conversions
     "round of halves": _BIG + "round(packet.psn + 0.5) * 100 + round(-packet.psn - 0.5)",
     "round beyond": _BIG + "round(1e300 + sender.x)",
@@ -341,6 +343,7 @@ _REFUSED = {
     # Constants beyond 63 bits
     "2**100 >> 60": _BIG + "2**100 >> 60",
     "2 ** -1 in an Int": _BIG + "2 ** -1",
+    "2**65 >> 60": _BIG + "2**65 >> 60",
     "10 ** 10 ** 10": _BIG + "10 ** 10 ** 10 % 7",
     "1 << 64": _BIG + "1 << 64",
     "a constant of 64 bits": _BIG + "HUGE % 7",
@@ -356,6 +359,7 @@ _REFUSED = {
     "returns int or float": _X + "mixed(now)",
     "returns on some ways": _BIG + "either(now)",
     "a vector or a number": "y = sender.vector\ny = 3",
+    "one record or another": "it = sender if now else transfer\nit.big = 3",
     "a mixed tuple": _X + "MIXED[packet.psn % 2]",
     "int in floats": _BIG + "1 if packet.psn in (1.0, 2.0) else 2",
     "True + 1": _BIG + "(now > 5) + 1",
