@@ -167,6 +167,9 @@ _CHECKS = {
     )
 }  # fmt: skip
 
+_OURS = "_rdmacc_"
+"""How the names begin that are put into handlers: no name of theirs does."""
+
 _Version = tuple[frozenset[Mark], bool]
 
 _REWRITTEN: WeakKeyDictionary[Callable[..., Any], dict[_Version, types.CodeType]] = WeakKeyDictionary()
@@ -185,7 +188,7 @@ def instrumented(
     marks : mapping
         What its checks are, and those of the functions that it calls.
     has_trail : bool
-        The handler gets a last argument `trail`, and writes the line that it has come to into it.
+        The handler gets a last argument, the trail, and writes the line that it has come to into it.
     memo : dict
         What has been rewritten.
     """
@@ -203,7 +206,7 @@ def instrumented(
         if version not in versions:
             versions[version] = _rewritten(function, *version)
         closed = {name: known[name] for name in code.co_freevars}
-        checks = {f"_{name}": check for name, check in _CHECKS.items()}
+        checks = {f"{_OURS}{name}": check for name, check in _CHECKS.items()}
         namespace = function.__globals__ | closed | called | checks  # as it is now: constants may have changed
         memo[key] = types.FunctionType(versions[version], namespace, function.__name__, function.__defaults__)
     return memo[key]
@@ -222,7 +225,7 @@ def _rewritten(function: Callable[..., Any], marks: frozenset[Mark], has_trail: 
     tree.args.defaults = []  # those of the function are given to it
     tree = _Rewriter(has_trail).visit(tree)
     if has_trail:
-        tree.args.args.append(ast.arg("trail"))
+        tree.args.args.append(ast.arg(f"{_OURS}trail"))
     ast.fix_missing_locations(tree)
     code = compile(ast.Module([tree], []), function.__code__.co_filename, "exec")
     return next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
@@ -238,14 +241,14 @@ class _Rewriter(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.body = self._statements(node.body)
         if self._loops:
-            node.body.insert(0, _parsed("_turns = 0", node))
+            node.body.insert(0, _parsed(f"{_OURS}turns = 0", node))
         return node
 
     def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for statement in statements:
             if self._has_trail and not _is_docstring(statement):
-                made.append(_parsed(f"trail.line = {statement.lineno}", statement))
+                made.append(_parsed(f"{_OURS}trail.line = {statement.lineno}", statement))
             new = self.visit(statement)
             made += new if isinstance(new, list) else [new]
         return made
@@ -266,8 +269,8 @@ class _Rewriter(ast.NodeTransformer):
     def _loop(self, node: Any) -> Any:
         self._loops += 1
         node.body = [
-            _parsed("_turns += 1", node),
-            _parsed(f"if _turns > {MOST_TURNS}:\n    raise RuntimeError('a loop that does not end')", node),
+            _parsed(f"{_OURS}turns += 1", node),
+            _parsed(f"if {_OURS}turns > {MOST_TURNS}:\n    raise RuntimeError('a loop that does not end')", node),
             *self._statements(node.body),
         ]
         return node
@@ -276,8 +279,8 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.targets) == 1:
             return _store(node.targets[0], node.value, node)
-        value: Any = ast.copy_location(ast.Name("_value", ast.Load()), node)
-        first = ast.copy_location(ast.Assign([ast.Name("_value", ast.Store())], node.value), node)
+        value: Any = ast.copy_location(ast.Name(f"{_OURS}value", ast.Load()), node)
+        first = ast.copy_location(ast.Assign([ast.Name(f"{_OURS}value", ast.Store())], node.value), node)
         return [first, *(_store(target, value, node) for target in node.targets)]
 
     def visit_AugAssign(self, node: Any) -> ast.AST:
@@ -334,7 +337,7 @@ def _store(target: Any, value: Any, at: ast.AST) -> ast.Assign:
 
 
 def _call(name: str, value: Any, *more: ast.expr) -> Any:
-    return ast.copy_location(ast.Call(ast.Name(f"_{name}", ast.Load()), [value, *more], []), value)
+    return ast.copy_location(ast.Call(ast.Name(f"{_OURS}{name}", ast.Load()), [value, *more], []), value)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

@@ -46,11 +46,14 @@ def _is_of(code: types.CodeType, tree: ast.Module) -> bool:
     made = compile(tree, "", "exec", dont_inherit=True).co_consts
     read = next(constant for constant in made if isinstance(constant, types.CodeType))
     names = {*code.co_names, *code.co_freevars}
-    numbers = {repr(constant) for constant in code.co_consts if not isinstance(constant, types.CodeType)}
-    wanted = {repr(constant) for constant in read.co_consts if not isinstance(constant, types.CodeType)}
     if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
         return True
-    return names.issuperset(read.co_names) and numbers == wanted and code.co_varnames == read.co_varnames
+    is_named = names.issuperset(read.co_names) and code.co_varnames == read.co_varnames
+    return is_named and _numbers(code) == _numbers(read)
+
+
+def _numbers(code: types.CodeType) -> set[str]:
+    return {repr(constant) for constant in code.co_consts if isinstance(constant, bool | int | float | tuple)}
 
 
 def outside(function: Callable[..., Any], name: str) -> Any:

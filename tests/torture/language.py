@@ -162,6 +162,10 @@ def power(a, b):
     return a**b
 
 
+def _add(a, b):
+    return a * 1000 + b
+
+
 def smallest(a, b):
     return min(a, b)
 """
@@ -310,6 +314,12 @@ _REST = {
     "an annotated variable": "y: int = packet.psn\n" + _BIG + "y",
     "a text of its own": "'''Says what it does.'''\n" + _BIG + "1",
     "semicolons": "y = 1; z = 2; transfer.big = y + z",
+    "records in a tuple": "a, b = sender, transfer\nb.big = a.small + 1 + packet.psn",
+    "a tuple kept": "t = (packet.psn, 2.5)\na, b = t\n" + _BIG + "a\n" + _X + "b",
+    "a tuple's element, kept": "t = (packet.psn, 7, 9)\n" + _BIG + "t[packet.psn % 3]",
+    "one tuple or another": "t = pair(packet.psn, 3.0) if packet.psn % 2 else (7, 0.5)\na, b = t\n" + _BIG + "a",
+    "names of ours": "value = turns = trail = packet.psn\n" + _BIG + "_add(value, turns) + trail",
+    "names of ours in a loop": "y = 0\nfor turns in range(5):\n    y += turns\n" + _BIG + "y",
     # Functions
     "an njit function": _BIG + "compiled(packet.psn)",
     "an njit function beyond": _BIG + "compiled(NEVER * packet.psn)",
