@@ -200,8 +200,9 @@ class Expressions:
 
     def _uniform(self, node: ast.expr, kind: Kind) -> Kind:
         """Return the kind of a tuple's elements."""
-        if not kind.parts or len(set(kind.parts)) > 1 or kind.parts[0] not in (INT, FLOAT):
-            raise self._error(node, "must be range(...), or a tuple of numbers of one type")
+        is_constant = not any(isinstance(part, ast.Name) and part.id in self._locals for part in ast.walk(node))
+        if not kind.parts or len(set(kind.parts)) > 1 or kind.parts[0] not in (INT, FLOAT) or not is_constant:
+            raise self._error(node, "must be range(...), or a tuple of constants of one type")
         return kind.parts[0]
 
     def _index(self, node: ast.Subscript) -> None:
