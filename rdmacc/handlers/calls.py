@@ -37,7 +37,7 @@ _NATIVE: frozenset[Any] = frozenset(NATIVE)
 class Calls(Expressions):
     """Expressions with their calls."""
 
-    def of_Call(self, node: ast.Call) -> Kind:
+    def _of_Call(self, node: ast.Call) -> Kind:
         if any(isinstance(one, ast.Starred) for one in node.args) or any(word.arg is None for word in node.keywords):
             raise self._error(node, ADVICE["Starred"])
         if isinstance(node.func, ast.Attribute):

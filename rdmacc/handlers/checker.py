@@ -58,7 +58,19 @@ class Checker:
         self._returned: dict[Any, Kind] = {}
 
     def read(self, function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Kind:
-        """Check a function for arguments of some kinds, and return the kind of what it returns.
+        """Check a function for arguments of some kinds.
+
+        Parameters
+        ----------
+        function : callable
+            A plain function.
+        kinds : mapping
+            What its arguments are, by name.
+
+        Returns
+        -------
+        Kind
+            What it returns.
 
         Raises
         ------
@@ -84,7 +96,19 @@ class Checker:
         return self._returned[key]
 
     def error(self, function: Callable[..., Any], line: int, text: str, allowed: str) -> ConfigError:
-        """Return the error for a line of a function."""
+        """Return the error for a line of a function.
+
+        Parameters
+        ----------
+        function : callable
+            The function.
+        line : int
+            The line's number in its file.
+        text : str
+            What is wrong there.
+        allowed : str
+            What to write instead.
+        """
         where = f"line {line} of {Path(function.__code__.co_filename).name}"
         return ConfigError(self.handler, _Code(text.split("\n")[0]), allowed, where=where)
 
@@ -108,24 +132,24 @@ class _Body(Calls):
     def _block(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
             name = type(statement).__name__
-            method = getattr(self, f"do_{name}", None)
+            method = getattr(self, f"_do_{name}", None)
             if method is None:
                 raise self._error(statement, ADVICE.get(name, ADVICE[""]))
             method(statement)
 
-    def do_Pass(self, node: ast.stmt) -> None:
+    def _do_Pass(self, node: ast.stmt) -> None:
         pass
 
-    do_Break = do_Continue = do_Pass
+    _do_Break = _do_Continue = _do_Pass
 
-    def do_Expr(self, node: ast.Expr) -> None:
+    def _do_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | EllipsisType):
             return
         self._of(node.value)
         if not isinstance(node.value, ast.Call):
             raise self._error(node, "must do something: assign it, or call a function")
 
-    def do_Assign(self, node: ast.Assign) -> None:
+    def _do_Assign(self, node: ast.Assign) -> None:
         kind = self._of(node.value)
         for target in node.targets:
             if isinstance(target, ast.Tuple | ast.List):
@@ -141,12 +165,12 @@ class _Body(Calls):
         for one, part in zip(target.elts, kind.parts, strict=True):
             self._store(node, one, part)
 
-    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+    def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is None or not isinstance(node.target, ast.Name):
             raise self._error(node, "must annotate nothing but a variable that is given a value")
         self._store(node, node.target, self._of(node.value))
 
-    def do_AugAssign(self, node: ast.AugAssign) -> None:
+    def _do_AugAssign(self, node: ast.AugAssign) -> None:
         inner = list(ast.walk(node.target))
         if any(isinstance(part, ast.Call) for part in inner):
             raise self._error(node, "must call no function in an index that is read and written: name the index before")
@@ -188,16 +212,16 @@ class _Body(Calls):
                 return vector.code
         raise self._error(target, "must be a variable, a field of a record, or an element of a vector field")
 
-    def do_If(self, node: ast.If) -> None:
+    def _do_If(self, node: ast.If) -> None:
         self._condition(node.test)
         self._block(node.body)
         self._block(node.orelse)
 
-    def do_While(self, node: ast.While) -> None:
+    def _do_While(self, node: ast.While) -> None:
         self._condition(node.test)
         self._loop(node)
 
-    def do_For(self, node: ast.For) -> None:
+    def _do_For(self, node: ast.For) -> None:
         if not isinstance(node.target, ast.Name):
             raise self._error(node, "must count by one variable", f"for {ast.unparse(node.target)} in ...")
         called = node.iter
@@ -217,18 +241,18 @@ class _Body(Calls):
         if node.orelse:
             raise self._error(node.orelse[0], "must not stand in the `else` of a loop: set a variable in the loop")
 
-    def do_Return(self, node: ast.Return) -> None:
+    def _do_Return(self, node: ast.Return) -> None:
         kind = NOTHING if node.value is None else self._of(node.value)
         if kind is NOTHING and node.value is not None:
             raise self._error(node, "must return a value: the function returns none")
         self._returned = kind if self._returned is None else self._join(node, self._returned, kind)
 
-    def do_Assert(self, node: ast.Assert) -> None:
+    def _do_Assert(self, node: ast.Assert) -> None:
         self._condition(node.test)
         if node.msg is not None and not _is_text(node.msg):
             raise self._error(node.msg, "must be a text as it stands")
 
-    def do_Raise(self, node: ast.Raise) -> None:
+    def _do_Raise(self, node: ast.Raise) -> None:
         raised = node.exc
         if node.cause is not None or raised is None:
             raise self._error(node, "must be `raise` with an exception, without a cause")

@@ -29,12 +29,30 @@ UNSET = "must be set on every way to this line: give it a value first"
 
 
 def record_kind(*roles: str) -> Kind:
-    """Return the kind of a record, by the handlers' arguments that it may be."""
+    """Return the kind of a record.
+
+    Parameters
+    ----------
+    *roles : str
+        The handlers' arguments that it may be.
+    """
     return Kind("a record", roles=frozenset(roles))
 
 
 class Expressions:
-    """A function, for arguments of some kinds: its names, and its expressions that call nothing."""
+    """A function, for arguments of some kinds: its names, and its expressions that call nothing.
+
+    Parameters
+    ----------
+    checker : Checker
+        The checker that reads it.
+    function : callable
+        The function.
+    tree : FunctionDef
+        Its syntax tree.
+    kinds : mapping
+        What its arguments are, by name.
+    """
 
     def __init__(
         self, checker: Any, function: Callable[..., Any], tree: ast.FunctionDef, kinds: Mapping[str, Kind]
@@ -71,7 +89,7 @@ class Expressions:
         if number is not None:
             return {bool: BOOL, int: INT, float: FLOAT}[type(number)]
         name = type(node).__name__
-        method = getattr(self, f"of_{name}", None)
+        method = getattr(self, f"_of_{name}", None)
         if method is None:
             raise self._error(node, ADVICE.get(name, ADVICE[""]))
         kind: Kind = method(node)
@@ -116,7 +134,7 @@ class Expressions:
         hint = ": write 1.0 for 1, or use int(...) or float(...)" if {one, other} == {INT, FLOAT} else ""
         raise self._error(node, f"must be of one type, not {one.name} here and {other.name} there{hint}{since}")
 
-    def of_Name(self, node: ast.Name) -> Kind:
+    def _of_Name(self, node: ast.Name) -> Kind:
         if node.id in self._locals:
             if node.id not in self._names:
                 raise self._error(node, UNSET)
@@ -147,7 +165,7 @@ class Expressions:
         self._checker.used[self._function, ast.unparse(node)] = kind_of(value) or value
         return value
 
-    def of_Attribute(self, node: ast.Attribute) -> Kind:
+    def _of_Attribute(self, node: ast.Attribute) -> Kind:
         code = self._field(node, is_write=False)
         if code is None:
             return self._constant(node)
@@ -161,7 +179,7 @@ class Expressions:
         """Return the type code of a record's field; None if it is not a record's."""
         if not isinstance(node.value, ast.Name) or node.value.id not in self._locals:
             return None
-        kind = self.of_Name(node.value)
+        kind = self._of_Name(node.value)
         codes = set()
         if not kind.roles:
             raise self._error(node, f"must be a field of a record: {node.value.id} is {kind.name}")
@@ -193,14 +211,17 @@ class Expressions:
             return f"must not write `{role}` in {hook}: its fields are the engine's"
         return f"must write no field of the engine's; of `{role}` {hook} may write {', '.join(names)}"
 
-    def of_Tuple(self, node: ast.Tuple) -> Kind:
+    def _of_Tuple(self, node: ast.Tuple) -> Kind:
         if not node.elts:
             raise self._error(node, "must have an element")
         return Kind("a tuple", parts=tuple(self._of(part) for part in node.elts))
 
     def _uniform(self, node: ast.expr, kind: Kind) -> Kind:
         """Return the kind of a tuple's elements."""
-        is_constant = not any(isinstance(part, ast.Name) and part.id in self._locals for part in ast.walk(node))
+        is_constant = not any(
+            isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in self._locals)
+            for part in ast.walk(node)
+        )
         if not kind.parts or len(set(kind.parts)) > 1 or kind.parts[0] not in (INT, FLOAT) or not is_constant:
             raise self._error(node, "must be range(...), or a tuple of constants of one type")
         return kind.parts[0]
@@ -210,7 +231,7 @@ class Expressions:
             raise self._error(node, ADVICE["Slice"])
         self._integer(node.slice)
 
-    def of_Subscript(self, node: ast.Subscript) -> Kind:
+    def _of_Subscript(self, node: ast.Subscript) -> Kind:
         kind = self._of(node.value)
         if kind.roles:
             raise self._error(node, "must name a record's field after a dot")
@@ -221,7 +242,7 @@ class Expressions:
             return self._uniform(node.value, kind)
         return FLOAT if kind.code == "f8" else INT
 
-    def of_BinOp(self, node: ast.BinOp) -> Kind:
+    def _of_BinOp(self, node: ast.BinOp) -> Kind:
         return self._arithmetic(node, node.op, node.left, node.right)
 
     def _arithmetic(self, node: Any, op: ast.operator, left: ast.expr, right: ast.expr) -> Kind:
@@ -247,7 +268,7 @@ class Expressions:
             raise self._error(node, ADVICE["pow"])
         return FLOAT
 
-    def of_UnaryOp(self, node: ast.UnaryOp) -> Kind:
+    def _of_UnaryOp(self, node: ast.UnaryOp) -> Kind:
         if isinstance(node.op, ast.Not):
             self._condition(node.operand)
             return BOOL
@@ -260,18 +281,18 @@ class Expressions:
             self._mark(node, "negative")
         return kind
 
-    def of_BoolOp(self, node: ast.BoolOp) -> Kind:
+    def _of_BoolOp(self, node: ast.BoolOp) -> Kind:
         kinds = [self._of(value) for value in node.values]
         joined = kinds[0]
         for kind in kinds[1:]:
             joined = self._join(node, joined, kind)
         return self._checked_number(node, joined)
 
-    def of_IfExp(self, node: ast.IfExp) -> Kind:
+    def _of_IfExp(self, node: ast.IfExp) -> Kind:
         self._condition(node.test)
         return self._join(node, self._of(node.body), self._of(node.orelse))
 
-    def of_Compare(self, node: ast.Compare) -> Kind:
+    def _of_Compare(self, node: ast.Compare) -> Kind:
         operands = [node.left, *node.comparators]
         kinds = [self._of(operand) for operand in operands]
         for i, op in enumerate(node.ops):
@@ -304,7 +325,13 @@ def _stored(tree: ast.FunctionDef) -> frozenset[str]:
 
 
 def topic(value: Any) -> str:
-    """Return the word of `ADVICE` for something of another module."""
+    """Return the word of `ADVICE` for something of another module, or nothing.
+
+    Parameters
+    ----------
+    value : object
+        What a handler names.
+    """
     module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     owner = getattr(value, "__self__", None)  # random.random is a method of a hidden generator
     module = str(module or type(owner).__module__)
