@@ -563,7 +563,7 @@ class Talker(Component):
     def on_data(message, transfer, packet):
         set_bit(transfer.seen, packet.psn)
         transfer.first_missing = find_clear(transfer.seen, transfer.first_missing, message.packets)
-        transfer.holes += find_set(transfer.seen, transfer.first_missing, message.packets) < message.packets
+        transfer.holes += int(find_set(transfer.seen, transfer.first_missing, message.packets) < message.packets)
         if has_bit(transfer.seen, message.packets - 1) and packet.psn % 7 == 0:
             clear_bit(transfer.seen, packet.psn)
 

@@ -14,6 +14,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pytest
 
+from tests.support import run_cell
+
 DOCS = Path(__file__).parents[1] / "docs"
 NOTEBOOKS = DOCS.parent / "notebooks"
 PAGES = sorted(path for folder in ("tutorials", "howto") for path in (DOCS / folder).glob("*.md"))
@@ -26,7 +28,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     namespace = {"__name__": page.stem}
     for number, block in enumerate(blocks):
-        exec(compile(block, f"{page.name}, example {number + 1}", "exec"), namespace)
+        run_cell(block, namespace, f"{page.name}, example {number + 1}")
     plt.close("all")
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from rdmacc.handlers.checker import Mark, Marks
 from rdmacc.handlers.content import content_hash, thaw
-from rdmacc.handlers.reading import NATIVE, check_handlers, source_tree
+from rdmacc.handlers.language import NATIVE
+from rdmacc.handlers.reading import check_handlers, marks_of
+from rdmacc.handlers.source import outside, source_tree
 
-__all__ = ["NATIVE", "check_handlers", "content_hash", "source_tree", "thaw"]
+__all__ = [
+    "NATIVE", "Mark", "Marks", "check_handlers", "content_hash", "marks_of", "outside", "source_tree", "thaw",
+]  # fmt: skip

@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.reading import NATIVE
+from rdmacc.handlers.language import NATIVE
 from rdmacc.sources import is_standard
 
 __all__ = ["content_hash", "thaw"]

@@ -28,7 +28,6 @@ from rdmacc.engine.compiled.parts import names_in, part_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
-from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
 from rdmacc.records import record_dtype
@@ -160,7 +159,7 @@ class CompiledHooks:
                 tests = f"{handler}_tests"
                 before, after, self._handlers[tests] = self.checks.apart(call.name, timer_kind, call, record, tests)
                 self._inputs.append(content_hash(self._handlers[tests], tests))
-                arguments += ["trail"] if is_instrumented(function) else []
+                arguments.append("trail")
                 lines += [*before, f"{handler}({', '.join(arguments)})", *after]
             touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if has_limits:
