@@ -319,7 +319,9 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT, ids=[repr(pair)[:50] for pair in DIFFERENT])
+@pytest.mark.parametrize(
+    ("one", "other"), DIFFERENT, ids=[f"{n} {type(one).__name__}" for n, (one, _) in enumerate(DIFFERENT)]
+)
 def test_other_content_has_another_hash(one: Any, other: Any) -> None:
     assert hash_of(one) == hash_of(one) != hash_of(other)
     if not isinstance(one, type | types.FunctionType | type(np.sin) | type(np)):
