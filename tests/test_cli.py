@@ -315,4 +315,10 @@ def test_notebooks_are_copied_and_never_overwritten(tmp_path, monkeypatch, capsy
     names = {path.name for path in (tmp_path / "mine").iterdir()}
     assert {"dart.ipynb", "igbn.ipynb", "models.ipynb"} <= names
     assert all(name in text for name in names)
+    assert f"jupyter lab {tmp_path / 'mine'}" in text
     assert "already" in fail(monkeypatch, capsys, "notebooks", tmp_path / "mine")
+
+
+def test_notebooks_say_what_they_need(tmp_path, monkeypatch):
+    monkeypatch.setattr("rdmacc.cli.main.find_spec", lambda name: None)
+    assert 'pip install "rdmacc[notebooks]"' in invoke("notebooks", tmp_path / "mine")

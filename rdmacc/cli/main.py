@@ -10,6 +10,7 @@ import dataclasses
 import json
 import sys
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -17,7 +18,7 @@ import typer
 
 from rdmacc.cli.commands import Engine, EngineOption, JsonOption, SeedOption, list_experiments, plot, run, verify
 from rdmacc.cli.reproduce import reproduce
-from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.errors import ConfigError, RdmaccError, install_command
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
@@ -171,6 +172,9 @@ def notebooks(
 
     for path in copy_notebooks(folder):
         typer.echo(f"Saved {path}")
+    if find_spec("jupyterlab") is None:
+        typer.echo(f"\nTo run them, install JupyterLab first: {install_command('notebooks')}")
+    typer.echo(f"\nOpen them with: jupyter lab {folder}")
 
 
 @app.command()

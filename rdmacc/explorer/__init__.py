@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rdmacc.errors import ConfigError
+from rdmacc.errors import not_installed
 from rdmacc.explorer.setup import Setup
 
 __all__ = ["Setup", "explore", "page", "serve"]
@@ -90,7 +90,7 @@ def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
         If Voila is not installed.
     """
     if find_spec("voila") is None:
-        raise ConfigError("explore", "voila", "installed: pip install rdmacc[explorer]")
+        raise not_installed("explore", "voila", "explorer")
     notebook: Any = import_module("nbformat.v4")
     cell = notebook.new_code_cell("from rdmacc.explorer import page\npage()")
     title = notebook.new_markdown_cell("# rdmacc explorer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.plotting.png import png
 
 __all__ = ["SHOWN", "ModelExplorer"]
@@ -51,7 +51,7 @@ class ModelExplorer:
         try:
             self._widgets: Any = import_module("ipywidgets")
         except ImportError:
-            raise ConfigError("explore", "ipywidgets", "installed: pip install rdmacc[notebooks]") from None
+            raise not_installed("explore", "ipywidgets", "notebooks") from None
         widgets = self._widgets
         self.choice = widgets.Dropdown(options=SHOWN, value=name, description="model")
         self.picture = widgets.Image(format="png", layout={"width": "auto", "max_width": "900px"})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.picture import draw
 from rdmacc.explorer.setup import NETWORKS, WORKS, Setup, movable
 from rdmacc.plotting.png import png
@@ -55,7 +55,7 @@ class Explorer:
         try:
             ipywidgets: Any = import_module("ipywidgets")
         except ImportError:
-            raise ConfigError("explore", "ipywidgets", "installed: pip install rdmacc[notebooks]") from None
+            raise not_installed("explore", "ipywidgets", "notebooks") from None
         self._widgets = ipywidgets
         self.setup = setup
         self._limits: dict[str, Any] | None = None

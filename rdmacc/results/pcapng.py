@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.errors import ConfigError, unknown
+from rdmacc.errors import ConfigError, not_installed, unknown
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, NUM_CLASSES, PAUSE, REQUEST, RETURN
 
 if TYPE_CHECKING:
@@ -172,9 +172,7 @@ class _Frames:
             from scapy.contrib import roce
             from scapy.layers import inet, l2
         except ImportError as error:
-            raise ConfigError(
-                "scapy", "not installed", 'installed for pcapng files: pip install "rdmacc[pcap]"'
-            ) from error
+            raise not_installed("write_pcapng", "scapy", "pcap") from error
         self._plan = plan
         self._roce: Any = roce
         self._inet: Any = inet
