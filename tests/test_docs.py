@@ -112,3 +112,15 @@ def test_a_release_knows_its_repository():
     assert urls.items() > project()["urls"].items()
     dois = set(re.findall(r"doi: (10\.1109/\S+)", (DOCS.parent / "CITATION.cff").read_text()))
     assert {url.removeprefix("https://doi.org/") for url in project()["urls"].values()} == dois
+
+
+def test_the_readmes_examples_print_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
+    text = (DOCS.parent / "README.md").read_text()
+    namespace = {"__name__": "readme"}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        exec(compile(block, "README.md", "exec"), namespace)
+    plt.close("all")
+    (shown,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(printed).endswith(shown.rstrip())
