@@ -225,7 +225,10 @@ class Scheme(Component):
         if owners:
             raise ConfigError(field, name, f"must be the name of one component: {len(owners)} are {component}s")
         known = sorted(set().union(*map(_parameters, parts)))
-        close = get_close_matches(own_name, known, n=2)  # the component may be the wrong part of the name
+        close = [one for one in known if one.rpartition("_")[0] == own_name]  # its unit is left out
+        close = (
+            close if own_name not in known and close else get_close_matches(own_name, known, n=2)
+        )  # the component may be the wrong part of the name
         names = [one for own_name in close or known for one in self._names_of(own_name)]
         if close:
             raise ConfigError(field, name, f"must be a parameter's name; did you mean {_alternatives(names)}?")

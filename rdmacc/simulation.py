@@ -104,6 +104,11 @@ class Simulation:
         for name, value in (("trace", trace), ("check", check)):
             if not isinstance(value, bool) and not (name == "check" and value is None):
                 raise ConfigError(name, value, "True or False")
+        if isinstance(probes, list | tuple):
+            names = [one.name for one in probes if isinstance(one, Probe)]
+            for one in names:
+                if names.count(one) > 1:
+                    raise ConfigError("probes", one, "the name of one probe; samples are found by name")
         self.plan = make_plan(
             topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),

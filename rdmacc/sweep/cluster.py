@@ -54,7 +54,9 @@ def dask_executor(address: str) -> Iterator[Executor]:
     if place == "local":
         if not count.isdigit() or int(count) < 1:
             raise ConfigError("--dask", address, "local:N with N workers, or a scheduler's address")
-        cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")
+        cluster = dask.LocalCluster(
+            n_workers=int(count), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        )
         opened = dask.Client(cluster)
     else:
         cluster, problem = None, ""

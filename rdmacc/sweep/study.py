@@ -281,6 +281,8 @@ def study(
             raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, each once")
