@@ -13,7 +13,7 @@ mpl.use("Agg")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from gallery import write_gallery  # noqa: E402 - they lie beside this file
+from gallery import score, write_gallery  # noqa: E402 - they lie beside this file
 
 from notebooks import write_notebooks  # noqa: E402
 
@@ -31,7 +31,8 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_substitutions = {"score": score((HERE.parent / "README.md").read_text())}
 myst_heading_anchors = 3
 suppress_warnings = [
     "myst.xref_missing",  # links into the source tree, which GitHub resolves

@@ -32,8 +32,8 @@ def write_gallery(docs: Path) -> None:
     lines = [
         "# Gallery", "",
         "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
-        "`rdmacc run dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for",
-        "each: claims, verdicts and reasons.", "", _score((docs.parent / "README.md").read_text()), "",
+        "`rdmacc run dart.fig3 --scale paper` computes one, `rdmacc reproduce --scale paper` all, with a page for",
+        "each: claims, verdicts and reasons.", "", score((docs.parent / "README.md").read_text()), "",
     ]  # fmt: skip
     drawn = []
     for paper, name in PAPERS.items():
@@ -59,8 +59,14 @@ def write_gallery(docs: Path) -> None:
         page.write_text(text)
 
 
-def _score(readme: str) -> str:
-    """Return the score that the README has, which a test compares with the tables: to judge them again takes 20 s."""
+def score(readme: str) -> str:
+    """Return the score that the README has, which a test compares with the tables: to judge them again takes 20 s.
+
+    Parameters
+    ----------
+    readme : str
+        Its text.
+    """
     return readme[readme.index("| | claims |") :].partition("\n\n")[0]
 
 
