@@ -257,9 +257,9 @@ class Simulation:
         timed = until_ps < NEVER
         return tqdm(
             total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
-            unit="us" if timed else "B",
-            unit_scale=not timed,
+            unit="us",
             desc=self.plan.scheme.name,
+            bar_format=None if timed else "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
             delay=1.0 if progress is None else 0.0,
             disable=progress is False,
             leave=False,
@@ -268,6 +268,10 @@ class Simulation:
     def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
         most = bar.total or 0
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
+        if until_ps == NEVER:  # filled by bytes, since one long message may take most of the time
+            messages = len(self.plan.size_bytes)
+            finished = messages - self.engine.unfinished
+            bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
         bar.update(max(done - bar.n, 0))
 
 
