@@ -123,9 +123,14 @@ class Component:
             cls.__repr__ = Component.__repr__  # type: ignore[method-assign]
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names: which parameter comes first is nobody's to remember."""
+        """Refuse values without names, and names that are no parameter's."""
+        if not dataclasses.is_dataclass(cls):  # it has a constructor of its own
+            return super().__new__(cls)
+        names = [field.name for field in dataclasses.fields(cls) if field.init]
+        for name in named:
+            if name not in names:
+                raise unknown(cls.__name__, name, names, "the name of a parameter")
         if given:
-            names = [field.name for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
             shown = ", ".join(f"{name}=..." for name in names[: len(given)])
             raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
         return super().__new__(cls)

@@ -37,8 +37,7 @@ def draw(setup: Setup, results: Mapping[str, Result]) -> Any:
     network = setup.build()
     palette = list(COLOURS.values())
     with style():
-        figure = Figure(figsize=(11, 5.6))
-        figure.set_layout_engine("none")  # the constrained one takes 0.2 s
+        figure = Figure(figsize=(11, 5.6), layout="none")  # type: ignore[arg-type]  # the constrained one takes 0.2 s
         axes = figure.subplot_mosaic([["rates", "fct"], ["queue", "fct"]], width_ratios=(1.7, 1))
         axes["queue"].sharex(axes["rates"])
         figure.subplots_adjust(left=0.06, right=0.985, bottom=0.09, top=0.94, wspace=0.16, hspace=0.24)
