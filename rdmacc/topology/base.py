@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from difflib import get_close_matches
-from itertools import chain
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -203,17 +202,25 @@ def completed(graph: Graph) -> Graph:
 
 def _check_attributes(graph: Graph) -> None:
     """Raise a ConfigError for what would be ignored: a misspelt attribute, or one of two that contradict each other."""
-    links = ((f"edge {one}-{other}", link, _LINK_ATTRIBUTES) for one, other, link in graph.edges(data=True))
-    nodes = ((f"node {name}", node, _NODE_ATTRIBUTES) for name, node in graph.nodes(data=True))
-    for place, attributes, known in chain(nodes, links):
-        for name in attributes.keys() - known:
-            if get_close_matches(str(name).lower(), known, n=1, cutoff=0.8):
-                raise unknown("attribute", name, sorted(known), "one that rdmacc knows", where=place)
-        for name, base, convert in _WRITTEN:
-            if name in attributes and base in attributes and convert(attributes[name]) != attributes[base]:
-                raise ConfigError(base, attributes[base], f"equal to {name} = {attributes[name]!r}", where=place)
+    for one, other, link in graph.edges(data=True):
+        if link.keys() != _BASE_UNITS:  # most have these alone: a large network has many links
+            _check_written(f"edge {one}-{other}", link, _LINK_ATTRIBUTES)
+    for name, node in graph.nodes(data=True):
+        if node.keys() - _NODE_BASE_UNITS:
+            _check_written(f"node {name}", node, _NODE_ATTRIBUTES)
 
 
+def _check_written(place: str, attributes: Mapping[str, Any], known: frozenset[str]) -> None:
+    for name in attributes.keys() - known:
+        if get_close_matches(str(name).lower(), known, n=1, cutoff=0.8):
+            raise unknown("attribute", name, sorted(known), "one that rdmacc knows", where=place)
+    for name, base, convert in _WRITTEN:
+        if name in attributes and base in attributes and convert(attributes[name]) != attributes[base]:
+            raise ConfigError(base, attributes[base], f"equal to {name} = {attributes[name]!r}", where=place)
+
+
+_BASE_UNITS = frozenset({"rate_bps", "delay_ps"})
+_NODE_BASE_UNITS = frozenset({"kind", "buffer_bytes", "rate_bps"})
 _LINK_ATTRIBUTES = frozenset({"rate", "rate_bps", "delay", "delay_ps"})
 _NODE_ATTRIBUTES = frozenset({"kind", "buffer", "buffer_bytes", "rate", "rate_bps"})
 _WRITTEN: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
