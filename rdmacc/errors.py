@@ -23,7 +23,9 @@ __all__ = [
     "RdmaccError",
     "SimulationError",
     "StalledError",
+    "install_command",
     "microseconds",
+    "not_installed",
     "unknown",
 ]
 
@@ -150,6 +152,39 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
         return ConfigError(field, value, f"{noun or 'a known name'}; there is none", where)
     listed = _listed(names)
     return ConfigError(field, value, f"{noun}: {listed}" if noun else f"one of {listed}", where)
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra: pip extends the installation there is, also one from a checkout.
+
+    Parameters
+    ----------
+    extra : str
+        Such as "explorer".
+    """
+    return f'pip install "rdmacc[{extra}]"'
+
+
+def not_installed(field: str, package: str, extra: str) -> ConfigError:
+    """Return the error for a package that only an extra of rdmacc installs, with the command to install it.
+
+    Parameters
+    ----------
+    field : str
+        What needs the package, such as "explore".
+    package : str
+        The package that is missing.
+    extra : str
+        The extra of rdmacc that installs it.
+
+    Examples
+    --------
+    >>> raise not_installed("explore", "voila", "explorer")
+    Traceback (most recent call last):
+    ...
+    rdmacc.errors.ConfigError: explore = 'voila': must be installed: pip install "rdmacc[explorer]"
+    """
+    return ConfigError(field, package, f"installed: {install_command(extra)}")
 
 
 class SimulationError(RdmaccError):

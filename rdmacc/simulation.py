@@ -103,6 +103,11 @@ class Simulation:
         for name, value in (("trace", trace), ("check", check)):
             if not isinstance(value, bool) and not (name == "check" and value is None):
                 raise ConfigError(name, value, "True or False")
+        if isinstance(probes, list | tuple):
+            names = [one.name for one in probes if isinstance(one, Probe)]
+            for one in names:
+                if names.count(one) > 1:
+                    raise ConfigError("probes", one, "the name of one probe; samples are found by name")
         self.plan = make_plan(
             topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),
@@ -236,9 +241,9 @@ class Simulation:
         timed = until_ps < NEVER
         return tqdm(
             total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
-            unit="us" if timed else "B",
-            unit_scale=not timed,
+            unit="us",
             desc=self.plan.scheme.name,
+            bar_format=None if timed else "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
             delay=1.0 if progress is None else 0.0,
             disable=progress is False,
             leave=False,
@@ -247,6 +252,10 @@ class Simulation:
     def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
         most = bar.total or 0
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
+        if until_ps == NEVER:  # filled by bytes, since one long message may take most of the time
+            messages = len(self.plan.size_bytes)
+            finished = messages - self.engine.unfinished
+            bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
         bar.update(max(done - bar.n, 0))
 
 
