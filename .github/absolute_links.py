@@ -1,4 +1,4 @@
-"""Makes the relative links of a README absolute, for PyPI: ``absolute_links.py README.md OWNER/NAME TAG``."""
+"""Prepares README.md and pyproject.toml for PyPI, with absolute links: ``absolute_links.py OWNER/NAME TAG``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ def absolute(text: str, repository: str, tag: str) -> str:
     return _LINK.sub(link, text)
 
 
+def with_urls(text: str, repository: str, tag: str) -> str:
+    """Return pyproject.toml with the repository's addresses among the project's.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    repository, tag : str
+        As for `absolute`.
+    """
+    base = f"https://github.com/{repository}"
+    urls = {
+        "Repository": base,
+        "Documentation": f"{base}/blob/{tag}/docs/index.md",
+        "Changelog": f"{base}/blob/{tag}/CHANGELOG.md",
+        "Issues": f"{base}/issues",
+    }
+    lines = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
+    return text.replace("[project.urls]\n", f"[project.urls]\n{lines}", 1)
+
+
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(absolute(path.read_text(encoding="utf-8"), sys.argv[2], sys.argv[3]), encoding="utf-8")
+    for name, change in (("README.md", absolute), ("pyproject.toml", with_urls)):
+        path = Path(name)
+        path.write_text(change(path.read_text(encoding="utf-8"), *sys.argv[1:3]), encoding="utf-8")

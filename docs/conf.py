@@ -16,6 +16,7 @@ sys.path.insert(0, str(HERE))
 from gallery import write_gallery  # noqa: E402 - they lie beside this file
 
 from notebooks import write_notebooks  # noqa: E402
+from rdmacc.experiments.ledger.score import score_text  # noqa: E402
 
 project = "rdmacc"
 author = "The rdmacc authors"
@@ -31,7 +32,8 @@ extensions = [
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_substitutions = {"score": score_text()}
 myst_heading_anchors = 3
 suppress_warnings = [
     "myst.xref_missing",  # links into the source tree, which GitHub resolves

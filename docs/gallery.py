@@ -32,7 +32,7 @@ def write_gallery(docs: Path) -> None:
     lines = [
         "# Gallery", "",
         "Every figure and table of the papers, drawn from the tables at paper scale that come with rdmacc.",
-        "`rdmacc run dart.fig3 --scale paper` computes one anew, `rdmacc reproduce --scale paper` all, with a page for",
+        "`rdmacc run dart.fig3 --scale paper` computes one, `rdmacc reproduce --scale paper` all, with a page for",
         "each: claims, verdicts and reasons.", "", score_text(), "", standing_text(), "",
     ]  # fmt: skip
     drawn = [

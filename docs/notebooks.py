@@ -18,7 +18,7 @@ _NOTICE = (
 
 
 def write_notebooks(docs: Path) -> None:
-    """Write `notebooks/NAME.md` and its pictures into the folder of the documentation.
+    """Write a page for each notebook, with its pictures, into the folder of the documentation.
 
     Parameters
     ----------

@@ -13,18 +13,16 @@ needs no more.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import unknown
+from rdmacc.errors import ConfigError, unknown
 from rdmacc.parameters import check_fields, param
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from matplotlib.axes import Axes
 
 __all__ = ["Floats", "Model", "param"]
@@ -37,6 +35,19 @@ class Model:
 
     title: ClassVar[str] = ""
     """What the model is of, in a few words."""
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse values without names, and names that are no parameter's."""
+        if not dataclasses.is_dataclass(cls):  # it has a constructor of its own
+            return super().__new__(cls)
+        names = [field.name for field in dataclasses.fields(cls) if field.init]
+        for name in named:
+            if name not in names:
+                raise unknown(cls.__name__, name, names, "the name of a parameter")
+        if given:
+            shown = ", ".join(f"{name}=..." for name in names[: len(given)])
+            raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 
 from rdmacc.errors import ConfigError
@@ -25,8 +25,12 @@ def copy_notebooks(folder: str | Path) -> list[Path]:
     """
     target = Path(folder)
     sources = sorted(Path(__file__).parent.glob("*.ipynb"))
-    there = [path.name for path in sources if (target / path.name).exists()]
+    there = [path.name for path in sources if os.path.lexists(target / path.name)]
     if there:
         raise ConfigError("folder", str(target), f"must not hold {there[0]} already: it may have been worked on")
     target.mkdir(parents=True, exist_ok=True)
-    return [Path(shutil.copy(path, target)) for path in sources]
+    copies = [target / path.name for path in sources]
+    for path, copy in zip(sources, copies):
+        with copy.open("xb") as file:  # not through a link either
+            file.write(path.read_bytes())
+    return copies

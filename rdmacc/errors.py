@@ -23,6 +23,9 @@ __all__ = [
     "RdmaccError",
     "SimulationError",
     "StalledError",
+    "install_command",
+    "microseconds",
+    "not_installed",
     "unknown",
 ]
 
@@ -97,6 +100,23 @@ class ConfigError(RdmaccError, ValueError):
         return type(self), (self.field, value, self.allowed, self.where), state
 
 
+def microseconds(time_ps: int) -> str:
+    """Return a time in microseconds, exact to the picosecond.
+
+    Parameters
+    ----------
+    time_ps : int
+        The time, in picoseconds.
+
+    Examples
+    --------
+    >>> microseconds(5_391_960_000)
+    '5,391.96 us'
+    """
+    whole, rest = divmod(time_ps, 10**6)
+    return f"{whole:,}.{rest:06d}".rstrip("0").rstrip(".") + " us"
+
+
 def unknown(field: str, value: object, known: Iterable[object], noun: str = "", where: str = "") -> ConfigError:
     """Return the error for a name that is none of the known ones, with the one that was probably meant.
 
@@ -134,6 +154,39 @@ def unknown(field: str, value: object, known: Iterable[object], noun: str = "", 
     return ConfigError(field, value, f"{noun}: {listed}" if noun else f"one of {listed}", where)
 
 
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra: pip extends the installation there is, also one from a checkout.
+
+    Parameters
+    ----------
+    extra : str
+        Such as "explorer".
+    """
+    return f'pip install "rdmacc[{extra}]"'
+
+
+def not_installed(field: str, package: str, extra: str) -> ConfigError:
+    """Return the error for a package that only an extra of rdmacc installs, with the command to install it.
+
+    Parameters
+    ----------
+    field : str
+        What needs the package, such as "explore".
+    package : str
+        The package that is missing.
+    extra : str
+        The extra of rdmacc that installs it.
+
+    Examples
+    --------
+    >>> raise not_installed("explore", "voila", "explorer")
+    Traceback (most recent call last):
+    ...
+    rdmacc.errors.ConfigError: explore = 'voila': must be installed: pip install "rdmacc[explorer]"
+    """
+    return ConfigError(field, package, f"installed: {install_command(extra)}")
+
+
 class SimulationError(RdmaccError):
     """A run went wrong: base of the run-time exceptions."""
 
@@ -160,16 +213,16 @@ class DeadlockError(SimulationError):
 
 
 class StalledError(SimulationError):
-    """Nothing is left to happen, and messages are unfinished.
+    """Messages are unfinished, and nothing is left to happen but retries that lead nowhere.
 
     Parameters
     ----------
     messages : iterable of int
         Ids of the unfinished messages.
     time_ps : int
-        Time of the last event, in picoseconds.
+        When it was noticed, in picoseconds.
     reason : str, optional
-        What is known of the cause.
+        Who waits for what.
     """
 
     def __init__(self, messages: Iterable[int], time_ps: int, reason: str = "") -> None:
@@ -181,7 +234,8 @@ class StalledError(SimulationError):
     def __str__(self) -> str:
         count = len(self.messages)
         noun = "message" if count == 1 else "messages"
-        text = f"stalled at {self.time_ps} ps with {count} {noun} unfinished: {_listed(self.messages)}"
+        at = microseconds(self.time_ps)
+        text = f"stalled at {at} with {count} {noun} unfinished: {_listed(self.messages)}"
         return f"{text} ({self.reason})" if self.reason else text
 
 

@@ -45,6 +45,9 @@ class Loss:
         if self.links is not None:
             if isinstance(self.links, str) or not isinstance(self.links, Iterable):
                 raise ConfigError("Loss.links", self.links, "a list of links")
+            object.__setattr__(self, "links", tuple(self.links))
+            if not self.links:
+                raise ConfigError("Loss.links", self.links, "at least one link, or None for every link")
             for link in self.links:
                 _check_link("Loss.links", link)
 

@@ -1,7 +1,7 @@
 """Probes: what to record while a simulation runs, sampled or at every change.
 
 A probe watches one field of one record: a port's queue, a queue pair's rate, a component's state. The helpers `queue`,
-`throughput` and `rate` name the usual ones; `field` watches any.
+`throughput`, `rate` and `window` name the usual ones; `field` watches any.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["PLACES", "Probe", "field", "queue", "rate", "throughput"]
+__all__ = ["PLACES", "Probe", "field", "queue", "rate", "throughput", "window"]
 
 PLACES = ("port", "flow", "host")
 
@@ -119,6 +119,25 @@ def rate(flow: int, every: Quantity | None = None) -> Probe:
     """
     period = None if every is None else time_ps(every, field="every")
     return Probe(name=f"rate {flow}", place="flow", at=flow, field="rate_bps", every_ps=period)
+
+
+def window(flow: int, every: Quantity | None = None) -> Probe:
+    """Watch the window of a message's queue pair, in bytes.
+
+    Parameters
+    ----------
+    flow : int
+        Row of the workload.
+    every : number or str, optional
+        Sampling period such as ``"1us"``; by default every change is kept.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
+    period = None if every is None else time_ps(every, field="every")
+    return Probe(name=f"window {flow}", place="flow", at=flow, field="window_bytes", every_ps=period)
 
 
 def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -> Probe:

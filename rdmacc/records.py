@@ -281,10 +281,11 @@ def _default(field: Field, name: str) -> int | float:
         if isinstance(value, numbers.Real):
             return float(value)
         raise ConfigError(name, value, "a number")
-    bounds = np.iinfo(field.code)
-    if isinstance(value, numbers.Integral) and bounds.min <= int(value) <= bounds.max:
+    most = int(np.iinfo(field.code).max)
+    least = -most - (field.code != "i8")  # handlers compute with integers that have a negative
+    if isinstance(value, numbers.Integral) and least <= int(value) <= most:
         return int(value)
-    raise ConfigError(name, value, f"a whole number from {bounds.min} to {bounds.max}")
+    raise ConfigError(name, value, f"a whole number from {least} to {most}")
 
 
 def _initial(field: Field) -> str:

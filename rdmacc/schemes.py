@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from rdmacc.component import Component, param
@@ -18,7 +18,7 @@ from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 
-__all__ = ["SCHEMES", "Scheme", "as_scheme", "register_scheme", "scheme", "scheme_table"]
+__all__ = ["SCHEMES", "Scheme", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
 
 CONNECTIONS = ("auto", "message", "pair")
 BASE_RTTS = ("pair", "network")
@@ -58,7 +58,10 @@ class Scheme(Component):
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
     )
     tick_ps: int = param(
-        "0s", "times of transmission and pacing are cut to whole multiples of it; 0: to the nearest ps", unit="ps"
+        "0s",
+        "times of transmission and pacing are cut to whole multiples of it, a whole fraction of a second; "
+        "0: to the nearest ps",
+        unit="ps",
     )
     payload_bytes: int = param(
         "1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20
@@ -114,6 +117,8 @@ class Scheme(Component):
             raise ConfigError("buffer", self.buffer, "a Pfc or a DropTail")
         if not isinstance(self.queueing, Queueing):
             raise ConfigError("queueing", self.queueing, "Queueing(...)")
+        if self.tick_ps and 10**12 % self.tick_ps:
+            raise ConfigError("tick_ps", self.tick_ps, "0, or a whole fraction of a second, such as 1 ps or 1 ns")
         if self.nic_ack_priority in (MAC, CREDITS):
             raise ConfigError(
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
@@ -225,7 +230,10 @@ class Scheme(Component):
         if owners:
             raise ConfigError(field, name, f"must be the name of one component: {len(owners)} are {component}s")
         known = sorted(set().union(*map(_parameters, parts)))
-        close = get_close_matches(own_name, known, n=2)  # the component may be the wrong part of the name
+        close = [one for one in known if one.rpartition("_")[0] == own_name]  # its unit is left out
+        close = (
+            close if own_name not in known and close else get_close_matches(own_name, known, n=2)
+        )  # the component may be the wrong part of the name
         names = [one for own_name in close or known for one in self._names_of(own_name)]
         if close:
             raise ConfigError(field, name, f"must be a parameter's name; did you mean {_alternatives(names)}?")
@@ -265,8 +273,10 @@ def _parameters(component: Component) -> set[str]:
 SCHEMES: dict[str, Callable[[], Scheme]] = {}
 """The schemes by name: each a function that makes it with its default parameters."""
 
+_ABOUT: dict[str, str] = {}
 
-def register_scheme(name: str, make: Callable[[], Scheme], *, replace: bool = False) -> None:
+
+def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", replace: bool = False) -> None:
     """Add a scheme under a name, so that `scheme(name)` and the command line find it.
 
     Parameters
@@ -275,13 +285,15 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, replace: bool = Fa
         The name.
     make : callable
         Makes the scheme with its default parameters.
+    about : str
+        What it does, in a line, for lists of schemes. Default: the first line of `make`'s docstring.
     replace : bool
         Take the place of a scheme of that name.
 
     Raises
     ------
     ConfigError
-        If the name is not a text, or is taken.
+        If the name or `about` is not a text, or the name is taken.
     """
     if not isinstance(name, str) or not name:
         raise ConfigError("scheme name", name, "a non-empty string")
@@ -289,7 +301,34 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, replace: bool = Fa
         raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
         raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
+    if not isinstance(about, str):
+        raise ConfigError(f"about, of scheme {name!r}", about, "a text")
     SCHEMES[name] = make
+    _ABOUT[name] = about
+
+
+def about(name: str) -> str:
+    """Return what a scheme does, in a line.
+
+    Parameters
+    ----------
+    name : str
+        One of `SCHEMES`.
+
+    Returns
+    -------
+    str
+        As `register_scheme` was told; otherwise the first line of the function's docstring, or its components.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such scheme.
+    """
+    made = scheme(name)
+    documented = getattr(SCHEMES[name], "__doc__", None) if isinstance(SCHEMES[name], FunctionType) else None
+    text = _ABOUT.get(name) or documented or ", ".join(type(part).__name__ for part in made.components)
+    return text.strip().splitlines()[0]
 
 
 def scheme(name: str, **changes: Any) -> Scheme:

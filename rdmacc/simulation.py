@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
 from rdmacc.engine.deadlock import find_deadlock
-from rdmacc.engine.hooks import limits_of
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
+from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import make_engine
+from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
@@ -31,9 +33,6 @@ _SLICE_PS = time_ps("1ms")
 _FIRST_STEP_PS = time_ps("20us")
 _STEP_S = 0.1, 0.5
 """Within a slice the engine runs in steps that take so many seconds, so that progress shows and Ctrl-C is heard."""
-
-_STALL_PS = time_ps("10s")
-"""If no packet moves for so long, only timers are left that lead nowhere."""
 
 
 def is_checked(scheme: Scheme, check: bool | None) -> bool:
@@ -104,6 +103,11 @@ class Simulation:
         for name, value in (("trace", trace), ("check", check)):
             if not isinstance(value, bool) and not (name == "check" and value is None):
                 raise ConfigError(name, value, "True or False")
+        if isinstance(probes, list | tuple):
+            names = [one.name for one in probes if isinstance(one, Probe)]
+            for one in names:
+                if names.count(one) > 1:
+                    raise ConfigError("probes", one, "the name of one probe; samples are found by name")
         self.plan = make_plan(
             topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),
@@ -111,7 +115,7 @@ class Simulation:
         self._fabric = self.plan.fabric
         self._link_downs = list(self.plan.link_downs)
         self.engine: Engine = make_engine(engine, self.plan)
-        self._moved = self._moved_ps = 0
+        self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS
         self._wall_s = 0.0
         self._setup_s = time.perf_counter() - begin
@@ -147,7 +151,8 @@ class Simulation:
         DeadlockError
             If ports wait on each other in a cycle that nothing will resolve.
         StalledError
-            If messages are unfinished and nothing is left that could finish them.
+            If messages are unfinished, and nothing is left that could finish them or only retries that lead nowhere
+            (`rdmacc.engine.progress`).
         ConfigError
             If `until` is not a time, or is past.
         HandlerError
@@ -177,8 +182,9 @@ class Simulation:
                 self._fail_links()
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
-                if self.now_ps - self._moved_ps >= _STALL_PS and until is None and not self.is_finished:
-                    self._raise_if_nothing_moved()
+                if until is None and not (self.is_finished or self._link_downs):
+                    if self._progress.has_ended(self.engine):
+                        raise self._stalled()
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
             self._wall_s += time.perf_counter() - begin
             begin = time.perf_counter()
@@ -219,29 +225,12 @@ class Simulation:
             error = DeadlockError(ports, self.now_ps)
             raise self._with_result(error)
 
-    def _raise_if_nothing_moved(self) -> None:
-        ports = self.engine.outcome().ports
-        moved = int(ports["tx_data_packets"].sum() + ports["tx_control_packets"].sum())
-        if moved == self._moved:
-            raise self._stalled()
-        self._moved, self._moved_ps = moved, self.now_ps
-
     def _stalled(self) -> Exception:
-        outcome = self.engine.outcome()
-        is_open = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
-        reason = self._stopped_by(sorted(set(self.plan.qp[is_open].tolist())))
-        return self._with_result(StalledError(self.plan.workload.index[is_open].tolist(), self.now_ps, reason))
-
-    def _stopped_by(self, qps: list[int]) -> str:
-        """Return which component has stopped a queue pair by its rate or window; empty if none has."""
-        for number in qps:
-            for limit, owners in limits_of(self.plan.scheme).items():
-                for component in owners:
-                    value = self.engine.sender_value(number, component, limit)
-                    if not value > 0.0:
-                        name = type(self.plan.scheme.components[component]).__name__
-                        return f"{name}.Sender.{limit} of queue pair {number} is {value:g}"
-        return ""
+        outcome, progress = self.engine.outcome(), self._progress
+        is_unfinished = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
+        numbers = np.flatnonzero(is_unfinished).tolist()
+        reason = explain_stall(self.engine, self._fabric, numbers, progress.since_ps, progress.retries)
+        return self._with_result(StalledError(self.plan.workload.index[numbers].tolist(), self.now_ps, reason))
 
     def _with_result(self, error: Any) -> Any:
         """Attach what has been computed, so that it is not lost with the exception."""
@@ -252,9 +241,9 @@ class Simulation:
         timed = until_ps < NEVER
         return tqdm(
             total=round(until_ps / 1e6, 3) if timed else int(self.plan.size_bytes.sum()),
-            unit="us" if timed else "B",
-            unit_scale=not timed,
+            unit="us",
             desc=self.plan.scheme.name,
+            bar_format=None if timed else "{desc}: {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
             delay=1.0 if progress is None else 0.0,
             disable=progress is False,
             leave=False,
@@ -263,6 +252,10 @@ class Simulation:
     def _advance(self, bar: tqdm[Any], until_ps: int) -> None:
         most = bar.total or 0
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
+        if until_ps == NEVER:  # filled by bytes, since one long message may take most of the time
+            messages = len(self.plan.size_bytes)
+            finished = messages - self.engine.unfinished
+            bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
         bar.update(max(done - bar.n, 0))
 
 

@@ -11,6 +11,7 @@ import ast
 import hashlib
 import importlib.util
 import sys
+import sysconfig
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = [
     "digest_of",
     "import_closure",
     "imports_of",
+    "is_standard",
     "source_file",
     "source_hashes",
     "statements_of",
@@ -32,6 +34,8 @@ PACKAGE = Path(__file__).parent
 """The folder of `rdmacc` itself."""
 
 _ROOT = "rdmacc"
+_SITES = frozenset({"site-packages", "dist-packages"})
+"""Folders that pip installs into."""
 
 
 @cache
@@ -113,7 +117,7 @@ def digest_of(*trees: ast.AST) -> str:
 def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str]]:
     """Yield (bound name, imported module) for each import among some nodes of a module.
 
-    Only modules of `rdmacc` and of the package that `module` is in count.
+    Those of `rdmacc`, of the package that `module` is in, and of nothing that is installed count.
 
     Parameters
     ----------
@@ -133,11 +137,11 @@ def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[tuple[str, str
                 above = module.split(".")[: None if is_package and node.level == 1 else int(is_package) - node.level]
                 source = ".".join([*above, source] if source else above)
             inside = [(alias.asname or alias.name, f"{source}.{alias.name}") for alias in node.names]
-            may_be_modules = _is_in(source, own) and _is_package(source)
+            may_be_modules = _is_counted(source, own) and _is_package(source)
             found = [(bound, name if may_be_modules and source_file(name) else source) for bound, name in inside]
         else:
             continue
-        yield from ((bound, name) for bound, name in found if _is_in(name, own))
+        yield from ((bound, name) for bound, name in found if _is_counted(name, own))
 
 
 def _is_package(module: str) -> bool:
@@ -145,8 +149,33 @@ def _is_package(module: str) -> bool:
     return file is None or file.name == "__init__.py"  # without a file: a folder
 
 
-def _is_in(name: str, packages: set[str]) -> bool:
-    return name.partition(".")[0] in packages
+def _is_counted(name: str, packages: set[str]) -> bool:
+    top = name.partition(".")[0]
+    return top in packages or not _is_installed(top)
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    """Tell whether a package or a module belongs to Python or to a library; what is nowhere does, too."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return True
+    places = [spec.origin, *(spec.submodule_search_locations or ())] if spec is not None else []
+    paths = [Path(place) for place in places if place and Path(place).exists()]
+    return all(is_standard(path) or not _SITES.isdisjoint(path.parts) for path in paths)
+
+
+def is_standard(path: Path) -> bool:
+    """Tell whether a file or a folder belongs to Python itself.
+
+    Parameters
+    ----------
+    path : Path
+        Where it is.
+    """
+    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+    return any(map(path.is_relative_to, folders)) and _SITES.isdisjoint(path.parts)
 
 
 def import_closure(roots: Iterable[str], skipped: Collection[str] = ()) -> set[str]:

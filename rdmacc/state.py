@@ -112,7 +112,7 @@ class Message(Record):
     una_psn = Int32(doc="sender: oldest packet not acknowledged; the message ends when it is `packets` (w by recovery)")
     granted_psn = Int32(doc="sender: packets below this may be sent (w)")
     received_packets = Int32(doc="receiver: distinct packets held; in go-back-N the expected PSN (w by recovery)")
-    retransmissions = Int32(doc="packets sent again")
+    retransmissions = Int32(doc="packets sent that were sent before")
     timeouts = Int32(doc="expired retransmission timers (w by recovery)")
     failed = Byte(doc="1 when recovery gave up (w by recovery)")
     priority = Byte(DATA_CLASS, doc="class of its data packets (w)")

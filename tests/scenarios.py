@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import rdmacc
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError, HandlerError
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
@@ -41,6 +43,9 @@ from rdmacc.switch.ren_marker import READINGS, RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.topology.fabric import Fabric
+
+WIDENED = 10_000
+"""Scenarios from this number on are widened; those before stay what they were."""
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -82,7 +87,82 @@ def without_features(scenario: Scenario) -> Scenario:
 
 
 def draw(number: int) -> Scenario:
-    """Return the scenario with a number: always the same one."""
+    """Return the scenario with a number: always the same one; from `WIDENED` on with what `widened` adds."""
+    scenario = _draw(number)
+    return widened(scenario, np.random.default_rng([20_202, number])) if number >= WIDENED else scenario
+
+
+def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
+    """Return a scenario with other legal parameters, a tick of any length, links that fail, and more loss.
+
+    Three in four have a scheme as it comes, without the drawn components: what it compiles to is in the cache.
+    """
+    scheme = scenario.scheme
+    if rng.random() < 0.75:
+        for switch in rdmacc.topology.switches(scenario.topology):  # a scheme's lanes need headroom
+            scenario.topology.nodes[switch]["buffer_bytes"] += 3_000_000
+        scheme = SCHEMES[str(rng.choice(sorted(SCHEMES)))]()
+        scheme = scheme.replace(start_delay_ps=min(scheme.start_delay_ps, 3_000_000))
+    for part in (scheme.recovery, *scheme.control, *scheme.switch, scheme.buffer, scheme.queueing):
+        changes = {
+            f"{type(part).__name__}.{field.name}": _legal_value(rng, getattr(part, field.name), field.metadata)
+            for field in fields(part)
+            if field.metadata.get("doc") and rng.random() < 0.3
+        }
+        scheme = _changed(scenario, scheme, changes)
+    if rng.random() < 0.6:
+        scheme = _changed(scenario, scheme, {"tick_ps": int(rng.choice([1, 1, 1000, _random_tick(rng)]))})
+    faults = list(scenario.faults)
+    links = list(scenario.topology.edges)
+    for _ in range(int(rng.choice([0, 0, 1, 3]))):
+        faults.append(LinkDown(link=links[int(rng.integers(len(links)))], at_ps=int(rng.integers(200_000_000))))
+    if rng.random() < 0.3:
+        one, other = links[int(rng.integers(len(links)))]
+        data, control = (float(p) for p in rng.choice([0.0, 0.1, 1.0], 2))
+        lost = None if rng.random() < 0.3 else ((one, other), (other, one))[: int(rng.integers(1, 3))]
+        faults.append(Loss(data=data, control=control, links=lost))
+    return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
+
+
+def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:
+    """Return a scheme with other parameters, without those that do not go with the others, or with the network."""
+    other = scheme
+    for name, value in changes.items():
+        with suppress(ConfigError):
+            other = other.replace(**{name: value})
+    if other is scheme:
+        return scheme
+    try:
+        rdmacc.Simulation(**(scenario.arguments() | {"scheme": other}), engine="simpy")
+    except (ConfigError, HandlerError):
+        return scheme
+    return other
+
+
+def _legal_value(rng: np.random.Generator, value: Any, metadata: Any) -> Any:
+    """Return another value of a parameter: up to eight times as much or as little, within its bounds."""
+    if isinstance(value, bool):
+        return not value
+    if metadata["choices"]:
+        return str(rng.choice(metadata["choices"]))
+    if isinstance(value, str):
+        return value
+    low = 0 if metadata["low"] is None else metadata["low"]
+    high = 2**40 if metadata["high"] is None else metadata["high"]
+    base = value or {"ps": 1_000_000, "bytes": 1000, "bps": 1e9}.get(metadata["unit"], 1)
+    other = min(max(base * 2.0 ** rng.uniform(-3, 3), low), high)
+    if metadata["unit"] == "ps":  # shorter timers would be all that the run sees
+        other = max(other, 1_000_000)
+    return round(other) if isinstance(value, int) else float(other)
+
+
+def _random_tick(rng: np.random.Generator) -> int:
+    """Return a whole fraction of a second, up to some nanoseconds."""
+    twos, fives = rng.integers(13), rng.integers(6)
+    return int(2**twos * 5**fives)
+
+
+def _draw(number: int) -> Scenario:
     rng = np.random.default_rng([20_201, number])
     topology = _topology(rng)
     hosts = rdmacc.topology.hosts(topology)
@@ -483,7 +563,7 @@ class Talker(Component):
     def on_data(message, transfer, packet):
         set_bit(transfer.seen, packet.psn)
         transfer.first_missing = find_clear(transfer.seen, transfer.first_missing, message.packets)
-        transfer.holes += find_set(transfer.seen, transfer.first_missing, message.packets) < message.packets
+        transfer.holes += int(find_set(transfer.seen, transfer.first_missing, message.packets) < message.packets)
         if has_bit(transfer.seen, message.packets - 1) and packet.psn % 7 == 0:
             clear_bit(transfer.seen, packet.psn)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import linecache
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 from hypothesis import strategies as st
@@ -23,6 +26,16 @@ WIRE = 1048
 """Bytes on the wire of a full packet with the default sizes; the payload is 1000."""
 ACK_WIRE = 64
 PFC_WIRE = 64
+
+
+_cells = itertools.count(1)
+
+
+def run_cell(source: str, namespace: dict[str, Any], name: str = "cell") -> None:
+    """Run source as a notebook does: it can be read afterwards."""
+    name = f"<{name} {next(_cells)}>"
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    exec(compile(source, name, "exec"), namespace)
 
 
 def transmission(wire_bytes, rate_bps):

@@ -13,7 +13,7 @@ from rdmacc.engine.compiled import tables
 from rdmacc.engine.outcome import Outcome
 from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
-from tests.scenarios import Scenario, draw, without_features
+from tests.scenarios import WIDENED, Scenario, draw, without_features
 
 BATCHES = 18
 QUICK_BATCHES = 2
@@ -78,6 +78,14 @@ def test_engines_agree_on_random_scenarios(batch: int) -> None:
         check(number)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(10))
+def test_engines_agree_on_widened_scenarios(batch: int) -> None:
+    """All schemes, with any legal parameters and ticks, links that fail and heavy losses."""
+    for number in range(WIDENED + batch * 20, WIDENED + (batch + 1) * 20):
+        check(number)
+
+
 ONCE_DIFFERED = {
     1179: "a PFC frame goes out while credits wait for their time",
     4496: "the next message of a queue pair that has just sent is of a class that PFC has stopped",
@@ -93,5 +101,6 @@ def test_what_once_differed_agrees(number: int) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("batch", range(100))
 def test_engines_agree_on_many_random_scenarios(batch: int) -> None:
-    for number in range(1000 + batch * 20, 1000 + (batch + 1) * 20):
-        check(number)
+    for first in (1000, WIDENED + 1000):
+        for number in range(first + batch * 20, first + (batch + 1) * 20):
+            check(number)

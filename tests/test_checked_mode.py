@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import linecache
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +19,9 @@ import rdmacc
 from rdmacc import Scheme, scenario
 from rdmacc.component import Component, param
 from rdmacc.engine import rewriting
-from rdmacc.errors import CompileError, ConfigError, HandlerError, LivelockError, StalledError
+from rdmacc.engine.compiled.complaints import compile_error
+from rdmacc.engine.hooks import calls_of
+from rdmacc.errors import ConfigError, HandlerError, LivelockError, StalledError
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Int, Ints, Record
 from rdmacc.schemes import SCHEMES
@@ -294,16 +299,67 @@ def test_ctrl_c_ends_a_run_within_a_second(engine: str) -> None:
     assert caught.value.result.counters.data_packet_hops > 0  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-def test_a_float_in_an_integer_field_is_named_by_the_compiler_or_the_check() -> None:
-    @dataclass(frozen=True, kw_only=True)
-    class Text(Component):
-        class Sender(Record):
-            x = Float()
+def test_what_the_compiler_objects_to_is_named_with_the_handlers_line() -> None:
+    scheme = Scheme(control=Slip())
+    (call,) = [call for call in calls_of(scheme, "on_ack") if call.function is Slip.on_ack]
+    line = Slip.on_ack.__code__.co_firstlineno + 2
+    numbas = f'Failed in nopython mode pipeline\nno matching operation\n\nFile "{__file__}", line {line}:\n<source>'
+    error = compile_error(scheme, "on_ack", {"on_ack_0": call}, TypeError(numbas))
+    assert str(error) == f"Slip.on_ack (line {line}) cannot be compiled: if packet.psn > 5:: no matching operation"
+    assert compile_error(scheme, "on_ack", {"on_ack_0": call}, TypeError("no")).handler == f"{scheme.name}: on_ack"
 
-        @staticmethod
-        def on_ack(sender):
-            sender.x = "x"
 
-    with pytest.raises(CompileError, match=r"Text\.on_ack \(line \d+\) cannot be compiled"):
-        rdmacc.simulate(_NET, _WORK, Scheme(control=Text()), engine="compiled")
+FACTOR: Any = 2
+
+
+def scaled(value):  # type: ignore[no-untyped-def]
+    return value * FACTOR
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scales(Component):
+    """Depends on what its module holds."""
+
+    class Sender(Record):
+        count = Int()
+
+    @staticmethod
+    def on_send(sender):
+        sender.count += scaled(3)
+
+
+def test_handlers_are_read_again_when_their_module_holds_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[__name__]
+    Scheme(control=Scales())
+    for value, allowed in ((3, ""), (0.5, "must be given an integer"), (2**64, "must be an integer within 63 bits")):
+        monkeypatch.setattr(module, "FACTOR", value)
+        if allowed:
+            with pytest.raises(
+                ConfigError, match=rf"^Scales\.on_send = .*line \d+ of test_checked_mode.py\): {allowed}"
+            ):
+                Scheme(control=Scales())
+        else:
+            Scheme(control=Scales())
+    monkeypatch.setattr(module, "FACTOR", 2)
+    monkeypatch.setattr(module, "scaled", lambda value: value)
+    with pytest.raises(ConfigError, match="must be a plain function"):
+        Scheme(control=Scales())
+
+
+def test_a_file_that_has_changed_since_it_was_imported_is_not_read(tmp_path: Path) -> None:
+    """Checked mode runs what it reads, so that it must be what was imported."""
+    file, source = tmp_path / "own.py", inspect.getsource(Counts).replace("STEP", "5")
+    names = {
+        "dataclass": dataclass,
+        "Component": Component,
+        "Record": Record,
+        "Float": Float,
+        "Int": Int,
+        "__name__": "own",
+    }
+    file.write_text(source)
+    exec(compile(source, str(file), "exec"), names)
+    file.write_text(source.replace("+= 5", "+= 7"))
+    linecache.checkcache(str(file))
+    with pytest.raises(ConfigError, match=r"Counts\.on_send = .*must be a plain function.*whose source can be read"):
+        Scheme(control=names["Counts"]())

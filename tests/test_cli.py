@@ -20,6 +20,7 @@ from rdmacc.cli import bench
 from rdmacc.cli.main import app, main
 from rdmacc.cli.report import scalars_text
 from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, provenance, registry
+from rdmacc.schemes import about
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
 from rdmacc.sweep.tidy import assemble, scalars, tidy
@@ -61,10 +62,10 @@ def test_list_shows_every_experiment_with_its_description():
         assert one.description in text
 
 
-def test_schemes_lists_them_with_their_parts():
+def test_schemes_lists_them_with_what_they_do():
     text = invoke("schemes")
     assert all(name in text for name in rdmacc.SCHEMES)
-    assert "GoBackN, Dasr, Dcqcn, EcnStep, Pfc" in text
+    assert about("dasr") in text
 
 
 def test_schemes_prints_one_schemes_parameters():
@@ -315,4 +316,10 @@ def test_notebooks_are_copied_and_never_overwritten(tmp_path, monkeypatch, capsy
     names = {path.name for path in (tmp_path / "mine").iterdir()}
     assert {"dart.ipynb", "igbn.ipynb", "models.ipynb"} <= names
     assert all(name in text for name in names)
+    assert f"jupyter lab {tmp_path / 'mine'}" in text
     assert "already" in fail(monkeypatch, capsys, "notebooks", tmp_path / "mine")
+
+
+def test_notebooks_say_what_they_need(tmp_path, monkeypatch):
+    monkeypatch.setattr("rdmacc.cli.main.find_spec", lambda name: None)
+    assert 'pip install "rdmacc[notebooks]"' in invoke("notebooks", tmp_path / "mine")

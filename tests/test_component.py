@@ -78,9 +78,9 @@ def test_wrong_values_are_refused(changes, allowed):
 def test_components_do_not_change():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Example().gain = 0.1
-    with pytest.raises(TypeError):
+    with pytest.raises(ConfigError, match=r"Example\(period_ps=\.\.\.\)"):
         Example(0.5)
-    with pytest.raises(TypeError):
+    with pytest.raises(ConfigError, match="did you mean 'gain'"):
         Example(gian=0.5)
 
 

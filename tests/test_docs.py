@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import matplotlib
@@ -13,6 +16,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import pytest
+
+from tests.support import run_cell
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOTEBOOKS = DOCS.parent / "notebooks"
@@ -26,7 +31,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     namespace = {"__name__": page.stem}
     for number, block in enumerate(blocks):
-        exec(compile(block, f"{page.name}, example {number + 1}", "exec"), namespace)
+        run_cell(block, namespace, f"{page.name}, example {number + 1}")
     plt.close("all")
 
 
@@ -99,3 +104,62 @@ def test_what_texts_name_is_there():
     paths = {(found, path.name) for path in FILES for found in PATH.findall(path.read_text())}
     assert len(paths) > 10
     assert sorted(one for one in paths if not any(DOCS.parent.glob(one[0].rstrip("/")))) == []
+
+
+def project():
+    return tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+
+
+def test_the_readmes_commands_are_those_that_work():
+    text = (DOCS.parent / "README.md").read_text()
+    commands = re.findall(r"^```sh\n(.*?)\n```", text, re.MULTILINE | re.DOTALL)
+    ci = (DOCS.parent / ".ci" / "run").read_text()
+    assert commands[0] == "pip install . && rdmacc demo"
+    assert commands[1] == 'pip install -e ".[dev]" && pytest -n auto'
+    assert 'pip install --quiet --no-compile -e ".[dev]"' in ci  # CI starts from there, and runs the demo
+    assert "rdmacc demo" in ci
+    published = re.findall(r"pip install rdmacc\b(?!\[)", text)
+    assert not published, "not on PyPI yet: when it is, the first command of the README becomes this one"
+
+
+def test_every_extra_that_a_text_names_exists_and_the_readme_names_those_that_users_need():
+    extras = set(project()["optional-dependencies"])
+    sources = [
+        *DOCS.rglob("*.md"), *(DOCS.parent / "rdmacc").rglob("*.py"), *NOTEBOOKS.glob("*.ipynb"),
+        DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md",
+    ]  # fmt: skip
+    named = {
+        extra for path in sources for line in path.read_text().splitlines() if "pip install" in line
+        for extra in re.findall(r"(?:rdmacc|\.)\[([a-z]+)\]", line)
+    }  # fmt: skip
+    assert named <= extras
+    readme = set(re.findall(r"(?:rdmacc|\.)\[([a-z]+)\]", (DOCS.parent / "README.md").read_text()))
+    assert readme == extras - {"docs"}
+
+
+def test_an_extra_extends_what_is_installed_without_an_index():
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--no-deps", "rdmacc[explorer]"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Requirement already satisfied: rdmacc[explorer]" in made.stdout, made.stderr
+
+
+def test_a_release_knows_its_repository():
+    text = (DOCS.parent / "pyproject.toml").read_text()
+    made = runpy.run_path(str(DOCS.parent / ".github" / "absolute_links.py"))["with_urls"](text, "someone/rdmacc", "v1")
+    urls = tomllib.loads(made)["project"]["urls"]
+    assert urls["Repository"] == "https://github.com/someone/rdmacc"
+    assert urls.items() > project()["urls"].items()
+    dois = set(re.findall(r"doi: (10\.1109/\S+)", (DOCS.parent / "CITATION.cff").read_text()))
+    assert {url.removeprefix("https://doi.org/") for url in project()["urls"].values()} == dois
+
+
+def test_the_readmes_examples_print_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RDMACC_STORE_DIR", str(tmp_path / "store"))
+    text = (DOCS.parent / "README.md").read_text()
+    namespace = {"__name__": "readme"}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        exec(compile(block, "README.md", "exec"), namespace)
+    plt.close("all")
+    (shown,) = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "\n".join(printed).endswith(shown.rstrip())

@@ -8,10 +8,14 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver")
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 exceptions = pytest.importorskip("selenium.common.exceptions")
 pytest.importorskip("voila")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -24,13 +28,14 @@ pytestmark = [
 WAIT_S = 120
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "rdmacc.cli.main", "explore", "--no-browser", "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    link = server.stdout.readline().split()[-1]
     options = webdriver.ChromeOptions()
     for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,1500"):
         options.add_argument(option)
@@ -39,12 +44,14 @@ def page():
     try:
         assert wait(lambda: answers(port))
         browser.set_page_load_timeout(WAIT_S)
-        browser.get(f"http://localhost:{port}/")
+        browser.get(link)
+        browser.link, browser.process = link, server.pid
         yield browser
     finally:
         browser.quit()
         server.terminate()
         assert server.wait(20) == 128 + signal.SIGTERM
+        server.stdout.close()
     with pytest.raises(OSError, match="refused"):  # Voila has ended with it
         answers(port)
 
@@ -80,9 +87,34 @@ def show(page, title):
     next(tab for tab in tabs if tab.text == title).click()
 
 
-def test_it_opens_and_a_choice_changes_the_picture(page):
-    before = wait(lambda: picture(page))
-    assert before
+def sliders(page):
+    """Return the handles of the sliders that are shown and can be moved."""
+    handles = page.find_elements("css selector", ".widget-slider:not([disabled]) .noUi-handle")
+    return [one for one in handles if one.is_displayed() and one.is_enabled()]
+
+
+def notes(page):
+    """Return what is said beside controls."""
+    found = "document.querySelectorAll('.widget-html span[style]')"
+    return page.execute_script(f"return [...{found}].filter(one => one.offsetParent).map(one => one.textContent)")
+
+
+def test_every_slider_moves_to_its_ends_and_a_choice_changes_the_picture(page):
+    assert wait(lambda: picture(page))
+    moved = 0
+    for number in range(len(sliders(page))):
+        for key in (Keys.HOME, Keys.END):
+            before = picture(page), notes(page)
+            handle = sliders(page)[number]
+            position = handle.get_attribute("aria-valuenow")
+            handle.send_keys(key)
+            if sliders(page)[number].get_attribute("aria-valuenow") == position:
+                continue
+            moved += 1
+            assert wait(lambda before=before: (picture(page), notes(page)) != before or "no effect" in str(before))
+            assert not any("must" in text for text in notes(page)), (number, key, notes(page))
+    assert moved > 30
+    before = picture(page)
     chosen = page.find_elements("css selector", "select")[0]
     chosen.find_elements("tag name", "option")[1].click()  # dumbbell
     assert wait(lambda: picture(page) != before)
@@ -94,3 +126,41 @@ def test_it_opens_and_a_choice_changes_the_picture(page):
     next(one for one in chosen.find_elements("tag name", "option") if one.text == "RenRate").click()
     assert wait(lambda: picture(page) not in (None, before))
     assert wait(lambda: "RenRate().plot()" in page.find_element("tag name", "body").text)
+
+
+def status(link, path="", **headers):
+    """Return the status of a request, without following where it leads."""
+    parts = urlsplit(link)
+    with closing(HTTPConnection(parts.hostname, parts.port, timeout=30)) as connection:
+        connection.request("GET", path or f"{parts.path}?{parts.query}", headers=headers)
+        with connection.getresponse() as response:
+            return response.status
+
+
+def kernels(server):
+    """Return the processes that a server has started."""
+    found = subprocess.run(["pgrep", "-f", "--parent", str(server)], capture_output=True, text=True, check=False)
+    return found.stdout.split()
+
+
+def test_only_the_link_opens_it_and_a_visit_has_one_kernel_that_ends_with_it(page):
+    assert wait(lambda: picture(page))
+    parts = urlsplit(page.link)
+    assert parts.hostname == "127.0.0.1"
+    assert len(parts.query) > 30
+    assert status(page.link, "/") == 302  # to the login page
+    assert status(page.link, "/?token=guess") == 302
+    assert status(page.link, Host="evil.example") == 403
+    socket_path = "/api/kernels/00000000-0000-0000-0000-000000000000/channels"
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Origin": "http://evil.example"}  # fmt: skip
+    assert status(page.link, socket_path, **upgrade) == 403
+    with pytest.raises(OSError, match="refused"):  # not on this machine's other addresses
+        socket.create_connection(("127.0.0.2", parts.port), 1)
+    (server,) = kernels(page.process)
+    assert wait(lambda: len(kernels(server)) == 1)
+    page.refresh()
+    assert wait(lambda: picture(page))
+    assert wait(lambda: len(kernels(server)) == 1)
+    page.get("about:blank")
+    assert wait(lambda: not kernels(server))

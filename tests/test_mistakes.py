@@ -14,7 +14,9 @@ import pytest
 import rdmacc
 from rdmacc import Loss, RdmaccError, Scenario, probes
 from rdmacc.experiments import experiment, select
-from rdmacc.models import DcqcnFluid
+from rdmacc.models import DcqcnFluid, MaxMin
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.sweep.cluster import dask_executor
 
 NET = rdmacc.star(4)
 WORK = rdmacc.incast(["h1", "h2"], "h0", "64kB")
@@ -82,7 +84,7 @@ MISTAKES = [
     ("an odd fat tree", lambda: rdmacc.fat_tree(3), "k = 3", "even"),
     ("a leaf-spine without leaves", lambda: rdmacc.leaf_spine(0, 2, 4), "leaves = 0", "at least 1"),
     ("a graph without rates", lambda: on_graph(delay="1us"), "rate = None (edge", "rate='25Gbps'", "it has delay"),
-    ("a misspelt delay", lambda: on_graph(rate="1Gbps", dealy="1us"), "delay = None (edge", "it has rate, dealy"),
+    ("a misspelt delay", lambda: on_graph(rate="1Gbps", dealy="1us"), "'dealy' (edge", "did you mean 'delay'"),
     ("a graph's rate without a unit", lambda: on_graph(rate=10, delay="1us"), "rate = 10", "write '100Gbps'"),
     ("a graph's delay without a unit", lambda: on_graph(rate="1Gbps", delay=1), "delay = 1", "such as '5us'"),
     ("a directed graph", lambda: run(nx.DiGraph(graph(rate="1Gbps", delay="1us"))), "graph = 'DiGraph'", "undirected"),
@@ -142,6 +144,18 @@ MISTAKES = [
     ("a probe of no message", lambda: run(probes=[probes.rate(7)]), "'rate 7' = 7", "0 to 1"),
     ("a misspelt field", lambda: run(probes=[probes.field("flow", 0, "Dcqcn.alhpa")]), "'Dcqcn.alhpa'", "alpha"),
     ("a loss rate in percent", lambda: Loss(data=5), "data = 5", "1"),
+    ("two probes of one name", lambda: run(probes=[probes.rate(0), probes.rate(0, "1us")]), "probes = 'rate 0'",
+     "the name of one probe"),
+    ("a loss on no link", lambda: Loss(links=[]), "Loss.links = ()", "None for every link"),
+    ("a parameter without its unit", lambda: rdmacc.scheme("dcqcn", kmin=5), "'kmin'", "did you mean 'kmin_bytes'"),
+    ("a component's values without names", lambda: Dcqcn(0.5), "Dcqcn = 0.5", "given by name, as in Dcqcn("),
+    ("a model's values without names", lambda: MaxMin(NET, WORK), "MaxMin = ", "MaxMin(topology=..., workload=...)"),
+    ("a misspelt attribute of a switch", lambda: on_graph(rate="1Gbps", delay="1us", dely_ps=3), "'dely_ps'",
+     "did you mean 'delay_ps'"),
+    ("two rates of a link", lambda: on_graph(rate="1Gbps", rate_bps=2e9, delay="1us"), "rate_bps = 2000000000.0",
+     "equal to rate = '1Gbps'"),
+    ("what a load is of, beside a rate", lambda: rdmacc.incasts(NET, degree=2, size="1kB", rate=1e5, count=1, of="x"),
+     "'x'", "host"),
     # Results
     ("rates without a probe", lambda: done().plot.rates(), "plot.rates()", "rdmacc.probes.rate(flow)"),
     ("a probe's name", lambda: done().plot.probe("queues"), "probe = 'queues'", "did you mean 'queue s0->h0'"),
@@ -153,6 +167,8 @@ MISTAKES = [
     ("one value without a list", lambda: study(vary={"g": 0.5}), "vary, g = 0.5", "in a list"),
     ("a value that is not allowed", lambda: study(vary={"g": [7]}), "Dcqcn.g = 7", "at most 1"),
     ("a seed that varies", lambda: study(vary={"seed": [1]}), "vary = 'seed'", "seeds="),
+    ("an executor without its with", lambda: study(executor=dask_executor("local:1")), "executor = ", "as executor"),
+    ("a column's name that varies", lambda: study(vary={"drops": [1]}), "vary = 'drops'", "another name"),
     ("no seeds", lambda: study(seeds=0), "seeds = 0", "from 1 to"),
     ("a scheme twice", lambda: study(schemes=["hpcc", "hpcc"]), "schemes = 'hpcc'", "each scheme once"),
     ("a function without return", lambda: study(work=lambda seed: None), "work = None", "DataFrame"),

@@ -65,14 +65,15 @@ def test_a_constant_that_is_changed_makes_another_part():
     assert part_of(own["on_ack"]) is before
 
 
-def test_what_is_no_constant_counts_by_identity():
+def test_an_array_counts_by_its_content():
     own = module()
     before = part_of(own["on_ack"])
     own["FACTOR"] = np.ones(3)
     array = part_of(own["on_ack"])
     assert array is not before
-    assert part_of(own["on_ack"]) is array
     own["FACTOR"] = np.ones(3)
+    assert part_of(own["on_ack"]) is array
+    own["FACTOR"][1] = 2.0
     assert part_of(own["on_ack"]) is not array
 
 

@@ -34,6 +34,14 @@ def test_off_by_default(engine):
     assert list(result.probes.columns) == ["probe", "time_ps", "value"]
 
 
+def test_a_window_is_what_the_scheme_allows(engine):
+    """A window of HPCC starts with a bandwidth-delay product: the line's rate times the base RTT."""
+    pairs = samples(run(engine, probes.window(0), scheme="hpcc"), "window 0")
+    network = rdmacc.describe(rdmacc.star(3))
+    assert pairs[0][1] == pytest.approx(network.bdp_bytes, rel=0.05)
+    assert len({value for _, value in pairs}) > 3
+
+
 def test_a_queue_at_every_change(engine):
     """From the first pair of packets on the queue grows by a packet every t, and then drains by one every t."""
     pairs = samples(run(engine, probes.queue("s0", "h0")), "queue s0->h0")

@@ -156,7 +156,7 @@ class Prober(Component):
 
     @staticmethod
     def on_request(receiver, packet, reply, notice):
-        receiver.heard += packet.psn >= 100 or receiver.last_psn == packet.psn
+        receiver.heard += int(packet.psn >= 100 or receiver.last_psn == packet.psn)
         reply.kind = CREDIT
         notice.kind = CREDIT
         notice.wire_bytes = 40

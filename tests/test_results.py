@@ -173,3 +173,21 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
     assert transfers["GoBackN.retries"].tolist() == [0, 0]
     assert transfers["share"].tolist() == [0.5, 0.5]
     assert not [name for name in transfers if "timer" in name or name == "retries"]
+
+
+def test_a_window_counts_the_messages_that_start_in_it(engine):
+    """Three messages alone on their way, at 0, 100 and 200 us: each takes as long as the others."""
+    work = rdmacc.messages([("h1", "h0", "10kB"), ("h1", "h0", "20kB", "100us"), ("h1", "h0", "40kB", "200us")])
+    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
+    whole, middle, late = result.summary(), result.summary(("50us", "150us")), result.summary(("100us", "1ms"))
+    assert (whole.flows, middle.flows, late.flows) == (3, 1, 2)
+    assert middle.fct_median_ps == result.flows["fct_ps"].iloc[1]
+    assert middle.goodput_bps == pytest.approx(20_000 * 8e12 / result.flows["fct_ps"].iloc[1])
+    assert whole.offered_bps == pytest.approx(30_000 * 8 / 200e-6)
+    assert late.offered_bps == pytest.approx(20_000 * 8 / 100e-6)
+    assert np.isnan(middle.offered_bps)
+    assert "offered, all flows" in str(whole)
+    assert "offered" not in str(middle)
+    for wrong in (("1ms", "2ms"), "1ms", ("1ms",), (0, "a while")):
+        with pytest.raises(ConfigError, match="window"):
+            result.summary(wrong)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import hashlib
 import json
+import os
 
 import matplotlib
 
@@ -69,26 +73,93 @@ def test_a_result_is_not_replaced_by_mistake(result, tmp_path):
         result.save(folder)
     assert result.save(folder, replace=True) == folder
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="no saved result"):
+    with pytest.raises(ConfigError, match="files other than a saved result"):
         result.save(tmp_path, replace=True)
     with pytest.raises(ConfigError, match="a folder, or a new one"):
         result.save(tmp_path / "mine.txt")
 
 
-@pytest.mark.parametrize("damage", ["no json", "other format", "cut", "no frame"])
+@pytest.mark.parametrize("damage", ["no json", "other format", "cut", "no frame", "changed", "pipe", "folder"])
 def test_what_is_no_result_is_refused(result, tmp_path, damage):
     folder = result.save(tmp_path / "run")
     about = folder / "result.json"
     if damage == "no json":
         about.unlink()
     elif damage == "other format":
-        about.write_text(about.read_text().replace('"format": 1', '"format": 9'))
+        about.write_text(about.read_text().replace('"format": 2', '"format": 9'))
     elif damage == "cut":
         about.write_text(about.read_text()[:50])
+    elif damage == "changed":  # a number, by somebody who thinks nobody will see
+        content = json.loads(about.read_text())
+        content["summary"]["drops"] += 1
+        about.write_text(json.dumps(content))
+    elif damage == "pipe":
+        (folder / "flows.parquet").unlink()
+        os.mkfifo(folder / "flows.parquet")
+    elif damage == "folder":
+        about.unlink()
+        about.mkdir()
     else:
         (folder / "ports.parquet").write_bytes(b"PAR1")
     with pytest.raises(ConfigError, match="a folder that Result.save wrote"):
         rdmacc.load(folder)
+
+
+def test_another_run_replaces_the_whole_and_touches_no_file_of_others(result, tmp_path, monkeypatch):
+    folder = result.save(tmp_path / "run")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pd.DataFrame, "to_parquet", fail)
+        with pytest.raises(OSError, match="disk full"):
+            result.save(folder, replace=True)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match=r"notes\.txt"):
+        result.save(folder, replace=True)
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_nothing_is_written_through_a_symbolic_link(result, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there", target_is_directory=True)
+    with pytest.raises(ConfigError, match="not a symbolic link"):
+        result.save(tmp_path / "link")
+    assert not any((tmp_path / "there").iterdir())
+
+
+def places(value, path=()):
+    """Yield the place of each part of what JSON holds."""
+    yield path
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from places(part, (*path, key))
+
+
+def test_a_field_of_another_type_is_our_error(result, tmp_path):
+    folder = result.save(tmp_path / "run")
+    about = folder / "result.json"
+    content = json.loads(about.read_text())
+    tried = 0
+    parts = {name: content[name] for name in ("summary", "counters", "watched", "provenance")}
+    for path in list(places(parts))[1:]:
+        for other in (None, "text", [], -1.5):
+            changed = copy.deepcopy(content)
+            place = changed
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = other
+            del changed["digest"]  # as somebody would who knows how it is made
+            text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
+            about.write_text(json.dumps({**changed, "digest": hashlib.sha256(text.encode()).hexdigest()}))
+            tried += 1
+            with contextlib.suppress(ConfigError):
+                assert str(rdmacc.load(folder).summary())
+    assert tried > 200
 
 
 def test_flows_have_columns_in_units_to_read(result):

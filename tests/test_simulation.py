@@ -218,12 +218,13 @@ def test_the_progress_bar_may_be_on(engine, capsys):
 def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, monkeypatch):
     """One long message: the bar moves all the time, not when the message is finished."""
     simulation = rdmacc.Simulation(rdmacc.star(2), rdmacc.messages([("h1", "h0", "2MB")]), "line-rate", engine=engine)
-    shown = []
+    shown, words = [], []
     advance = simulation._advance
 
     def noted(bar, until_ps):
         advance(bar, until_ps)
         shown.append((bar.n, bar.total, simulation._step_ps))
+        words.append(bar.desc)
 
     monkeypatch.setattr(simulation, "_advance", noted)
     simulation.run(progress=True)
@@ -232,6 +233,8 @@ def test_progress_counts_bytes_and_steps_grow_to_what_takes_a_moment(engine, mon
     assert len(set(counts)) > 3
     assert counts[-1] == 2_000_000 == shown[-1][1]
     assert simulation._step_ps > shown[0][2]
+    assert "line-rate, 0 of 1 messages" in words[0]
+    assert "line-rate, 1 of 1 messages" in words[-1]
 
 
 def test_steps_change_no_result(engine, monkeypatch):

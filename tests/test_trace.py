@@ -38,6 +38,17 @@ LEAF_SPINE = {
 }
 
 
+def test_engines_make_the_same_trace_when_a_port_fails_for_which_others_are_paused():
+    """It gives room back as it drops its packets, so that RESUME frames go out between them."""
+    both(
+        topology=rdmacc.star(5, buffer="800kB"),
+        work=rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "200kB"),
+        scheme=rdmacc.scheme("line-rate").replace(buffer=rdmacc.Pfc(alpha=0.01)),
+        faults=[LinkDown(link=("h0", "s0"), at_ps="20us")],
+        until="60us",
+    )
+
+
 @pytest.mark.parametrize(
     "case",
     [

@@ -17,7 +17,8 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.bands import AtMost
+from rdmacc.experiments.framework.claim import Measured
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.framework.trace import first_within, settled, shown
@@ -26,7 +27,7 @@ from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import us
 
-__all__ = ["NAMES", "at_least", "in_words", "measure_convergence", "points_for", "rtts", "within_two_rtts"]
+__all__ = ["ABOUT_ONE", "NAMES", "measure_convergence", "points_for", "rtts", "rtts_or_watched"]
 
 HALF_BPS = LINE_BPS / 2
 
@@ -36,6 +37,9 @@ RTT_PS = us(20) + 2 * PACKET_PS
 _JOIN_PS = 15 * RTT_PS
 
 _CONVERGED, _REACHED = 0.1, 0.05
+
+ABOUT_ONE = AtMost(2)
+"""RTTs that count as the one that Dart takes."""
 
 NAMES = {"dart": "Dart", "rcp": "RCP", "dcqcn": "DCQCN", "timely": "TIMELY"}
 
@@ -105,20 +109,11 @@ def rtts(table: pd.DataFrame, name: str, quantity: str = "converged") -> float:
     return scalar(table, name, quantity) / scalar(table, name, "base RTT")
 
 
-def in_words(table: pd.DataFrame, name: str) -> str:
-    """Return how long a scheme took, or for how long it was watched."""
-    taken = rtts(table, name)
-    if not np.isnan(taken):
-        return f"{NAMES[name]} {taken:.1f} RTT"
-    return f"{NAMES[name]} not in {rtts(table, name, 'watched for'):.0f} RTT"
-
-
-def at_least(table: pd.DataFrame, name: str) -> float:
-    """Return a scheme's time to converge, or for how long it did not."""
-    taken = rtts(table, name)
-    return rtts(table, name, "watched for") if np.isnan(taken) else taken
-
-
-def within_two_rtts(table: pd.DataFrame) -> Verdict:
-    """Judge whether Dart converges within two RTTs."""
-    return Verdict(in_words(table, "dart"), rtts(table, "dart") <= 2)
+def rtts_or_watched(table: pd.DataFrame, *names: str) -> Measured:
+    """Return schemes' times to converge, or how long they were watched if they did not."""
+    taken = {name: rtts(table, name) for name in names}
+    never = [NAMES[name] for name, value in taken.items() if np.isnan(value)]
+    numbers = {
+        NAMES[name]: rtts(table, name, "watched for") if np.isnan(value) else value for name, value in taken.items()
+    }
+    return Measured(numbers, f"not converged by then: {', '.join(never)}" if never else "")

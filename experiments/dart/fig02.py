@@ -12,7 +12,8 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import LINE_BPS, PRESET, RECEIVER, WIRE_BYTES, fat_tree, other_pods, ports_towards
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Exactly, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -30,41 +31,27 @@ if TYPE_CHECKING:
 __all__ = ["Figure2"]
 
 _N = f"Dasr.auss_n {RECEIVER}"
+_LINE, _HALF = AtLeast(0.97), Within(1, by=0.03)
 
 
-def _gbps(value: float) -> str:
-    return f"{value / 1e9:.3f} Gb/s"
+def _alone(table: pd.DataFrame) -> dict[str, float]:
+    rate, throughput = (scalar(table, "long", name) for name in ("rate of S1, alone", "throughput, alone"))
+    return {
+        "rate / line": rate / LINE_BPS,
+        "throughput / line": throughput / LINE_BPS,
+        "n": scalar(table, "long", "n, alone"),
+    }
 
 
-def _us(value: float) -> str:
-    return f"{value / 1e6:.1f} us"
+def _shared(table: pd.DataFrame) -> dict[str, float]:
+    rates = {f"{name} / half": scalar(table, "long", f"rate of {name}, shared") * 2 / LINE_BPS for name in ("S1", "S2")}
+    throughput = scalar(table, "long", "throughput, shared")
+    return rates | {"throughput / line": throughput / LINE_BPS, "n": scalar(table, "long", "n, shared")}
 
 
-def _alone(table: pd.DataFrame) -> Verdict:
-    rate, throughput = scalar(table, "long", "rate of S1, alone"), scalar(table, "long", "throughput, alone")
-    n = scalar(table, "long", "n, alone")
-    holds = min(rate, throughput) >= 0.97 * LINE_BPS and n == 1
-    return Verdict(f"{_gbps(rate)} paced, {_gbps(throughput)} received, n = {n:.0f}", holds)
-
-
-def _halves(table: pd.DataFrame) -> Verdict:
-    rates = [scalar(table, "long", f"rate of {name}, shared") for name in ("S1", "S2")]
-    throughput, n = scalar(table, "long", "throughput, shared"), scalar(table, "long", "n, shared")
-    near = all(abs(rate - LINE_BPS / 2) <= 0.03 * LINE_BPS / 2 for rate in rates)
-    measured = f"{_gbps(rates[0])} and {_gbps(rates[1])}, together {_gbps(throughput)} received, n = {n:.0f}"
-    return Verdict(measured, near and throughput >= 0.95 * LINE_BPS and n == 2)
-
-
-def _in_one_rtt(table: pd.DataFrame) -> Verdict:
-    settled = scalar(table, "long", "time to settle")
-    rtt = scalar(table, "long", "base RTT")
-    return Verdict(f"{_us(settled)}, {settled / rtt:.2f} RTT", settled <= rtt)
-
-
-def _queue_stops(table: pd.DataFrame) -> Verdict:
+def _queue_growth(table: pd.DataFrame) -> Measured:
     growth, queue = scalar(table, "long", "queue growth, settled"), scalar(table, "long", "queue, settled")
-    measured = f"{growth / WIRE_BYTES:+.2f} packets over the rest of the run, at {format_size(round(queue))}"
-    return Verdict(measured, abs(growth) <= 2 * WIRE_BYTES)
+    return Measured(growth / WIRE_BYTES, f"over the rest of the run, at {format_size(round(queue))}")
 
 
 @register_experiment
@@ -76,42 +63,28 @@ class Figure2(Experiment):
     description = "Dart, figure 2: two long flows to one receiver; each gets half the line within one RTT"
     claims = (
         Claim(
-            id="dart-f2-1",
-            place="III-A",
-            quantity="sender rate",
-            condition="1 long flow",
-            published="line rate, n = 1",
-            words=">= 0.97 of line",
-            judge=_alone,
+            "dart-f2-1", "III-A", "sender rate", "1 long flow", "line rate, n = 1",
+            measure=_alone,
+            band=All({"rate / line": _LINE, "throughput / line": _LINE, "n": Exactly(1)}),
         ),
         Claim(
-            id="dart-f2-2",
-            place="III-A",
-            quantity="sender rates",
-            condition="2 long flows, one receiver",
-            published="1/2 line each, n = 2",
-            words="each within 3% of line/2, sum >= 0.95 of line",
-            judge=_halves,
+            "dart-f2-2", "III-A", "sender rates", "2 long flows, one receiver", "1/2 line each, n = 2",
+            measure=_shared,
+            band=All({
+                "S1 / half": _HALF, "S2 / half": _HALF, "throughput / line": AtLeast(0.95), "n": Exactly(2),
+            }),
         ),
         Claim(
-            id="dart-f2-2a",
-            place="III-A",
-            quantity="time until both send at line/2",
-            condition="since S2's first packet arrived",
-            published="one RTT",
-            words="<= 1 base RTT",
-            judge=_in_one_rtt,
+            "dart-f2-2a", "III-A", "time until both send at line/2", "since S2's first packet arrived", "one RTT",
+            by=OURS, measure=lambda table: scalar(table, "long", "time to settle") / scalar(table, "long", "base RTT"),
+            band=AtMost(1), unit="RTT",
         ),
         Claim(
-            id="dart-f2-2b",
-            place="III-A",
-            quantity="queue on the way to the receiver",
-            condition="once both send at line/2",
-            published="can be sustained in steady state",
-            words="grows by 2 packets at most",
-            judge=_queue_stops,
+            "dart-f2-2b", "III-A", "growth of the queue on the way to the receiver", "once both send at line/2",
+            "can be sustained in steady state",
+            by=OURS, measure=_queue_growth, band=Within(0, by=2), unit="packets",
         ),
-    )
+    )  # fmt: skip
 
     start_ps = us(500)
     """Start of the second flow."""

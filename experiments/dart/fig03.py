@@ -14,7 +14,8 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import LINE_BPS, PACKET_PS, PRESET, RECEIVER, Network, fat_tree, other_pods
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly, MoreThan, Within
+from rdmacc.experiments.framework.claim import Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Figure3"]
 
 _N = f"Dasr.auss_n {RECEIVER}"
-
-
-def _us(value: float) -> str:
-    return f"{value / 1e6:.1f} us"
+_SCHEMES = {"n with look-ahead": "dasr", "n without": "dasr-no-look-ahead"}
 
 
 def _each(table: pd.DataFrame, quantity: str, scheme: str = "") -> dict[str, float]:
@@ -50,35 +48,26 @@ def _each(table: pd.DataFrame, quantity: str, scheme: str = "") -> dict[str, flo
     }
 
 
-def _share(table: pd.DataFrame) -> Verdict:
+def _share(table: pd.DataFrame) -> Measured:
     ratios = _each(table, "rate / (line / (k+1))")
-    errors = {point: abs(ratio - 1) for point, ratio in ratios.items() if not np.isnan(ratio)}
-    greatest = _each(table, "greatest n / (k+1)")
+    heard = {point: ratio for point, ratio in ratios.items() if not np.isnan(ratio)}
     # Short flows may end before the last one is counted, unless look-ahead announces them all.
-    counted = max(greatest.values()) == 1 == min(_each(table, "greatest n / (k+1)", "dasr").values())
-    worst = max(errors.values(), default=float("nan"))
-    reached = sum(value == 1 for value in greatest.values())
-    measured = (
-        f"off by {worst:.2%} at most; n reaches k+1 in {reached} of {len(ratios)} points, "
-        f"for long enough to be heard in {len(errors)}"
-    )
-    return Verdict(measured, worst <= 0.05 and counted)
+    counted = {name: _each(table, "greatest n / (k+1)", scheme) for name, scheme in _SCHEMES.items()}
+    words = f"n is k+1 for long enough to be heard in {len(heard)} of {len(ratios)} points"
+    return Measured({"rate / share": heard, **counted}, words)
 
 
-def _recovery(table: pd.DataFrame) -> Verdict:
+def _recovery(table: pd.DataFrame) -> dict[str, float]:
     taken, allowed = _each(table, "time to recover"), _each(table, "time to recover, allowed")
-    worst = max(taken, key=lambda point: taken[point] / allowed[point])
-    measured = f"{_us(taken[worst])} of {_us(allowed[worst])} in the worst point ({worst})"
-    return Verdict(measured, all(taken[point] <= allowed[point] for point in taken))
+    return {point: taken[point] / allowed[point] for point in taken}
 
 
-def _earlier(table: pd.DataFrame) -> Verdict:
+def _earlier(table: pd.DataFrame) -> Measured:
     with_it, without = (_each(table, "time to back off", name) for name in ("dasr", "dasr-no-look-ahead"))
-    gains = np.array([without[f"{point}-no-look-ahead"] - value for point, value in with_it.items()])
-    never = int(np.isnan(list(without.values())).sum())  # all short flows were over before
-    measured = f"earlier by {_us(np.nanmin(gains))} to {_us(np.nanmax(gains))}"
-    measured += f"; {never} without look-ahead never back off so far" if never else ""
-    return Verdict(measured, bool((gains[~np.isnan(gains)] > 0).all()) and not np.isnan([*with_it.values()]).any())
+    gains = {point: without[f"{point}-no-look-ahead"] - value for point, value in with_it.items()}
+    never = [point for point in gains if np.isnan(without[f"{point}-no-look-ahead"])]  # the short flows were over
+    words = f"{len(never)} without look-ahead never back off so far" if never else ""
+    return Measured({point: gain for point, gain in gains.items() if point not in never}, words)
 
 
 def _stable(n: pd.Series, count: int) -> tuple[float, float]:
@@ -105,33 +94,24 @@ class Figure3(Experiment):
     description = "Dart, figure 3: a long flow backs off to line/(k+1) for k short flows; look-ahead does it sooner"
     claims = (
         Claim(
-            id="dart-f3-1",
-            place="III-B",
-            quantity="long-flow rate while k short senders are active",
-            condition="k unique short senders",
-            published="1/(k+1) of line",
-            words="within 5% while n is stable",
-            judge=_share,
+            "dart-f3-1", "III-B", "long flow's rate / (line / (k+1)), and greatest n / (k+1)",
+            "k unique short senders, while n is stable", "1/(k+1) of line",
+            measure=_share,
+            band=All({
+                "rate / share": Each(Within(1, by=0.05), "point"),
+                "n with look-ahead": Each(Exactly(1), "point"), "n without": Each(AtMost(1), "point"),
+            }),
         ),
         Claim(
-            id="dart-f3-2",
-            place="III-B",
-            quantity="long-flow recovery after the short flows end",
-            condition="after the last short flow",
-            published="returns to line rate, only for duration of short flows",
-            words=">= 0.95 of line within 2 RTT + n packet times",
-            judge=_recovery,
+            "dart-f3-2", "III-B", "time until the long flow is back at 0.95 of line / (2 RTT + k+1 packet times)",
+            "after the last short flow", "returns to line rate, only for duration of short flows",
+            measure=_recovery, band=Each(AtMost(1), "point"), unit="%",
         ),
         Claim(
-            id="dart-f3-3",
-            place="III-D",
-            quantity="back-off time with look-ahead",
-            condition="look-ahead vs none",
-            published="earlier with look-ahead (dotted)",
-            words="strictly earlier",
-            judge=_earlier,
+            "dart-f3-3", "III-D", "how much earlier it backs off", "look-ahead vs none",
+            "earlier with look-ahead (dotted)", measure=_earlier, band=Each(MoreThan(0), "point"), unit="us",
         ),
-    )
+    )  # fmt: skip
 
     degrees = (4, 16)
     sizes = ("8kB", "256kB")

@@ -15,7 +15,8 @@ import pandas as pd
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PACKET_PS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Exactly, Within
+from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -91,26 +92,23 @@ def expire() -> dict[str, float]:
     return {"removed_after_ps": removed_ps, "n_before": before, "n_after": after, "n_resumed": receiver.n}
 
 
-def _counted_once(table: pd.DataFrame) -> Verdict:
+def _counted_once(table: pd.DataFrame) -> dict[str, float]:
     wrong = [
         event
         for event, n, in_flight in EXPECTED_STEPS
         if (scalar(table, "handlers", f"{event}: n"), scalar(table, "handlers", f"{event}: S in flight"))
         != (n, in_flight)
     ]
-    most, left = (scalar(table, "overlap", name) for name in ("greatest n", "S leaves after its last byte"))
-    both = scalar(table, "overlap", "most messages of S in flight")
-    steps = f"{len(EXPECTED_STEPS) - len(wrong)} of {len(EXPECTED_STEPS)} steps as in the figure"
-    measured = f"{steps}; n = {most:.0f} with {both:.0f} messages of S; S leaves {left:.0f} ps after the last"
-    return Verdict(measured, not wrong and most == 3 and both == 2 and left == 0)
+    names = ("greatest n", "most messages of S in flight", "S leaves after its last byte")
+    return {"steps unlike the figure's": len(wrong), **{name: scalar(table, "overlap", name) for name in names}}
 
 
-def _expires(table: pd.DataFrame) -> Verdict:
-    handlers = scalar(table, "handlers", "idle sender removed after")
-    scenario = scalar(table, "silent", "announced sender removed after")
-    resumed = scalar(table, "handlers", "idle sender counted when it sends on")
-    measured = f"{handlers / 1e12:.6f} s (handlers), {scenario / 1e12:.6f} s (scenario)"
-    return Verdict(measured, handlers == IDLE_PS and abs(scenario - IDLE_PS) <= PACKET_PS and resumed == 1)
+def _expires(table: pd.DataFrame) -> dict[str, float]:
+    return {
+        "handlers": scalar(table, "handlers", "idle sender removed after"),
+        "scenario": scalar(table, "silent", "announced sender removed after"),
+        "n when it sends on": scalar(table, "handlers", "idle sender counted when it sends on"),
+    }
 
 
 @register_experiment
@@ -122,24 +120,24 @@ class Figure4(Experiment):
     description = "Dart, figure 4: a sender counts once, leaves after its last message, and expires after 2 s"
     claims = (
         Claim(
-            id="dart-f4-1",
-            place="III-B",
-            quantity="AUSS counting",
-            condition="2 overlapping messages from S",
-            published="S counted exactly once, removed after both end",
-            words="exact",
-            judge=_counted_once,
+            "dart-f4-1", "III-B", "AUSS counting", "2 overlapping messages from S",
+            "S counted exactly once, removed after both end",
+            measure=_counted_once,
+            band=All({
+                "steps unlike the figure's": Exactly(0), "greatest n": Exactly(3),
+                "most messages of S in flight": Exactly(2), "S leaves after its last byte": Exactly(0, "us"),
+            }),
         ),
         Claim(
-            id="dart-f4-2",
-            place="III-B",
-            quantity="soft-state timeout",
-            condition="idle flow",
-            published="removed after 2 s",
-            words="2 s to one packet time",
-            judge=_expires,
+            "dart-f4-2", "III-B", "soft-state timeout, in the scenario to one packet time", "idle flow",
+            "removed after 2 s",
+            measure=_expires,
+            band=All({
+                "handlers": Exactly(IDLE_PS, "s"), "scenario": Within(IDLE_PS, "s", by=PACKET_PS),
+                "n when it sends on": Exactly(1),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     late_ps = s(2.5)
     """Start of the announced sender that stays silent."""

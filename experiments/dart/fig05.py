@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.receiver import DasrReceiver
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PACKET_PS, PRESET, RATE
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly, LessThan, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -42,6 +42,7 @@ _CONGESTION = {
     RECEIVER_CONGESTION: "receiver congestion",
     NON_RECEIVER_CONGESTION: "non-receiver congestion",
 }
+_OTHER = "time in non-receiver congestion"
 INPUTS = {"no marks": (0, 0.5), "marks, line rate": (1, 1.0), "marks, half rate": (1, 0.5)}
 """What the receiver sees: (CE of every packet, throughput as a fraction of the line)."""
 
@@ -81,58 +82,42 @@ def transition(state: int, seen: str) -> dict[str, float]:
     return {"state": receiver.endpoint.congestion, "share": reply.share, "passed": packet.ce}
 
 
-def _table_holds(table: pd.DataFrame, seen: str, share: float, passed: int) -> tuple[str, bool]:
-    """Judge the handlers' transitions on one input, from every state."""
-    good = 0
-    for name in STATES.values():
-        key = f"{name}, then {seen}"
-        good += (
-            scalar(table, "handlers", f"{key}: state") == EXPECTED[seen]
-            and scalar(table, "handlers", f"{key}: share") == share
-            and scalar(table, "handlers", f"{key}: mark passed") == passed
-        )
-    return f"{good} of {len(STATES)} transitions", good == len(STATES)
-
-
-def _receiver(table: pd.DataFrame) -> Verdict:
-    steps, right = _table_holds(table, "marks, line rate", 0.5, 0)
-    cnps, marks = scalar(table, "receiver", "CNPs"), scalar(table, "receiver", "marks that arrived")
-    other = scalar(table, "receiver", "time in non-receiver congestion")
-    n = LINE_BPS / scalar(table, "receiver", "least share")
-    measured = f"{steps}; scenario: n = {n:.0f}, {marks:.0f} marks, {cnps:.0f} CNPs"
-    return Verdict(measured, right and marks > 0 and cnps == 0 and other == 0 and n == 2)
-
-
-def _network(table: pd.DataFrame) -> Verdict:
-    steps, right = _table_holds(table, "marks, half rate", 1.0, 1)
-    cnps, share = scalar(table, "network", "CNPs"), scalar(table, "network", "least share")
-    rate = scalar(table, "network", "least rate")
-    entered = scalar(table, "network", "time in non-receiver congestion")
-    n = LINE_BPS / share
-    measured = f"{steps}; scenario: n = {n:.0f}, {cnps:.0f} CNPs, DCQCN down to {rate / 1e9:.2f} Gb/s"
-    return Verdict(measured, right and entered > 0 and cnps > 0 and n == 1 and rate < LINE_BPS / 2)
-
-
-def _never_receiver(table: pd.DataFrame) -> Verdict:
-    spent = {name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")}
-    words = [f"{time / 1e6:.0f} us with {name}" for name, time in spent.items()]
-    return Verdict(f"in receiver congestion for {', '.join(words)}", not any(spent.values()))
-
-
-def _both(table: pd.DataFrame) -> Verdict:
-    first, then = (
-        scalar(table, "both", "first receiver congestion"),
-        scalar(table, "both", "first non-receiver congestion"),
+def _transitions(table: pd.DataFrame, seen: str, share: float, passed: int) -> int:
+    """Return from how many states the handlers answer an input as drawn."""
+    wanted = {"state": EXPECTED[seen], "share": share, "mark passed": passed}
+    return sum(
+        all(scalar(table, "handlers", f"{name}, then {seen}: {what}") == value for what, value in wanted.items())
+        for name in STATES.values()
     )
-    rtt = scalar(table, "both", "base RTT")
-    steps = (then - first) / rtt
-    measured = f"receiver at {first / 1e6:.1f} us, non-receiver {steps:.2f} RTT later"
-    return Verdict(measured, 0 < steps <= FEW_RTT)
 
 
-def _no_marks(table: pd.DataFrame) -> Verdict:
-    steps, right = _table_holds(table, "no marks", 0.5, 0)
-    return Verdict(steps, right)
+def _receiver(table: pd.DataFrame) -> dict[str, float]:
+    return {
+        "transitions": _transitions(table, "marks, line rate", 0.5, 0),
+        "marks": scalar(table, "receiver", "marks that arrived"),
+        "CNPs": scalar(table, "receiver", "CNPs"),
+        _OTHER: scalar(table, "receiver", _OTHER),
+        "n": LINE_BPS / scalar(table, "receiver", "least share"),
+    }
+
+
+def _network(table: pd.DataFrame) -> dict[str, float]:
+    return {
+        "transitions": _transitions(table, "marks, half rate", 1.0, 1),
+        "CNPs": scalar(table, "network", "CNPs"),
+        _OTHER: scalar(table, "network", _OTHER),
+        "n": LINE_BPS / scalar(table, "network", "least share"),
+        "DCQCN's least rate / line": scalar(table, "network", "least rate") / LINE_BPS,
+    }
+
+
+def _order(table: pd.DataFrame) -> float:
+    """Return how many RTTs after receiver congestion the other kind is found."""
+    first, then = (scalar(table, "both", f"first {_CONGESTION[one]}") for one in (1, 2))
+    return (then - first) / scalar(table, "both", "base RTT")
+
+
+_ALL_STATES = Exactly(len(STATES))
 
 
 @register_experiment
@@ -144,52 +129,43 @@ class Figure5(Experiment):
     description = "Dart, figure 5: marks are suppressed at line rate, and left to DCQCN below it"
     claims = (
         Claim(
-            id="dart-f5-1",
-            place="III-C",
-            quantity="state reached",
-            condition="receiver congestion (marks, line-rate rx)",
-            published="n advertised, marks suppressed",
-            words="exact",
-            judge=_receiver,
+            "dart-f5-1", "III-C", "state reached", "receiver congestion (marks, line-rate rx)",
+            "n advertised, marks suppressed",
+            measure=_receiver,
+            band=All({
+                "transitions": _ALL_STATES, "marks": MoreThan(0), "CNPs": Exactly(0), _OTHER: Exactly(0, "us"),
+                "n": Exactly(2),
+            }),
         ),
         Claim(
-            id="dart-f5-2",
-            place="III-C",
-            quantity="state reached",
-            condition="non-receiver congestion (marks, rx < line)",
-            published="n = 1, marks passed, DCQCN acts",
-            words="exact",
-            judge=_network,
+            "dart-f5-2", "III-C", "state reached", "non-receiver congestion (marks, rx < line)",
+            "n = 1, marks passed, DCQCN acts",
+            measure=_network,
+            band=All({
+                "transitions": _ALL_STATES, "CNPs": MoreThan(0), _OTHER: MoreThan(0, "us"), "n": Exactly(1),
+                "DCQCN's least rate / line": LessThan(0.5),
+            }),
         ),
         Claim(
-            id="dart-f5-2a",
-            place="III-C",
-            quantity="time in receiver congestion",
-            condition="pure network congestion, 2 and 8 flows",
-            published="never: rx < line",
-            words="0",
-            judge=_never_receiver,
-            **known("dart-f5-2a"),
+            "dart-f5-2a", "III-C", "time in receiver congestion", "pure network congestion, 2 and 8 flows",
+            "never: rx < line", by=OURS,
+            measure=lambda table: {
+                name: scalar(table, name, "time in receiver congestion") for name in ("network", "network of 8")
+            },
+            band=Each(Exactly(0)), unit="us", expect=Outcome.FAILS,
+            why="With eight flows the marks arrive before the receivers have measured their throughput, which takes"
+            " five packets. Until then they take the congestion for their own.",
         ),
         Claim(
-            id="dart-f5-3",
-            place="III-C",
-            quantity="state reached",
-            condition="both congestions together",
-            published="receiver first, then non-receiver when rx rate < line",
-            words=f"within {FEW_RTT} RTT",
-            judge=_both,
+            "dart-f5-3", "III-C", "time from receiver congestion to the other kind", "both congestions together",
+            "receiver first, then non-receiver when rx rate < line",
+            measure=_order, band=All(MoreThan(0), AtMost(FEW_RTT)), unit="RTT",
         ),
         Claim(
-            id="dart-f5-4",
-            place="III-C",
-            quantity="state reached",
-            condition="no marks",
-            published="No Congestion",
-            words="exact",
-            judge=_no_marks,
+            "dart-f5-4", "III-C", "states that lead to No Congestion", "no marks", "No Congestion",
+            measure=lambda table: _transitions(table, "no marks", 0.5, 0), band=_ALL_STATES,
         ),
-    )
+    )  # fmt: skip
 
     until_ps = us(1500)
 

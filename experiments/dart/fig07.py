@@ -9,6 +9,7 @@ Deflections, order, lanes and the entries in use are all read from the packet tr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,11 @@ from rdmacc.experiments.dart.flow_table import (
     right_steps,
     walk,
 )
-from rdmacc.experiments.dart.known import known
 from rdmacc.experiments.dart.paths import disorders, entries, hops, occupancy, visits
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, PRESET, RATE, fat_tree
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.band import show
+from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Between, Each, Exactly, LessThan, MoreThan
+from rdmacc.experiments.framework.claim import Claim, Measured, NotJudged
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -54,68 +56,40 @@ def _networks(table: pd.DataFrame) -> pd.DataFrame:
     return rows[rows.index != "handlers"]
 
 
-def _lookup(table: pd.DataFrame) -> Verdict:
-    port = scalar(table, "handlers", "0xBC goes on, no queue: port")
-    miss = scalar(table, "handlers", "0x5A goes on, long queue: port")
-    words = "by its route" if miss == ROUTED else f"by port {miss:.0f}"
-    return Verdict(f"0xBC leaves by port {port:.0f}, 0x5A {words}", port == DRAWN and miss == ROUTED)
+def _lookup(table: pd.DataFrame) -> dict[str, float]:
+    return {
+        "0xBC": scalar(table, "handlers", "0xBC goes on, no queue: port"),
+        "0x5A": scalar(table, "handlers", "0x5A goes on, long queue: port"),
+    }
 
 
-def _rules(table: pd.DataFrame) -> Verdict:
-    right = len(right_steps(table))
-    most = _networks(table)["most entries in use"].max()
-    measured = f"{right} of {len(EXPECTED_STEPS)} steps as stated; {most:.0f} entries of a switch in use at most"
-    return Verdict(measured, right == len(EXPECTED_STEPS) and most <= ENTRIES)
+def _of_all(*quantities: str, how: str = "sum") -> Callable[[pd.DataFrame], dict[Any, float]]:
+    """Return a measurement: some quantities of the networks, summed or the greatest."""
+    return lambda table: _networks(table)[list(quantities)].agg(how).to_dict()
 
 
-_ENOUGH = 100_000
+def _rules(table: pd.DataFrame) -> dict[Any, float]:
+    return {"steps as stated": len(right_steps(table)), **_of_all("most entries in use", how="max")(table)}
 
 
-def _in_order(table: pd.DataFrame) -> Verdict:
+def _no_deadlock(table: pd.DataFrame) -> Measured:
     rows = _networks(table)
-    wrong = int(rows["out of order"].sum() + rows["discarded bytes"].sum())
-    deflected, split = rows["deflected packets"].sum(), int(rows["messages that went two ways"].sum())
-    measured = f"{wrong} out of order and {split} messages that went two ways, of {deflected:,.0f} deflected packets"
-    return Verdict(measured, wrong == split == 0 and deflected >= _ENOUGH)
+    words = f"{rows['lanes used'].max():.0f} lanes, {rows['PFC pauses'].sum():.0f} pauses by PFC"
+    return Measured(_of_all("unfinished", "steps back to a lane")(table), words)
 
 
-def _tokens(table: pd.DataFrame) -> Verdict:
-    most = _networks(table)["most deflections of a packet"].max()
-    return Verdict(f"{most:.0f} at most", most <= 4)
-
-
-def _before_ecn(table: pd.DataFrame) -> Verdict:
-    deflects, marks = (scalar(table, "handlers", name) for name in ("deflection threshold", "ECN threshold"))
-    return Verdict(f"{deflects / 1e3:g} kB, {marks / 1e3:g} kB", (deflects, marks) == (15e3, 22.5e3))
-
-
-def _long_flows(table: pd.DataFrame) -> Verdict:
-    rows = _networks(table)
-    packets, wrong = rows["long flows' packets"].sum(), rows["long flows' deflections"].sum()
-    return Verdict(f"{wrong:.0f} deflections of {packets:,.0f} packets", packets > 0 and wrong == 0)
-
-
-def _no_deadlock(table: pd.DataFrame) -> Verdict:
-    rows = _networks(table)
-    stuck, back = rows["unfinished"].sum(), rows["steps back to a lane"].sum()
-    pauses, lanes = rows["PFC pauses"].sum(), rows["lanes used"].max()
-    measured = f"{stuck:.0f} messages stuck, {back:.0f} steps back in {lanes:.0f} lanes, {pauses:.0f} pauses by PFC"
-    return Verdict(measured, stuck == back == 0)
-
-
-def _occupied(table: pd.DataFrame) -> Verdict:
+def _occupied(table: pd.DataFrame) -> Measured:
     rows = _networks(table)
     rows = rows[rows["load"].notna() & rows["entries, p99"].notna()]
-    words = [
-        f"{row['load']:.0%} load: median {row['entries, median']:.0f}, p99 {row['entries, p99']:.0f}, "
-        f"4 to 8 for {row['entries, 4 or more']:.0%}, all 8 for {row['entries, full']:.1%}"
-        for _, row in rows.iterrows()
-    ]
     if rows.empty:
-        return Verdict.not_judged("no entries")
+        raise NotJudged("no entries")
+    rows = rows.set_index(rows["load"].map("{:.0%}".format))
+    words = [
+        f"{load}: median {row['entries, median']:.0f}, 4 to 8 for {show(row['entries, 4 or more'], '%')}"
+        for load, row in rows.iterrows()
+    ]
     # A full table hides how many more there would be.
-    high, full = rows["entries, p99"], rows["entries, full"]
-    return Verdict("; ".join(words), bool(high.between(4, 8).all() and (full < 0.01).all()), bool((full < 0.05).all()))
+    return Measured({"p99": rows["entries, p99"], "all 8": rows["entries, full"]}, "; ".join(words))
 
 
 @register_experiment
@@ -128,80 +102,54 @@ class Figure7(Experiment):
     seed_stride = 8
     claims = (
         Claim(
-            id="dart-f7-1",
-            place="IV-A",
-            quantity="DFT lookup",
-            condition="match id 0xBC",
-            published="port 12",
-            words="exact",
-            judge=_lookup,
+            "dart-f7-1", "IV-A", f"port by DFT lookup ({ROUTED}: by its route)", "match id 0xBC", "port 12",
+            measure=_lookup, band=All({"0xBC": Exactly(DRAWN), "0x5A": Exactly(ROUTED)}),
         ),
         Claim(
-            id="dart-f7-2",
-            place="IV-A",
-            quantity="DFT rules",
-            condition="8 entries, no overwrite, alloc on start, free on end",
-            published="stated",
-            words="exact",
-            judge=_rules,
+            "dart-f7-2", "IV-A", "DFT rules", "8 entries, no overwrite, alloc on start, free on end", "stated",
+            measure=_rules,
+            band=All({"steps as stated": Exactly(len(EXPECTED_STEPS)), "most entries in use": AtMost(ENTRIES)}),
         ),
         Claim(
-            id="dart-f7-3",
-            place="IV-A",
-            quantity="in-order delivery under IOFD",
-            condition="any deflection pattern",
-            published="no reordering, no false positive/negative",
-            words="0 out-of-order packets in >= 1e5 deflected packets",
-            judge=_in_order,
-            **known("dart-f7-3"),
+            "dart-f7-3", "IV-A", "in-order delivery under IOFD", "any deflection pattern",
+            "no reordering, no false positive/negative",
+            measure=_of_all("out of order", "discarded bytes", "messages that went two ways", "deflected packets"),
+            band=All({
+                **dict.fromkeys(("out of order", "discarded bytes", "messages that went two ways"), Exactly(0)),
+                "deflected packets": AtLeast(1e5),
+            }),
+            too_small="The quick networks deflect fewer packets than the band asks for.",
         ),
         Claim(
-            id="dart-f7-4",
-            place="IV-A, VI-A",
-            quantity="max misroutes per packet",
-            condition="4 tokens",
-            published="<= 4",
-            words="exact",
-            judge=_tokens,
+            "dart-f7-4", "IV-A, VI-A", "max misroutes per packet", "4 tokens", "<= 4",
+            measure=lambda table: _networks(table)["most deflections of a packet"].max(), band=AtMost(4),
         ),
         Claim(
-            id="dart-x-4",
-            place="IV-A",
-            quantity="overlapping deflected short flows per switch",
-            condition="typical mix, <= 40% load",
-            published="4 to 8",
-            words="p99 of the entries in use 4 to 8, all 8 for less than 1%; direction: less than 5%",
-            judge=_occupied,
-            **known("dart-x-4"),
+            "dart-x-4", "IV-A", "entries of a switch in use as one is made, and how often all are",
+            "typical mix, <= 40% load", "4 to 8",
+            measure=_occupied,
+            band=All({"p99": Each(Between(4, 8), "load"), "all 8": Each(LessThan(0.01, "%"), "load")}),
+            direction=All({"all 8": Each(LessThan(0.05, "%"), "load")}),
+            too_small="The quick network deflects too few flows.",
         ),
         Claim(
-            id="dart-x-5",
-            place="IV-B, VI-A",
-            quantity="order of responses",
-            condition="IOFD before ECN",
-            published="deflection threshold 15 KB < ECN 22.5 KB",
-            words="exact",
-            judge=_before_ecn,
+            "dart-x-5", "IV-B, VI-A", "thresholds of the responses", "IOFD before ECN", "15 KB < 22.5 KB",
+            measure=lambda table: {
+                one: scalar(table, "handlers", f"{one} threshold") for one in ("deflection", "ECN")
+            },
+            band=All({"deflection": Exactly(15e3), "ECN": Exactly(22.5e3)}), unit="KB",
         ),
         Claim(
-            id="dart-x-6",
-            place="IV-B",
-            quantity="long flows",
-            condition="IOFD",
-            published="never deflected (0 tokens)",
-            words="0 deflections",
-            judge=_long_flows,
+            "dart-x-6", "IV-B", "long flows", "IOFD", "never deflected (0 tokens)",
+            measure=_of_all("long flows' deflections", "long flows' packets"),
+            band=All({"long flows' deflections": Exactly(0), "long flows' packets": MoreThan(0)}),
         ),
         Claim(
-            id="dart-x-7",
-            place="IV-B",
-            quantity="deadlock",
-            condition="virtual lanes",
-            published="none",
-            words="no stalled packets; a lane that was left is never entered again",
-            judge=_no_deadlock,
+            "dart-x-7", "IV-B", "messages that never finish, and lanes entered twice", "virtual lanes",
+            "no deadlock",
+            measure=_no_deadlock, band=Each(Exactly(0)),
         ),
-    )
+    )  # fmt: skip
 
     loads = (0.2, 0.4)
 

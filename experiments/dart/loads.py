@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
@@ -16,12 +15,13 @@ from rdmacc.experiments.dart.clos import (
     NOTICEABLE,
     Case,
     cases,
+    drawn_readings,
     means,
     of_reading,
     reduction,
     spreads,
 )
-from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.bands import AtLeast, Each
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINES",
+    "IS_GAIN",
     "NAMES",
     "OTHERS",
     "SCHEMES",
     "all_runs",
     "compared",
-    "mean_reduction",
+    "mean_of",
+    "over",
     "panels",
-    "ratios",
     "runs",
-    "us",
 ]
 
 OTHERS = ("dctcp", "dcqcn", "timely")
@@ -55,9 +55,9 @@ def runs(scale: str) -> list[Case]:
     return [case for reading in BOTH for case in all_runs(*LOADS, reading=reading)]
 
 
-def all_runs(*mixes: str, reading: str = DEFAULT_READING) -> list[Case]:
-    """Return the four schemes at every load of some mixes."""
-    return cases(SCHEMES, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
+def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[Case]:
+    """Return schemes, by default the four, at every load of some mixes."""
+    return cases(schemes, [(mix, load) for mix in mixes for load in LOADS[mix]], [reading])
 
 
 def panels(
@@ -75,7 +75,7 @@ def panels(
     as that multiple of DCQCN's measured mean.
     """
     mixes = [mix for mix in LOADS if (rows["mix"] == mix).any()]
-    readings = [one for one in BOTH if (rows["reading"] == one).any()]
+    readings = drawn_readings(rows)
     palette = list(COLOURS.values())
     size = (3.6 * len(mixes) + 0.6, 3.1 * len(readings) + 0.5)
     with style():
@@ -107,39 +107,33 @@ def panels(
     return figure
 
 
-def ratios(
-    rows: pd.DataFrame, quantity: str, mix: str, others: tuple[str, ...], loads: tuple[float, ...]
-) -> np.ndarray:
-    """Return Dart's reduction of a quantity over others, by (other, load)."""
+IS_GAIN = Each(AtLeast(NOTICEABLE, "%"))
+"""That a gain over each of the others is noticeable."""
+
+
+def over(
+    rows: pd.DataFrame, quantity: str, mix: str, others: Sequence[str], loads: Sequence[float] | None = None
+) -> pd.DataFrame:
+    """Return Dart's reduction of a quantity over others: a row for each load, a column for each of them."""
     dart = means(rows, quantity, "dart", mix)
-    return np.array([
-        [reduction(dart[load], means(rows, quantity, other, mix)[load]) for load in loads if load in dart.index]
-        for other in others
-    ])  # fmt: skip
+    found = {NAMES[one]: reduction(dart, means(rows, quantity, one, mix)) for one in others}
+    return pd.DataFrame(found).loc[[*(loads or dart.index)]]
 
 
-def compared(rows: pd.DataFrame, quantity: str, mix: str) -> dict[str, pd.Series[float]]:
-    """Return a quantity of each scheme by load; the schemes that have run."""
-    found = {scheme: means(rows, quantity, scheme, mix) for scheme in SCHEMES}
-    return {scheme: values for scheme, values in found.items() if len(values)}
+def mean_of(
+    quantity: str, mix: str, others: Sequence[str], loads: Sequence[float] | None = None
+) -> Callable[[pd.DataFrame], dict[str, float]]:
+    """Return the measurement of Dart's mean reduction of a quantity over others, and over each of them."""
+
+    def measure(rows: pd.DataFrame) -> dict[str, float]:
+        by_scheme = over(rows, quantity, mix, others, loads).mean()
+        return {"mean": by_scheme.mean(), **(by_scheme if len(others) > 1 else {})}
+
+    return measure
 
 
-def mean_reduction(
-    quantity: str, mix: str, others: tuple[str, ...], loads: tuple[float, ...], least: float
-) -> Callable[[pd.DataFrame], Verdict]:
-    """Return the judge of Dart's mean reduction of a quantity over others; its direction: noticeable over each."""
-
-    def verdict(rows: pd.DataFrame) -> Verdict:
-        found = ratios(rows, quantity, mix, others, loads)
-        by_scheme = ", ".join(f"{NAMES[one]} {values.mean():.0%}" for one, values in zip(others, found, strict=True))
-        return Verdict(
-            f"{found.mean():.0%} ({by_scheme})", bool(found.mean() >= least),
-            bool((found.mean(axis=1) >= NOTICEABLE).all()),
-        )  # fmt: skip
-
-    return verdict
-
-
-def us(value: float) -> str:
-    """Return picoseconds as microseconds, in words."""
-    return f"{value / 1e6:.0f} us"
+def compared(rows: pd.DataFrame, quantity: str, mix: str) -> pd.DataFrame:
+    """Return a quantity of each scheme that has run, by load: "20%" and so on."""
+    found = {NAMES[scheme]: means(rows, quantity, scheme, mix) for scheme in SCHEMES}
+    frame = pd.DataFrame({name: values for name, values in found.items() if len(values)})
+    return frame.set_axis([f"{load:.0%}" for load in frame.index])

@@ -22,7 +22,9 @@ import pandas as pd
 
 from rdmacc import probes, topology, workload
 from rdmacc.experiments.dart.setup import BUFFER_PER_PORT, DELAY, LINE_BPS, PRESET, RATE, RECEIVER
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.band import show
+from rdmacc.experiments.framework.bands import All, AtLeast, Exactly, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -79,40 +81,17 @@ def _attack(is_private: bool, until_ps: int) -> pd.DataFrame:
     return workload.messages(rows)
 
 
-def _gbps(value: float) -> str:
-    return f"{value / 1e9:.3f} Gb/s"
-
-
-def _loss(table: pd.DataFrame, arrangement: str) -> tuple[str, float]:
-    """Return tenant A's throughput without and with the attack in words, and the part that it keeps."""
+def _kept(table: pd.DataFrame, arrangement: str) -> Measured:
+    """Return the part of its throughput that tenant A keeps under the attack."""
     before, after = (scalar(table, f"{arrangement}, {name}", "throughput of A") for name in ("no attack", "attack"))
-    return f"{_gbps(before)} without, {_gbps(after)} with the attack: {after / before:.2%}", after / before
+    return Measured(after / before, f"{show(before, 'Gb/s')} without the attack")
 
 
-def _throttles(table: pd.DataFrame) -> Verdict:
-    measured, kept = _loss(table, "one set")
-    return Verdict(measured, abs(kept * LISTED - 1) <= 0.05)
-
-
-def _private(table: pd.DataFrame) -> Verdict:
-    measured, kept = _loss(table, "a set each")
-    return Verdict(measured, abs(kept - 1) <= 0.01)
-
-
-def _without(table: pd.DataFrame) -> Verdict:
-    measured, kept = _loss(table, "no look-ahead")
-    return Verdict(measured, kept >= 0.98)
-
-
-def _overhead(table: pd.DataFrame) -> Verdict:
-    sent = [scalar(table, f"incast, {name}", "bytes on the wire") for name in ("dasr", "dasr-no-look-ahead")]
-    extra = sent[0] - sent[1]
-    return Verdict(f"{extra:.0f} B, {extra / PAYLOAD:.1%}", extra == 40 and extra / PAYLOAD == 0.02)
-
-
-def _addresses(table: pd.DataFrame) -> Verdict:
-    names = 2 ** (8 * scalar(table, "incast, dasr", "bytes for each sender"))
-    return Verdict(f"{names:.0f} senders", names == 64 * 1024)
+def _overhead(table: pd.DataFrame) -> dict[str, float]:
+    with_it, without = (
+        scalar(table, f"incast, {name}", "bytes on the wire") for name in ("dasr", "dasr-no-look-ahead")
+    )
+    return {"bytes": with_it - without, "share": (with_it - without) / PAYLOAD}
 
 
 @register_experiment
@@ -124,51 +103,29 @@ class LookAhead(Experiment):
     description = "Dart, III-D and III-E: 40 bytes for 20 senders; an attack, which a sender set for each tenant stops"
     claims = (
         Claim(
-            id="dart-x-2",
-            place="III-D",
-            quantity="look-ahead overhead",
-            condition="20 senders x 2 B / 2 KB",
-            published="40 B = 2%",
-            words="exact",
-            judge=_overhead,
+            "dart-x-2", "III-D", "look-ahead's overhead", "20 senders x 2 B / 2 KB", "40 B = 2%",
+            measure=_overhead, band=All({"bytes": Exactly(40, "B"), "share": Exactly(0.02, "%")}),
         ),
         Claim(
-            id="dart-x-2a",
-            place="III-D",
-            quantity="senders that an identifier tells apart",
-            condition="2 B",
-            published="64K",
-            words="exact",
-            judge=_addresses,
+            "dart-x-2a", "III-D", "senders that an identifier tells apart", "2 B", "64K", by=OURS,
+            measure=lambda table: 2 ** (8 * scalar(table, "incast, dasr", "bytes for each sender")),
+            band=Exactly(64 * 1024),
         ),
-        Claim(
-            id="dart-x-8a",
-            place="III-E",
-            quantity="another tenant's throughput under an attack",
-            condition="one sender set",
-            published="other senders throttle themselves",
-            words=f"1/{LISTED} of that without the attack (A and the {LISTED - 1} silent senders), within 5%",
-            judge=_throttles,
+        *(
+            Claim(
+                f"dart-x-8{letter}", "III-E", "another tenant's throughput under an attack / without", condition,
+                published, by=OURS, measure=partial(_kept, arrangement=arrangement), band=band, unit="%",
+            )
+            for letter, arrangement, condition, published, band in (
+                (
+                    "a", "one set", f"one sender set, with A and {LISTED - 1} silent senders",
+                    "other senders throttle themselves", Within(1 / LISTED, share=0.05),
+                ),
+                ("b", "a set each", "a sender set for each tenant", "not affected", Within(1, by=0.01)),
+                ("c", "no look-ahead", "look-ahead turned off", "not susceptible", AtLeast(0.98)),
+            )
         ),
-        Claim(
-            id="dart-x-8b",
-            place="III-E",
-            quantity="another tenant's throughput under an attack",
-            condition="a sender set for each tenant",
-            published="not affected",
-            words="within 1% of that without the attack",
-            judge=_private,
-        ),
-        Claim(
-            id="dart-x-8c",
-            place="III-E",
-            quantity="another tenant's throughput under an attack",
-            condition="look-ahead turned off",
-            published="not susceptible",
-            words=">= 0.98 of that without the attack",
-            judge=_without,
-        ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         until_ps = ms(1) if check_scale(scale) == "quick" else ms(20)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, of_reading
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, drawn_readings, of_reading
+from rdmacc.experiments.framework.bands import Band
+from rdmacc.experiments.framework.claim import Claim
 from rdmacc.plotting.style import COLOURS, style
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def draw_bars(
     """Draw the published values beside those measured in each reading, two for each mix and load."""
     ran = set(zip(rows["mix"], rows["load"], strict=True))
     at = [key for key in published if key in ran]
-    readings = [one for one in BOTH if (rows["reading"] == one).any()]
+    readings = drawn_readings(rows)
     places, width = np.arange(len(at)), 0.8 / (1 + len(readings))
     palette = list(COLOURS.values())
     with style():
@@ -66,14 +69,20 @@ def draw_bars(
 
 
 def table_claims(
-    number: int, published: Mapping[tuple[str, float], tuple[float, float]], quantity: str, band: str,
-    judge: Callable[[str, float], Callable[[pd.DataFrame], Verdict]],
+    number: int, published: Mapping[tuple[str, float], tuple[float, float]], quantity: str,
+    measure: Callable[..., Any], band: Callable[[str, float, float], Band],
+    misses: Mapping[str, Any] = MappingProxyType({}), **more: Any,
 ) -> list[Claim]:  # fmt: skip
-    """Return a claim for each cell of a table, judged by `judge(mix, load)`."""
+    """Return a claim for each cell of a table.
+
+    `measure` takes the rows, and `mix` and `load` by name; `band` takes the mix and published numbers; `misses` has,
+    by mix, what is expected of those that do not hold.
+    """
     return [
         claim(
             f"dart-t{number}-{_IDS[mix]}-{load * 100:.0f}", f"Table {'I' * number}", quantity, f"{mix} mix, {load:.0%}",
-            f"{one}; {other}", band, judge(mix, load), cases(("dcqcn", "dart"), [(mix, load)]),
+            f"{one}; {other}", measure=partial(measure, mix=mix, load=load), band=band(mix, one, other),
+            needs=cases(("dcqcn", "dart"), [(mix, load)]), **more, **misses.get(mix, {}),
         )
         for (mix, load), (one, other) in published.items()
     ]  # fmt: skip

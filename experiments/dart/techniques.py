@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import means, reduction
-
-if TYPE_CHECKING:
-    pass
-
 
 __all__ = ["COMPONENTS", "VARIANTS", "less", "p99"]
 

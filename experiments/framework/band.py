@@ -122,7 +122,8 @@ class Number(Band):
 
     def holds(self, value: Value) -> bool:
         low, high = self.limits
-        return bool(low < value < high) if self.is_open else bool(low <= value <= high)
+        is_bound = self.is_open and value in (low, high) and math.isfinite(value)
+        return bool(low <= value <= high) and not is_bound
 
     def margin(self, value: Value) -> float:
         low, high = self.limits
@@ -276,6 +277,9 @@ class Exactly(Number):
     @property
     def limits(self) -> tuple[float, float]:
         return float(self.target), float(self.target)
+
+    def margin(self, value: Value) -> float:
+        return math.inf if self.holds(value) else super().margin(value)
 
     def words(self, unit: str = "") -> str:
         if isinstance(self.target, bool):

@@ -46,7 +46,8 @@ class Each(Band):
         return show_all(value, self.band.unit or unit)
 
     def words(self, unit: str = "") -> str:
-        return f"{self.band.words(unit)} {f'for every {self.of}' if self.of else 'each'}"
+        inner = self.band.words(unit).removesuffix(" each")
+        return f"{inner} {f'for every {self.of}' if self.of else 'each'}"
 
     def inside(self, value: Value) -> Value:
         return {name: self.band.inside(one) for name, one in value.items()}

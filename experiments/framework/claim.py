@@ -20,7 +20,7 @@ from rdmacc.experiments.framework.band import Band, Value
 from rdmacc.experiments.framework.scale import SCALES
 
 __all__ = [
-    "CHECK_COLUMNS", "OURS", "PAPER", "By", "Claim", "Measured", "NotJudged", "Outcome", "Verdict", "judged_claim",
+    "CHECK_COLUMNS", "OURS", "PAPER", "By", "Claim", "Measured", "NotJudged", "Outcome", "Verdict",
 ]  # fmt: skip
 
 CHECK_COLUMNS = (
@@ -329,12 +329,3 @@ def _middle(each: Mapping[int, Verdict]) -> Verdict:
         return next(iter(each.values()))
     seed, middle = judged[len(judged) // 2]
     return replace(middle, measured=f"seed {seed}: {middle.measured}")
-
-
-def judged_claim(known: Any, id: str, *texts: Any, needs: Any = (), seeds: int = 1, **more: Any) -> Claim:
-    """Until all claims are records."""
-    place, quantity, condition, published, words, judge, *rest = texts
-    needs = tuple(rest[0]) if rest else tuple(needs)
-    seeds = rest[1] if len(rest) > 1 else seeds
-    return Claim(id, place, quantity, condition, published, words=words, judge=judge, needs=needs, seeds=seeds,
-                 **known(id), **more)  # fmt: skip

@@ -43,7 +43,7 @@ def with_score(readme: str) -> str:
     readme : str
         The text; the score stands between two comments.
     """
-    score = f"{_BEGIN}\n{score_text()}\n\n{_EXPLAINED}\n\n{standing_text()}\n{_END}"
+    score = f"{_BEGIN}\n{score_text()}\n\n{_EXPLAINED}\n\n{standing_text(is_short=True)}\n{_END}"
     return re.sub(f"{_BEGIN}.*?{_END}", lambda _: score, readme, flags=re.DOTALL)
 
 

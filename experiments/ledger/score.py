@@ -148,18 +148,25 @@ def words_of(name: str) -> str:
     """
     found = standing().get(name)
     if found is None or pd.isna(found):
-        return "not known: computed before digests of the code's behaviour were kept"
+        return "not known: computed before we kept digests of behaviour"
     return "stands: the code here behaves as it did" if found else "stale: the code here behaves otherwise"
 
 
-def standing_text() -> str:
-    """Return how many of the tables behind the score stand, and which do not, in words."""
+def standing_text(is_short: bool = False) -> str:
+    """Return how many of the tables behind the score stand, and which do not, in words.
+
+    Parameters
+    ----------
+    is_short : bool
+        Whether to count those of which nothing is known, and not to name them.
+    """
     found = standing()
     stale, unknown = (list(found.index[mask]) for mask in (found.eq(False).fillna(False), found.isna()))
     stands = int(found.fillna(False).sum())
-    words = f"{stands} of the {len(found)} tables stand: the code here behaves as the code that made them."
+    words = [f"{stands} of the {len(found)} tables stand: the code here behaves as the code that made them."]
     if stale:
-        words += f" Stale, to be computed again: {', '.join(stale)}."
+        words.append(f"Stale, to be computed again: {', '.join(stale)}.")
     if unknown:
-        words += f" Not known, computed before digests were kept: {', '.join(unknown)}."
-    return words
+        names = len(unknown) if is_short else ", ".join(unknown)
+        words.append(f"Not known, computed before we kept digests of behaviour: {names}.")
+    return " ".join(words)

@@ -33,7 +33,7 @@ _CANARIES: dict[tuple[type[Experiment], str], str] = {}
 
 
 def digest_of(table: pd.DataFrame) -> str:
-    """Return the digest of a table: its rows, numbers to six significant digits.
+    """Return the digest of a table: its rows, in whatever order of points, numbers to six significant digits.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def digest_of(table: pd.DataFrame) -> str:
         In the columns of `rdmacc.sweep.tidy.TABLE_COLUMNS`, and more.
     """
     found = hashlib.sha256()
+    table = table.sort_values(["point", "quantity"], kind="stable")
     for name in sorted(table.columns):
         column = table[name]
         found.update(str(name).encode())

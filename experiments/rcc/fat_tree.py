@@ -28,9 +28,8 @@ import pandas as pd
 
 from rdmacc import topology, workload
 from rdmacc.experiments.framework.case import CaseFigure
-from rdmacc.experiments.framework.claim import judged_claim
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.setup import in_place
 from rdmacc.presets import preset
 from rdmacc.protocols.homa import Homa
 from rdmacc.results.result import Result
@@ -41,7 +40,9 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
+    "FEW_FLOWS",
     "LOADS",
+    "READINGS",
     "SCHEMES",
     "SEEDS",
     "SIZE_BINS",
@@ -51,7 +52,7 @@ __all__ = [
     "FatTreeFigure",
     "Workload",
     "cases",
-    "claim",
+    "differences",
     "means",
     "reductions",
     "scheme_for",
@@ -72,6 +73,23 @@ SIZE_BINS = {
 """Sizes above which each bin of the breakdown begins."""
 UNTIL_PS = ms(1000)
 QUICK_CAP = "3MB"
+FEW_FLOWS = "The quick network has 32 hosts, two loads and a few hundred flows of one seed: too few to tell."
+Changes = tuple[tuple[str, Any], ...]
+READINGS: dict[str, tuple[str, str, Changes]] = {
+    "12 us for all paths": ("rcc", "rcc", (("base_rtt_ps", "12us"),)),
+    "equation (4) as printed": ("rcc", "rcc", (("pid_form", "accumulating"),)),
+    "n = 100": ("rcc", "rcc", (("late_samples", 100),)),
+    "95% of the link": ("rcc", "rcc", (("ewa_eta", 0.95),)),
+    "ECMP": ("homa", "homa", (("routing", "ecmp"),)),
+    "first rate 1/2": ("expresspass", "expresspass", (("initial_fraction", 0.5),)),
+    "DCQCN with its own timers": (
+        "dcqcn", "dcqcn",
+        (("alpha_period_ps", "50us"), ("decrease_period_ps", "50us"), ("increase_period_ps", "55us")),
+    ),
+    "DCQCN with CNPs": ("dcqcn", "dcqcn-cnp", ()),
+    "TIMELY of HPCC's simulator": ("timely", "timely-hpcc", ()),
+}  # fmt: skip
+"""Readings of RCC and of the baselines: the scheme that the figures run, and which one takes its place, changed how."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +154,11 @@ def scheme_for(scheme: str, sizes: SizeDistribution) -> Scheme:
     return replace(one, recovery=replace(one.recovery, cutoffs=divided.cutoffs, overcommit=divided.overcommit))
 
 
+def differences(changes: Changes) -> str:
+    """Return changed parameters in words."""
+    return ", ".join(f"{name} {value}" for name, value in changes)
+
+
 @dataclass(frozen=True)
 class Case:
     """A run: what distinguishes it from the others."""
@@ -143,19 +166,14 @@ class Case:
     scheme: str
     workload: str
     load: float
-    changes: tuple[tuple[str, Any], ...] = ()
+    changes: Changes = ()
     """Parameters of the scheme."""
-
-    @property
-    def differences(self) -> str:
-        """The changed parameters in words."""
-        return ", ".join(f"{name} {value}" for name, value in self.changes)
 
     @property
     def identity(self) -> dict[str, Any]:
         """Labels that no other case has."""
         return {
-            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": self.differences,
+            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
         }  # fmt: skip
 
     def point(self, scale: str, seed: int) -> Point:
@@ -168,7 +186,7 @@ class Case:
         arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)
         labels = self.identity | {"arrival_ms": arrival_ms, "seed": seed}
         what = f"{self.scheme}, {WORKLOADS[self.workload].name} {self.load:.0%}"
-        name = ", ".join(filter(None, [what, self.differences, f"seed {seed}"]))
+        name = ", ".join(filter(None, [what, labels["changes"], f"seed {seed}"]))
         return Point(name=name, scenario=scenario, labels=labels, cost=self.load * arrival_ms)
 
 
@@ -178,6 +196,14 @@ class FatTreeFigure(CaseFigure):
     name = "rcc.fat-tree"
 
     seeds = SEEDS
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        if reading not in READINGS:
+            return super().under(table, reading)
+        default, other, changes = READINGS[reading]
+        return in_place(
+            table, {"scheme": default, "changes": ""}, {"scheme": other, "changes": differences(changes)}
+        )  # fmt: skip
 
     def measure(self, point: Point, result: Result) -> pd.DataFrame:
         """Return completion times of all, of short and of long flows, and what went wrong."""
@@ -238,6 +264,3 @@ def spreads(rows: pd.DataFrame, quantity: str, scheme: str, name: str) -> pd.Dat
 def reductions(rows: pd.DataFrame, quantity: str, other: str, name: str) -> pd.Series[float]:
     """Return how much lower a quantity is under RCC than under another scheme, as a fraction of that, by load."""
     return 1 - means(rows, quantity, "rcc", name) / means(rows, quantity, other, name)
-
-
-claim = partial(judged_claim, known)

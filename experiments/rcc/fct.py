@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.bands import At, Each, MoreThan
 from rdmacc.experiments.rcc.fat_tree import SCHEMES, reductions, spreads
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.plotting.style import COLOURS
@@ -16,7 +16,9 @@ from rdmacc.plotting.style import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["OTHERS", "by_scheme", "draw_fct", "draw_reductions", "in_words", "lower_than", "ran"]
+__all__ = [
+    "LOWER_ON_AVERAGE", "OTHERS", "by_load", "by_scheme", "draw_fct", "draw_reductions", "mean_and_tail", "ran",
+]  # fmt: skip
 
 OTHERS = SCHEMES[1:]
 _MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn": "v", "timely": "P", "rcc-pid": "s",
@@ -65,30 +67,24 @@ def draw_reductions(
     ax.set(xlabel="load (% of the hosts' links)")
 
 
+def by_load(rows: pd.DataFrame, quantity: str, other: str, name: str) -> dict[str, float]:
+    """Return RCC's reduction of a quantity over another scheme at each load, and their mean."""
+    found = reductions(rows, quantity, other, name)
+    return {**{f"load {load:g}": value for load, value in found.items()}, "mean": float(found.mean())}
+
+
 def by_scheme(
     rows: pd.DataFrame, quantity: str, name: str, schemes: Iterable[str] = OTHERS
-) -> dict[str, pd.Series[float]]:
+) -> dict[str, dict[str, float]]:
     """Return RCC's reduction of a quantity over each of the others, by load."""
-    return {scheme: reductions(rows, quantity, scheme, name) for scheme in schemes}
+    return {NAMES[scheme]: by_load(rows, quantity, scheme, name) for scheme in schemes}
 
 
-def in_words(found: Mapping[str, pd.Series[float]]) -> str:
-    """Return reductions as text: from the least to the greatest of each."""
-    return ", ".join(f"{NAMES[one]} {each.min():.0%} to {each.max():.0%}" for one, each in found.items())
+def mean_and_tail(kind: str, other: str, name: str, rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return RCC's reduction of the average and of the 99th percentile of a kind of flows over another scheme."""
+    quantities = {"average": f"{kind} mean", "99th percentile": f"{kind} p99"}
+    return {words: by_load(rows, quantity, other, name) for words, quantity in quantities.items()}
 
 
-def lower_than(
-    name: str, quantities: Mapping[str, float], others: Iterable[str], direction: float = 0.0
-) -> Callable[[pd.DataFrame], Verdict]:
-    """Return a judge: at every load RCC's reduction of each quantity, over each of others, is at least so much.
-
-    Its direction: on the mean over loads each reduction is above `direction`.
-    """
-
-    def verdict(rows: pd.DataFrame) -> Verdict:
-        found = {quantity: by_scheme(rows, quantity, name, others) for quantity in quantities}
-        holds = all(each.min() >= least for quantity, least in quantities.items() for each in found[quantity].values())
-        goes = all(each.mean() > direction for one in found.values() for each in one.values())
-        return Verdict("; ".join(f"{one}: {in_words(each)}" for one, each in found.items()), bool(holds), bool(goes))
-
-    return verdict
+LOWER_ON_AVERAGE = Each(At("mean", MoreThan(0)))
+"""On the mean over the loads RCC's numbers are lower."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Band, Exactly, LessThan, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
-from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
 from rdmacc.plotting.style import COLOURS, style
@@ -50,14 +50,19 @@ CASES = {
 }
 """Samples, use of the last hop, and the lines of algorithm 1 that they take."""
 
-_EXPECTED = {
-    "on time": (0, 1.0),
-    "late, last hop busy": (0, 1.0),
-    "late, last hop not busy": (1, None),
-    "late once": (0, 1.0),
-    "under PID, then on time and busy": (1, 1.0),
+
+def _ends(is_under_pid: bool, *window: Band) -> Band:
+    return All({"under PID": Exactly(is_under_pid), "window over the fair share": All(*window)})
+
+
+_PATHS = {
+    "on time": _ends(False, Exactly(1)),
+    "late, last hop busy": _ends(False, Exactly(1)),
+    "late, last hop not busy": _ends(True, MoreThan(0), LessThan(1)),
+    "late once": _ends(False, Exactly(1)),
+    "under PID, then on time and busy": _ends(True, Exactly(1)),
 }
-"""Whether the flow is under PID at the end, and its window as a part of the fair share; None: below 1."""
+"""How each case ends."""
 
 
 def walk(case: str) -> dict[str, float]:
@@ -72,12 +77,11 @@ def walk(case: str) -> dict[str, float]:
     return {"mode": one.receiver.is_iterative, "window": cwnd / (BDP_BYTES // FLOWS)}
 
 
-def _paths(table: pd.DataFrame) -> Verdict:
-    good = 0
-    for case, (mode, share) in _EXPECTED.items():
-        window = scalar(table, "handlers", f"{case}: window")
-        good += scalar(table, "handlers", f"{case}: mode") == mode and (window == share if share else 0 < window < 1)
-    return Verdict(f"{good} of {len(_EXPECTED)} paths of algorithm 1", good == len(_EXPECTED))
+def _walked(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    names = {"mode": "under PID", "window": "window over the fair share"}
+    return {
+        case: {words: scalar(table, "handlers", f"{case}: {name}") for name, words in names.items()} for case in CASES
+    }
 
 
 def arrows_in(table: pd.DataFrame) -> set[tuple[str, str]]:
@@ -88,16 +92,12 @@ def arrows_in(table: pd.DataFrame) -> set[tuple[str, str]]:
     return {(one, other) for one, other in pairs if isinstance(one, str) and isinstance(other, str) and one != other}
 
 
-def _modules(table: pd.DataFrame) -> Verdict:
-    found = arrows_in(table)
-    wanted = {("data", block) for block in ("types", "ewa", "pid")}
-    carried = scalar(table, "handlers", "window in the ACK")
-    paced = scalar(table, "handlers", "pace over window / base RTT")
-    measured = (
-        f"algorithm 1 calls {len(found & wanted)} of 3 blocks; a window of {carried:.0f} bytes is paced at {paced:.3f}"
-        " of W / RTT"
-    )
-    return Verdict(measured, wanted <= found and carried == BDP_BYTES // FLOWS and paced == 1.0)
+def _modules(table: pd.DataFrame) -> dict[str, float]:
+    return {
+        "blocks that algorithm 1 calls": sum(one == "data" for one, _ in arrows_in(table)),
+        "window in the ACK over the fair share": scalar(table, "handlers", "window in the ACK") / (BDP_BYTES // FLOWS),
+        "pace over window / base RTT": scalar(table, "handlers", "pace over window / base RTT"),
+    }
 
 
 @register_experiment
@@ -110,26 +110,20 @@ class Figure2(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="rcc-f2-1a",
-            place="III-B, figure 2",
-            quantity="modules",
-            condition="types, explicit windows, PID, window in the ACK, pacing",
-            published="three functions at the receiver, windows in ACKs, senders that pace",
-            words="exact",
-            judge=_modules,
-            **known("rcc-f2-1a"),
+            "rcc-f2-1a", "III-B, figure 2", "modules", "types, explicit windows, PID, window in the ACK, pacing",
+            "three functions at the receiver, windows in ACKs, senders that pace", by=OURS,
+            measure=_modules,
+            band=All({
+                "blocks that algorithm 1 calls": Exactly(3), "window in the ACK over the fair share": Exactly(1),
+                "pace over window / base RTT": Exactly(1),
+            }),
         ),
         Claim(
-            id="rcc-f2-1b",
-            place="algorithm 1",
-            quantity="mode and window",
-            condition="samples on time or late, last hop busy or not",
-            published="lines 6 to 19",
-            words="exact",
-            judge=_paths,
-            **known("rcc-f2-1b"),
+            "rcc-f2-1b", "algorithm 1", "mode and window", "samples on time or late, last hop busy or not",
+            "lines 6 to 19", by=OURS,
+            measure=_walked, band=All(_PATHS),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both: no simulation

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtMost, Each, MoreThan, Rises, Within
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import draw_blocks
-from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
 from rdmacc.plotting.style import COLOURS, style
@@ -68,22 +68,19 @@ def by_equations(form: str) -> tuple[list[float], list[float]]:
     return control, windows
 
 
-def _equations(table: pd.DataFrame) -> Verdict:
-    off_u = max(scalar(table, form, "largest difference of u") for form in FORMS)
-    off_w = max(scalar(table, form, "largest difference of the window") for form in FORMS)
-    measured = f"{len(SAMPLES_US)} updates in both forms: u within {off_u:.1e}, windows within {off_w:.1f} bytes"
-    return Verdict(measured, off_u <= 1e-9 and off_w <= len(SAMPLES_US))
+def _off_equations(table: pd.DataFrame) -> dict[str, float]:
+    names = {"u": "u", "window": "windows (bytes)"}
+    return {
+        words: max(scalar(table, form, f"largest difference of {'the ' * (name == 'window')}{name}") for form in FORMS)
+        for name, words in names.items()
+    }
 
 
-def _memory(table: pd.DataFrame) -> Verdict:
-    ends = {form: curve(table, form, "u").iloc[-1] for form in FORMS}
-    held = {form: curve(table, form, "u").iloc[15] for form in FORMS}
+def _memory(table: pd.DataFrame) -> dict[str, Any]:
+    u = {form: curve(table, form, "u") for form in FORMS}
     steady = PRESET["rcc"].control[0].kp * (SAMPLES_US[-1] * 1e-6 - TARGET_RTT_PS * 1e-12)
-    measured = (
-        f"after 12 samples of {SAMPLES_US[-1]:.1f} us u = {ends['pd']:.3f} without memory,"
-        f" {ends['accumulating']:.3f} with it"
-    )
-    return Verdict(measured, bool(np.isclose(ends["pd"], steady)) and held["accumulating"] > held["pd"] > 0)
+    held = {words: u[form].iloc[15] for form, (words, _) in FORMS.items()}
+    return {"u without memory over K_p e": u["pd"].iloc[-1] / steady, "u after six samples 2 us late": held}
 
 
 @register_experiment
@@ -96,26 +93,21 @@ class Figure3(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="rcc-f3-1a",
-            place="III-E, equations (2) to (5)",
-            quantity="u and window",
-            condition="handlers against equations, both readings of (4)",
-            published="(equations)",
-            words="u exact; a window rounds to a byte at each update",
-            judge=_equations,
-            **known("rcc-f3-1a"),
+            "rcc-f3-1a", "III-E, equations (2) to (5)", "largest difference of u and of the window",
+            "handlers against equations, both readings of (4)", "(equations; a window rounds to a byte at each update)",
+            by=OURS,
+            measure=_off_equations, band=All({"u": AtMost(1e-9), "windows (bytes)": AtMost(len(SAMPLES_US))}),
         ),
         Claim(
-            id="rcc-f3-1b",
-            place="equation (4), table I",
-            quantity="u after a steady error",
-            condition="with and without u(t - 1)",
-            published="(follows: K_p e without it, growing with it)",
-            words="exact without; larger with it while the error stays positive",
-            judge=_memory,
-            **known("rcc-f3-1b"),
+            "rcc-f3-1b", "equation (4), table I", "u after a steady error", "with and without u(t - 1)",
+            "(follows: K_p e without it, growing with it)", by=OURS,
+            measure=_memory,
+            band=All({
+                "u without memory over K_p e": Within(1, share=1e-5),
+                "u after six samples 2 us late": All(Each(MoreThan(0)), Rises()),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both: no simulation

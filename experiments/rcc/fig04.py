@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import AtLeast, Each, Exactly, Falls, LessThan, MoreThan, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
@@ -42,58 +42,45 @@ def surface_of(table: pd.DataFrame, point: str) -> pd.DataFrame:
     return rows[["kp", "kd"]].assign(phase_margin_deg=rows["value"]).reset_index(drop=True)
 
 
-def _default(table: pd.DataFrame) -> Verdict:
+def _default(table: pd.DataFrame) -> Measured:
     margin, delayed = (scalar(table, point, "margin of the default") for point in ("box", "box, with delay"))
-    return Verdict(f"{margin:.2f} degrees; {delayed:.1f} with one RTT of feedback delay", abs(margin - 39.8) <= 0.1)
+    return Measured(margin, f"{delayed:.1f} degrees with one RTT of feedback delay")
 
 
-def _everywhere(table: pd.DataFrame) -> Verdict:
+def _least(table: pd.DataFrame) -> Measured:
     surface = surface_of(table, "box")
-    share = share_above(surface, ACCEPTABLE)
     kp, kd, margin = surface.to_numpy()[int(surface["phase_margin_deg"].to_numpy().argmin())]
-    measured = f"on {share:.1%} of the box; {margin:.1f} degrees at K_p = {kp:g}, K_d = {kd:g}"
-    return Verdict(measured, share == 1.0)
+    share = share_above(surface, ACCEPTABLE)
+    return Measured(margin, f"at K_p = {kp:g}, K_d = {kd:g}; above {ACCEPTABLE:g} degrees on {share:.1%} of the box")
 
 
-def _orders_below(table: pd.DataFrame) -> Verdict:
-    surface = surface_of(table, "box")
-    share, far = (share_above(surface, ACCEPTABLE, least_ratio=ratio) for ratio in (10.0, 100.0))
-    return Verdict(f"above 30 degrees on {share:.1%} of K_p <= K_d / 10, {far:.1%} of K_p <= K_d / 100", share >= 0.98)
+def _orders_below(table: pd.DataFrame) -> Measured:
+    one, two = (share_above(surface_of(table, "box"), ACCEPTABLE, least_ratio=ratio) for ratio in (10.0, 100.0))
+    return Measured(one, f"on {two:.1%} of K_p <= K_d / 100")
 
 
-def _larger_gains(table: pd.DataFrame) -> Verdict:
+def _larger_gains(table: pd.DataFrame) -> Measured:
     grid = surface_of(table, "box").pivot(index="kp", columns="kd", values="phase_margin_deg")
     margin, kp, kd = grid.to_numpy(np.float64), grid.index.to_numpy(np.float64), grid.columns.to_numpy(np.float64)
-    falls_in_kp = bool((np.diff(margin, axis=0) < 0).all())
     low = margin[kp <= 100.0 * 1.000001][:, kd >= 1e4 * 0.999999]
     doubled = round(np.log(2) / np.log(kd[1] / kd[0]))
-    falls_in_kd = bool((low[:, doubled:] < low[:, :-doubled]).all())
-    measured = (
-        f"margin falls with K_p at every K_d: {falls_in_kp}; each time that K_d doubles, from 1e4 on for K_p <= 100:"
-        f" {falls_in_kd}"
-        f" ({low[0, 0]:.0f} to {low[0, -1]:.0f} degrees at K_p = 1)"
-    )
-    return Verdict(measured, falls_in_kp and falls_in_kd)
+    changes = {
+        "the next K_p, any K_d": np.diff(margin, axis=0).max(),
+        "twice K_d, from 1e4 on, K_p <= 100": (low[:, doubled:] - low[:, :-doubled]).max(),
+    }
+    return Measured(changes, f"at K_p = 1 from {low[0, 0]:.0f} at K_d = 1e4 to {low[0, -1]:.0f} at 1e5")
 
 
-def _sign(table: pd.DataFrame) -> Verdict:
+def _wrong_signs(table: pd.DataFrame) -> Measured:
     surface = surface_of(table, "wide")
     ratio = surface["kp"] / (2 * surface["kd"])
-    clear = abs(ratio - 1) > 1e-9
-    right = ((surface["phase_margin_deg"] < 0) == (ratio > 1))[clear]
-    return Verdict(f"{right.sum()} of {len(right)} gains, {int((ratio > 1).sum())} of them unstable", bool(right.all()))
+    wrong = ((surface["phase_margin_deg"] < 0) != (ratio > 1))[abs(ratio - 1) > 1e-9]
+    return Measured(wrong.sum(), f"of {len(wrong)}, {(ratio > 1).sum()} of them with K_p > 2 K_d")
 
 
-def _reference(table: pd.DataFrame) -> Verdict:
-    reference = scalar(table, "box", "R_ref")
-    return Verdict(f"{reference / 1e6:g} us", reference == 13.2e6)
-
-
-def _margin_at_corner(table: pd.DataFrame) -> Verdict:
-    peak = surface_of(table, "box")["phase_margin_deg"].max()
-    exact, delayed = (share_above(surface_of(table, point), ACCEPTABLE) for point in ("box", "box, with delay"))
-    measured = f"peak {peak:.1f} degrees; above 30 on {exact:.1%} without, on {delayed:.1%} with one RTT of delay"
-    return Verdict(measured, delayed < exact)
+def _acceptable(table: pd.DataFrame) -> dict[str, float]:
+    points = {"without delay": "box", "with one RTT of delay": "box, with delay"}
+    return {words: share_above(surface_of(table, point), ACCEPTABLE) for words, point in points.items()}
 
 
 @register_experiment
@@ -106,76 +93,41 @@ class Figure4(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="rcc-f4-1",
-            place="IV",
-            quantity="phase margin",
-            condition="K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds",
-            published="above 30 degrees (39.80 by equation (12))",
-            words="39.8 +- 0.1",
-            judge=_default,
-            **known("rcc-f4-1"),
+            "rcc-f4-1", "IV", "phase margin", "K_p = 1e4, K_d = 1e5, R_ref = 13.2 us, in seconds",
+            "above 30 degrees (39.80 by equation (12))",
+            measure=_default, band=Within(39.8, by=0.1), unit="degrees",
         ),
         Claim(
-            id="rcc-f4-2",
-            place="IV",
-            quantity="phase margin",
-            condition="K_p in [1, 1e4], K_d in [1e3, 1e5]",
-            published="above 30 degrees",
-            words="on all of the box",
-            judge=_everywhere,
-            **known("rcc-f4-2"),
+            "rcc-f4-2", "IV", "least phase margin", "K_p in [1, 1e4], K_d in [1e3, 1e5]", "above 30 degrees",
+            measure=_least, band=MoreThan(ACCEPTABLE), unit="degrees", expect=Outcome.FAILS,
+            why="By the paper's own equation (12), in seconds: four fifths of the box, on logarithmic axes, are above"
+            " 30 degrees. The margin is negative where K_p is more than twice K_d. The claim needs the next sentence's"
+            " advice: K_p one or two orders below K_d (rcc-f4-3).",
         ),
         Claim(
-            id="rcc-f4-3",
-            place="IV",
-            quantity="phase margin",
-            condition="K_p one or two orders below K_d",
-            published="more stable",
-            words="above 30 degrees on 98% or more of K_p <= K_d / 10 in the box",
-            judge=_orders_below,
-            **known("rcc-f4-3"),
+            "rcc-f4-3", "IV", "share of the box above 30 degrees", "K_p one or two orders below K_d", "more stable",
+            measure=_orders_below, band=AtLeast(0.98), unit="%",
         ),
         Claim(
-            id="rcc-f4-4",
-            place="IV",
-            quantity="stability and gains",
-            condition="larger K_p, K_d",
-            published="faster response, heavy loss of stability",
-            words="margin falls with K_p everywhere, and each time that K_d doubles from 1e4 on at K_p <= 100",
-            judge=_larger_gains,
-            **known("rcc-f4-4"),
+            "rcc-f4-4", "IV", "largest change of the margin", "larger K_p, K_d",
+            "faster response, heavy loss of stability",
+            measure=_larger_gains, band=Each(LessThan(0)), unit="degrees",
         ),
         Claim(
-            id="rcc-f4-5",
-            place="IV",
-            quantity="R_ref",
-            condition="delta = 0.2, base RTT of 12 us",
-            published="13.2 us",
-            words="exact",
-            judge=_reference,
-            **known("rcc-f4-5"),
+            "rcc-f4-5", "IV", "R_ref", "delta = 0.2, base RTT of 12 us", "13.2 us",
+            measure=lambda table: scalar(table, "box", "R_ref"), band=Exactly(13.2e6), unit="us",
         ),
         Claim(
-            id="rcc-f4-6",
-            place="(derived from equation (12))",
-            quantity="sign of the phase margin",
-            condition="K_p in [1, 1e6], K_d in [1e2, 1e6]",
-            published="negative if and only if K_p > 2 K_d",
-            words="exact",
-            judge=_sign,
-            **known("rcc-f4-6"),
+            "rcc-f4-6", "(derived from equation (12))", "gains whose phase margin has another sign",
+            "K_p in [1, 1e6], K_d in [1e2, 1e6]", "negative if and only if K_p > 2 K_d",
+            measure=_wrong_signs, band=Exactly(0),
         ),
         Claim(
-            id="rcc-f4-6a",
-            place="(equation (12) has no delay)",
-            quantity="phase margin",
-            condition="one RTT of feedback delay",
-            published="(not in the paper)",
-            words="above 30 degrees on less of the box than without it",
-            judge=_margin_at_corner,
-            **known("rcc-f4-6a"),
+            "rcc-f4-6a", "(equation (12) has no delay)", "share of the box above 30 degrees",
+            "one RTT of feedback delay", "(not in the paper)", by=OURS,
+            measure=_acceptable, band=Falls(), unit="%",
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         steps = 41 if check_scale(scale) == "quick" else 101

@@ -1,28 +1,28 @@
 """RCC, figure 5: four flows join a last hop one after another, and leave it.
 
-Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.rcc_dumbbell`); a flow starts every 100 ms; they have
-4.4, 2.2, 1.1 and 0.27 GB (V-B-1). At quick scale sizes and intervals are a hundredth. Goodput and Jain's index are over
-1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share, 1/N of the line, or of its
-target of 95% for HPCC; RTTs count from the start of a flow or from the arrival of a flow's last packet.
+Four senders and a receiver behind one link of 100 Gb/s (`rdmacc.topology.rcc_dumbbell`). A flow starts every 100 ms;
+they have 4.4, 2.2, 1.1 and 0.27 GB (V-B-1). At quick scale sizes and intervals are a hundredth. Goodput and Jain's
+index are over 1 ms (quick: 20 us). A scheme has converged when all paces are within 5% of their fair share: 1/N of the
+line, or of its target of 95% for HPCC. RTTs count from the start of a flow or from the arrival of its last packet.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 import rdmacc
 from rdmacc import probes, topology
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Each, MoreThan, Within
+from rdmacc.experiments.framework.claim import Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import LINE_BPS, LOOKS, NAMES, PRESET, goodput, jain, received
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -107,60 +107,39 @@ def _steady(goodputs: list[pd.Series], flows: list[int], begin: int, end: int) -
 
 
 def _judged(table: pd.DataFrame, scheme: str, words: str) -> pd.Series:
-    """Return the numbers of a scheme whose name begins with some words."""
+    """Return the numbers of a scheme whose name begins with some words, by the rest of it."""
     rows = table[(table["point"] == scheme) & table["time_ps"].isna() & table["quantity"].str.startswith(words)]
-    return rows.set_index("quantity")["value"]
+    return rows.set_index("quantity")["value"].rename(lambda name: name.removeprefix(words))
 
 
-def _shares(table: pd.DataFrame) -> Verdict:
-    worst, words = 0.0, []
-    for n in FLOWS:
-        means = _judged(table, "rcc", f"goodput with {n},") * n
-        worst = max(worst, float(abs(means / PUBLISHED_BPS - 1).max()))
-        words.append(f"{means.mean() / n / 1e9:.2f}")
-    return Verdict(f"{', '.join(words)} Gb/s with 1 to 4 flows; {worst:.1%} off at most", worst <= 0.03, worst <= 0.1)
+def _totals(table: pd.DataFrame) -> pd.Series:
+    """Return N times the goodput of each flow, whenever N are under way."""
+    return pd.concat([_judged(table, "rcc", f"goodput with {n}, ") * n for n in FLOWS])
 
 
-def _fair(table: pd.DataFrame) -> Verdict:
-    found = _judged(table, "rcc", "Jain with")
-    return Verdict(f"{found.min():.4f} to {found.max():.4f} with 2 to 4 flows", found.min() >= 0.99)
-
-
-def _convergence(table: pd.DataFrame, scheme: str) -> pd.Series:
-    """Return RTTs to converge after each event."""
-    return _judged(table, scheme, "convergence after") / scalar(table, scheme, "base RTT")
-
-
-def _one_rtt(table: pd.DataFrame) -> Verdict:
-    own, other = _convergence(table, "rcc"), _convergence(table, "hpcc")
-    never = int(other.isna().sum())
-    reached = f"{other.median():.0f} in the median" if other.notna().any() else "none"
-    measured = (
-        f"RCC {own.min():.1f} to {own.max():.1f} RTT; HPCC {reached}, not at all after {never} of {len(other)} events"
+def _convergence(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Return RTTs to converge after each start and end of a flow: RCC's, and by how much HPCC's are more."""
+    own, other = (
+        _judged(table, scheme, "convergence after ") / scalar(table, scheme, "base RTT") for scheme in SCHEMES
     )
-    later = other.fillna(np.inf) > own
-    return Verdict(measured, bool((own <= 3).all() and later.all()), bool((own <= 3).all()))
+    return {"RCC": own, "HPCC later by": other.fillna(np.inf) - own}
 
 
-def _unfair(table: pd.DataFrame) -> Verdict:
-    own, other = (_judged(table, scheme, "Jain with") for scheme in SCHEMES)
-    swing = {scheme: _judged(table, scheme, "swing with") for scheme in SCHEMES}
-    measured = (
-        f"Jain: HPCC {other.min():.4f} at least, RCC {own.min():.4f}; goodput varies by up to"
-        f" {swing['hpcc'].max():.1%} of its mean, RCC's by {swing['rcc'].max():.1%}"
-    )
-    return Verdict(measured, bool((other < own).all() and swing["hpcc"].max() > swing["rcc"].max()),
-                   bool(other.mean() < own.mean()))  # fmt: skip
+_SOON = At("RCC", Each(AtMost(3), "event"))
 
 
-def _completion(table: pd.DataFrame) -> Verdict:
+def _fairness(table: pd.DataFrame) -> dict[str, Any]:
+    own, other = (_judged(table, scheme, "Jain ") for scheme in SCHEMES)
+    swing = [_judged(table, scheme, "swing ").max() for scheme in SCHEMES]
+    above = own - other
+    return {"RCC's Jain index above": above, "on average": above.mean(), "HPCC's swing above": swing[1] - swing[0]}
+
+
+def _completion(table: pd.DataFrame) -> Measured:
     factor = scalar(table, "rcc", "times as fast")
-    expected = np.array(processor_sharing(PUBLISHED_BPS)) / factor
-    found = np.array([scalar(table, "rcc", f"flow {flow} complete") for flow in FLOWS])
-    off = abs(found / expected - 1).max()
-    words = ", ".join(f"{value * factor / 1e9:.1f}" for value in found[::-1])
-    return Verdict(f"flows 4 to 1 at {words} ms{' x ' + format(1 / factor, 'g') if factor > 1 else ''}; {off:.1%} off",
-                   bool(off <= 0.03))  # fmt: skip
+    found = {flow: scalar(table, "rcc", f"flow {flow} complete") * factor for flow in FLOWS}
+    ratios = {f"flow {flow}": found[flow] / ideal for flow, ideal in zip(FLOWS, processor_sharing(PUBLISHED_BPS))}
+    return Measured(ratios, f"{', '.join(f'{time / 1e9:.1f}' for time in found.values())} ms, unscaled")
 
 
 @register_experiment
@@ -172,56 +151,31 @@ class Figure5(Experiment):
     description = "RCC, figure 5: four flows of up to 4.4 GB join one last hop and leave it, under RCC and HPCC"
     claims = (
         Claim(
-            id="rcc-f5-1",
-            place="V-B-1",
-            quantity="goodput of each flow",
-            condition="RCC, N = 1 to 4",
-            published="100 x 0.95 / N Gb/s",
-            words="every flow within 3%; direction: within 10%",
-            judge=_shares,
-            **known("rcc-f5-1"),
+            "rcc-f5-1", "V-B-1", "N times the goodput of each flow", "RCC, N = 1 to 4", "100 x 0.95 Gb/s",
+            measure=_totals, band=Each(Within(PUBLISHED_BPS, share=0.03), "flow"),
+            direction=Each(Within(PUBLISHED_BPS, share=0.1), "flow"), unit="Gb/s",
         ),
         Claim(
-            id="rcc-f5-2",
-            place="V-B-1",
-            quantity="Jain's index",
-            condition="RCC, N = 2 to 4",
-            published="0.998 to 0.999",
-            words=">= 0.99 in every phase, over each interval",
-            judge=_fair,
-            **known("rcc-f5-2"),
+            "rcc-f5-2", "V-B-1", "Jain's index over each interval, least", "RCC, N = 2 to 4", "0.998 to 0.999",
+            measure=lambda table: _judged(table, "rcc", "Jain "), band=Each(AtLeast(0.99), "phase"),
         ),
         Claim(
-            id="rcc-f5-3",
-            place="V-B-1",
-            quantity="RTTs to converge",
-            condition="after each start and end of a flow",
-            published="RCC one, HPCC several",
-            words="RCC <= 3, HPCC more after each; direction: RCC <= 3",
-            judge=_one_rtt,
-            **known("rcc-f5-3"),
+            "rcc-f5-3", "V-B-1", "RTTs to converge", "after each start and end of a flow", "RCC one, HPCC several",
+            measure=_convergence, band=All(_SOON, At("HPCC later by", Each(MoreThan(0), "event"))), direction=_SOON,
+            unit="RTTs",
         ),
         Claim(
-            id="rcc-f5-4",
-            place="V-B-1",
-            quantity="fairness and oscillation",
-            condition="HPCC against RCC",
-            published="unfair and oscillating",
-            words="Jain below RCC's with 2 to 4 flows, goodput varies more; direction: Jain lower on average",
-            judge=_unfair,
-            **known("rcc-f5-4"),
+            "rcc-f5-4", "V-B-1", "Jain's index; standard deviation over mean of a flow's goodput, most",
+            "HPCC against RCC, N = 2 to 4", "unfair and oscillating",
+            measure=_fairness, direction=At("on average", MoreThan(0)),
+            band=All({"RCC's Jain index above": Each(MoreThan(0), "phase"), "HPCC's swing above": MoreThan(0)}),
         ),
         Claim(
-            id="rcc-f5-5",
-            place="(follows from V-B-1)",
-            quantity="completion of flows 4, 3, 2, 1",
-            condition="processor sharing at 95 Gb/s",
-            published="390.9, 500.6, 585.9, 671.2 ms",
-            words="within 3%",
-            judge=_completion,
-            **known("rcc-f5-5"),
+            "rcc-f5-5", "(follows from V-B-1)", "completion over that by processor sharing at 95 Gb/s", "RCC",
+            "(1: 671.2, 585.9, 500.6, 390.9 ms)",
+            measure=_completion, band=Each(Within(1, by=0.03), "flow"), unit="x",
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         factor = QUICK if check_scale(scale) == "quick" else 1

@@ -5,27 +5,19 @@ Setup and assumptions: `rdmacc.experiments.rcc.incast`. The main reading is that
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Between, Exactly, MoreThan, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.incast import (
-    REQUEST,
-    Case,
-    IncastFigure,
-    mean,
-    needs,
-    points_in,
-    reduction,
-    values,
-)
-from rdmacc.experiments.rcc.known import known
+from rdmacc.experiments.rcc.incast import REQUEST, Case, IncastFigure, mean, points_in, reduction, values
 from rdmacc.experiments.rcc.setup import LINE_BPS
 from rdmacc.plotting.style import COLOURS, style
-from rdmacc.sweep.tidy import curve
+from rdmacc.sweep.tidy import curve, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,38 +30,30 @@ READINGS = (Case("rcc", REQUEST), Case("rcc", eta=0.97), Case("rcc", REQUEST, 0.
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 
 
-@needs(RCC, HPCC)
-def _goodput(table: pd.DataFrame) -> Verdict:
-    own, other = (mean(table, case, "goodput") / 1e9 for case in (RCC, HPCC))
-    payload = 1000 / mean(table, HPCC, "packet on the wire") * LINE_BPS / 1e9
-    measured = f"RCC {own:.2f} Gb/s, HPCC {other:.2f} (a link full of its packets with telemetry carries {payload:.1f})"
-    return Verdict(measured, 92 <= own <= 96 and abs(other / own - 1) <= 0.05, 92 <= own <= 96)
+_RATE = {"RCC (Gb/s)": Between(92, 96)}
 
 
-def _faster(quantity: str, published: float, low: float, high: float) -> object:
-    @needs(RCC, HPCC)
-    def verdict(table: pd.DataFrame) -> Verdict:
-        found = reduction(table, RCC, HPCC, quantity)
-        each = 1 - values(table, RCC, quantity) / values(table, HPCC, quantity)
-        requested = reduction(table, READINGS[0], HPCC, quantity)
-        measured = (
-            f"{found:+.1%} lower ({each.min():.1%} to {each.max():.1%} by seed);"
-            f" {requested:+.1%} if the request carries the share"
-        )
-        return Verdict(measured, low <= found <= high, found > 0)
-
-    return verdict
+def _goodput(rows: pd.DataFrame) -> Measured:
+    own, other = (mean(rows, case, "goodput") / 1e9 for case in (RCC, HPCC))
+    payload = 1000 / mean(rows, HPCC, "packet on the wire") * LINE_BPS / 1e9
+    note = f"HPCC {other:.2f} Gb/s of {payload:.1f} that a link full of its packets with telemetry carries"
+    return Measured({"RCC (Gb/s)": own, "HPCC over RCC": other / own}, note)
 
 
-@needs(RCC)
-def _bound(table: pd.DataFrame) -> Verdict:
-    last, median = mean(table, RCC, "last FCT"), mean(table, RCC, "median FCT")
-    least = float(table["bound_ps"].iloc[0])
-    unfinished = sum(values(table, case, "unfinished").sum() for case in (RCC, HPCC) if points_in(table, case))
-    measured = (
-        f"last message after {last / 1e9:.2f} ms, the link's bound is {least / 1e9:.2f}; {unfinished:.0f} unfinished"
-    )
-    return Verdict(measured, least <= last <= 1.05 * least and median <= last and unfinished == 0)
+def _reduction(quantity: str, rows: pd.DataFrame) -> Measured:
+    each = 1 - values(rows, RCC, quantity) / values(rows, HPCC, quantity)
+    requested = reduction(rows, READINGS[0], HPCC, quantity)
+    note = f"{each.min():.1%} to {each.max():.1%} by seed; {requested:.1%} if the request carries the share"
+    return Measured(reduction(rows, RCC, HPCC, quantity), note)
+
+
+def _last(rows: pd.DataFrame) -> Measured:
+    last, least = mean(rows, RCC, "last FCT"), float(rows["bound_ps"].iloc[0])
+    numbers = {
+        "last completion over the link's bound": last / least,
+        "unfinished messages": sum(values(rows, case, "unfinished").sum() for case in (RCC, HPCC)),
+    }
+    return Measured(numbers, f"{last / 1e9:.2f} ms against {least / 1e9:.2f}")
 
 
 @register_experiment
@@ -81,46 +65,23 @@ class Figure6(IncastFigure):
     description = "RCC, figure 6: 1,000 senders of 200 KB beside a long flow, under RCC and HPCC"
     claims = (
         Claim(
-            id="rcc-f6-1",
-            place="V-B-2",
-            quantity="goodput of the 1,000 flows",
-            condition="RCC; HPCC similar",
-            published="around 94.98 Gb/s",
-            words="RCC 92-96 Gb/s, HPCC within 5% of it; direction: RCC 92-96",
-            judge=_goodput,
-            **known("rcc-f6-1"),
+            "rcc-f6-1", "V-B-2", "goodput of the 1,000 flows", "RCC; HPCC similar", "around 94.98 Gb/s",
+            measure=_goodput, band=All(_RATE, {"HPCC over RCC": Within(1, by=0.05)}), direction=All(_RATE),
         ),
         Claim(
-            id="rcc-f6-2",
-            place="V-B-2",
-            quantity="median FCT",
-            condition="RCC against HPCC",
-            published="5.2% lower",
-            words="0-15% lower; direction: lower",
-            judge=_faster("median FCT", PUBLISHED_MEDIAN, 0.0, 0.15),
-            **known("rcc-f6-2"),
+            "rcc-f6-2", "V-B-2", "reduction of the median FCT", "RCC against HPCC", "5.2%",
+            measure=partial(_reduction, "median FCT"), band=Between(0, 0.15), direction=MoreThan(0), unit="%",
         ),
         Claim(
-            id="rcc-f6-3",
-            place="V-B-2",
-            quantity="p99 FCT",
-            condition="RCC against HPCC",
-            published="4.1% lower",
-            words="-2 to 15% lower; direction: lower",
-            judge=_faster("p99 FCT", PUBLISHED_P99, -0.02, 0.15),
-            **known("rcc-f6-3"),
+            "rcc-f6-3", "V-B-2", "reduction of the 99th percentile FCT", "RCC against HPCC", "4.1%",
+            measure=partial(_reduction, "p99 FCT"), band=Between(-0.02, 0.15), direction=MoreThan(0), unit="%",
         ),
         Claim(
-            id="rcc-f6-3a",
-            place="(follows from V-B-2)",
-            quantity="last completion",
-            condition="RCC",
-            published="(16.8 ms at 95.4 Gb/s)",
-            words="no less than the link's bound, 5% more at most; all messages finish",
-            judge=_bound,
-            **known("rcc-f6-3a"),
+            "rcc-f6-3a", "(follows from V-B-2)", "last completion", "RCC", "(16.8 ms at 95.4 Gb/s)", by=OURS,
+            measure=_last,
+            band=All({"last completion over the link's bound": Between(1, 1.05), "unfinished messages": Exactly(0)}),
         ),
-    )
+    )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
         return [RCC, HPCC, *(READINGS if scale == "paper" else READINGS[:1])]
@@ -152,14 +113,15 @@ class Figure6(IncastFigure):
             )
             left.set(title="(a) goodput of the incast", xlabel="time (ms)", ylabel="goodput (Gb/s)", ylim=(0, 105))
             left.legend(fontsize=8, loc="lower left")
-            median = mean(table, HPCC, "median FCT") / 1e9
+            rows = wide(table)
+            median = mean(rows, HPCC, "median FCT") / 1e9
             right.annotate(
                 f"published: median −{PUBLISHED_MEDIAN:.1%},\np99 −{PUBLISHED_P99:.1%} against HPCC",
                 (0.03, 0.8), xycoords="axes fraction", fontsize=8,
             )  # fmt: skip
             right.plot(median * (1 - PUBLISHED_MEDIAN), 0.5, "o", color=COLOURS["black"], markersize=5)
             right.plot(
-                mean(table, HPCC, "p99 FCT") / 1e9 * (1 - PUBLISHED_P99),
+                mean(rows, HPCC, "p99 FCT") / 1e9 * (1 - PUBLISHED_P99),
                 0.99,
                 "o",
                 color=COLOURS["black"],

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Between, Each, LessThan, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC
-from rdmacc.experiments.rcc.incast import LONG, REQUEST, Case, IncastFigure, mean, needs, points_in
-from rdmacc.experiments.rcc.known import known
-from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS
+from rdmacc.experiments.rcc.incast import FEW_SENDERS, LONG, REQUEST, Case, IncastFigure, mean, points_in
+from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS, NAMES
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 
@@ -34,56 +34,41 @@ STEADY = {
 REQUESTED, KEPT_BACK = Case("rcc", REQUEST), Case("rcc", REQUEST, 0.97)
 PUBLISHED_BYTES = 900_000
 NEAR_ZERO_BYTES = 50_000
+_TENTH = AtMost(0.1)
+_LEAST = "over a packet of each sender less a BDP"
+_REQUESTED = "share in the request over the lower one"
 
 
-def _kb(value: float) -> str:
-    return f"{value / 1e3:,.0f} kB"
+def _steady(rows: pd.DataFrame, case: Case) -> float:
+    return mean(rows, case, "steady queue")
 
 
-@needs(REQUESTED, KEPT_BACK, RCC, STEADY["rcc"], STEADY["rcc, 0.97"])
-def _near_zero(table: pd.DataFrame) -> Verdict:
-    own = {
-        case: mean(table, case, "steady queue") for case in (REQUESTED, STEADY["rcc"], KEPT_BACK, STEADY["rcc, 0.97"])
-    }
-    full = [own[REQUESTED], own[STEADY["rcc"]]]
-    kept = [own[KEPT_BACK], own[STEADY["rcc, 0.97"]]]
-    measured = (
-        f"shares of all of the link: {_kb(full[0])} with the share in the request, {_kb(full[1])} in the middle of 2 MB"
-        f" from line rate; of 97% of it: {_kb(kept[0])} and {_kb(kept[1])}"
-    )
-    return Verdict(measured, max(full) <= NEAR_ZERO_BYTES, False)
+def _near_zero(rows: pd.DataFrame) -> Measured:
+    kept = [_steady(rows, case) / 1e3 for case in (KEPT_BACK, STEADY["rcc, 0.97"])]
+    queues = {
+        "200 KB, share in the request": _steady(rows, REQUESTED), "2 MB from line rate": _steady(rows, STEADY["rcc"]),
+    }  # fmt: skip
+    return Measured(queues, f"{kept[0]:.0f} and {kept[1]:.0f} KB with shares of 97% of the link")
 
 
-@needs(REQUESTED, KEPT_BACK, STEADY["hpcc"], STEADY["rcc"], STEADY["rcc, 0.97"])
-def _below_hpcc(table: pd.DataFrame) -> Verdict:
-    hpcc = mean(table, STEADY["hpcc"], "steady queue")
-    full, kept = (mean(table, STEADY[name], "steady queue") for name in ("rcc", "rcc, 0.97"))
-    measured = f"HPCC {_kb(hpcc)}, RCC {_kb(full)}, with 97% of the link {_kb(kept)}"
-    return Verdict(measured, full <= 0.1 * hpcc, full < hpcc and kept <= 0.1 * hpcc)
+def _below_hpcc(rows: pd.DataFrame) -> Measured:
+    hpcc, full, kept = (_steady(rows, case) for case in STEADY.values())
+    return Measured({"RCC": full / hpcc, "RCC with 97% of the link": kept / hpcc}, f"HPCC {hpcc / 1e3:.0f} KB")
 
 
-@needs(STEADY["hpcc"])
-def _hpcc(table: pd.DataFrame) -> Verdict:
-    found = mean(table, STEADY["hpcc"], "steady queue")
-    senders = float(table["senders"].iloc[0]) + 1
-    packet, rtt = (mean(table, STEADY["hpcc"], name) for name in ("packet on the wire", "base RTT"))
-    least = senders * packet - LINE_BPS * rtt / 8e12
-    measured = f"{_kb(found)}; a packet of each sender less a BDP is {_kb(least)}"
-    return Verdict(measured, 750e3 <= found <= 1050e3, abs(found / least - 1) <= 0.02)
+def _hpcc(rows: pd.DataFrame) -> dict[str, float]:
+    case = STEADY["hpcc"]
+    packet, rtt = (mean(rows, case, name) for name in ("packet on the wire", "base RTT"))
+    least = (float(rows["senders"].iloc[0]) + 1) * packet - LINE_BPS * rtt / 8e12
+    return {"queue (KB)": _steady(rows, case) / 1e3, _LEAST: _steady(rows, case) / least}
 
 
-@needs(RCC, HPCC)
-def _line_rate(table: pd.DataFrame) -> Verdict:
-    peaks = [mean(table, case, "peak queue") for case in (RCC, HPCC)]
-    pauses = [mean(table, case, "PFC pauses") for case in (RCC, HPCC)]
-    requested = mean(table, REQUESTED, "peak queue")
-    windows = (float(table["senders"].iloc[0]) + 1) * BDP_BYTES
-    measured = (
-        f"first windows of {windows / 1e6:.0f} MB: peaks of {peaks[0] / 1e6:.0f} MB (RCC) and {peaks[1] / 1e6:.0f} MB"
-        f" (HPCC), {pauses[0]:.0f} and {pauses[1]:.0f} pauses; {requested / 1e6:.2f} MB if the request carries RCC's"
-        " share"
-    )
-    return Verdict(measured, min(peaks) >= 10 * PUBLISHED_BYTES and requested < 0.1 * min(peaks))
+def _line_rate(rows: pd.DataFrame) -> Measured:
+    peaks = {NAMES[case.scheme]: mean(rows, case, "peak queue") / PUBLISHED_BYTES for case in (RCC, HPCC)}
+    requested = mean(rows, REQUESTED, "peak queue") / PUBLISHED_BYTES / min(peaks.values())
+    first = (float(rows["senders"].iloc[0]) + 1) * BDP_BYTES / 1e6
+    pauses = " and ".join(f"{mean(rows, case, 'PFC pauses'):.0f}" for case in (RCC, HPCC))
+    return Measured(peaks | {_REQUESTED: requested}, f"first windows of {first:.0f} MB; {pauses} pauses")
 
 
 @register_experiment
@@ -95,46 +80,33 @@ class Figure7(IncastFigure):
     description = "RCC, figure 7: the last hop's queue in an incast of 1,000; from line rate, and in the steady phase"
     claims = (
         Claim(
-            id="rcc-f7-1",
-            place="V-B-3, figure 7",
-            quantity="queue",
-            condition="RCC, shares of all of the link (III-D)",
-            published="near zero",
-            words="<= 50 kB in the steady phase, however flows start",
-            judge=_near_zero,
-            **known("rcc-f7-1"),
+            "rcc-f7-1", "V-B-3, figure 7", "queue in the steady phase", "RCC, shares of all of the link (III-D)",
+            "near zero",
+            measure=_near_zero, band=Each(AtMost(NEAR_ZERO_BYTES)), unit="KB", expect=Outcome.FAILS,
+            too_small=FEW_SENDERS,
+            why="Senders pace their shares, which are less than a packet, and these add up to all of the link. So"
+            " nothing drains the queue that came while the receiver was still counting, and gave the first flows more."
+            " With shares of 97% of the link the queue is empty in the steady phase, at 3% of the goodput.",
         ),
         Claim(
-            id="rcc-f7-1a",
-            place="V-B-3, figure 7",
-            quantity="queue",
-            condition="RCC against HPCC, steady phase",
-            published="near zero against 900 KB",
-            words="RCC a tenth of HPCC's; direction: less, and a tenth with 97% of the link",
-            judge=_below_hpcc,
-            **known("rcc-f7-1a"),
+            "rcc-f7-1a", "V-B-3, figure 7", "queue in the steady phase over HPCC's", "RCC, 2 MB from line rate",
+            "near zero against 900 KB", by=OURS,
+            measure=_below_hpcc, band=At("RCC", _TENTH), unit="%", expect=Outcome.DIRECTION, too_small=FEW_SENDERS,
+            direction=All({"RCC": LessThan(1), "RCC with 97% of the link": _TENTH}),
+            why="Half of HPCC's queue with shares of all of the link, none with 97% of it: see rcc-f7-1.",
         ),
         Claim(
-            id="rcc-f7-2",
-            place="V-B-3, figure 7",
-            quantity="queue",
-            condition="HPCC, steady phase",
-            published="900 KB",
-            words="750-1050 kB; direction: a packet of each sender less a BDP, within 2%",
-            judge=_hpcc,
-            **known("rcc-f7-2"),
+            "rcc-f7-2", "V-B-3, figure 7", "queue in the steady phase", "HPCC, 2 MB from line rate", "900 KB",
+            measure=_hpcc, band=At("queue (KB)", Between(750, 1050)), direction=At(_LEAST, Within(1, by=0.02)),
+            too_small=FEW_SENDERS,
         ),
         Claim(
-            id="rcc-f7-2a",
-            place="III-B against figure 7",
-            quantity="peak queue",
-            condition="flows that start at line rate",
-            published="(first windows of 150 MB)",
-            words="10 times the published 900 KB or more; a tenth of that if the request carries the share",
-            judge=_line_rate,
-            **known("rcc-f7-2a"),
+            "rcc-f7-2a", "III-B against figure 7", "peak queue over the published 900 KB",
+            "flows that start at line rate", "(first windows of 150 MB)", by=OURS,
+            measure=_line_rate, unit="x",
+            band=All(dict.fromkeys(("RCC", "HPCC"), AtLeast(10)), {_REQUESTED: LessThan(0.1)}),
         ),
-    )
+    )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
         return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values()]

@@ -1,7 +1,7 @@
 """RCC, figure 8: two flows on the testbed, with congestion at the last hop and in the network. Simulation only.
 
-`rdmacc.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to one
-receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
+`rdmacc.topology.rcc_testbed`: two leaves and a switch above, links of 25 Gb/s, base RTT of 12 us. Both senders send to
+one receiver (a) or to one each (b). The paper's testbed runs are not reproduced; its rates are drawn in. Assumed: both
 flows begin together; in a second pair of runs the second flow begins a quarter later.
 Goodput over 100 us, queues of the path every microsecond; the steady state is the second half of the time that both are
 there.
@@ -9,17 +9,18 @@ there.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtMost, Between, Each, Some, Within
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.rcc.known import known
 from rdmacc.experiments.rcc.setup import DELTA, PRESET, WIRE_BYTES, goodput, received
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
@@ -52,34 +53,26 @@ def _point(setting: str, start: str) -> str:
     return f"{setting}, {start}"
 
 
-def _rates(table: pd.DataFrame, setting: str, start: str = _TOGETHER) -> list[float]:
-    return [scalar(table, _point(setting, start), f"goodput of flow {flow}") for flow in (1, 2)]
+def _rates(table: pd.DataFrame, setting: str, start: str) -> dict[str, float]:
+    return {f"flow {flow}": scalar(table, _point(setting, start), f"goodput of flow {flow}") for flow in (1, 2)}
 
 
-def _words(rates: list[float]) -> str:
-    return " and ".join(f"{rate / 1e9:.2f}" for rate in rates) + " Gb/s"
+def _together(setting: str, table: pd.DataFrame) -> dict[str, float]:
+    point = _point(setting, _TOGETHER)
+    queue, target = (scalar(table, point, name) for name in ("queue", "target queue"))
+    return {
+        **{f"{flow} (Gb/s)": rate / 1e9 for flow, rate in _rates(table, setting, _TOGETHER).items()},
+        "swing": max(scalar(table, point, f"swing of flow {flow}") for flow in (1, 2)),
+        "queue (packets)": queue / WIRE_BYTES,
+        "queue over its target": queue / target,
+    }
 
 
-def _last_hop(table: pd.DataFrame) -> Verdict:
-    rates = _rates(table, "last hop")
-    queue = scalar(table, _point("last hop", _TOGETHER), "queue") / WIRE_BYTES
-    is_right = all(11.5e9 <= rate <= 12.5e9 for rate in rates)
-    return Verdict(f"{_words(rates)}, queue of {queue:.1f} packets", is_right and queue <= 5, is_right)
-
-
-def _in_network(table: pd.DataFrame) -> Verdict:
-    point = _point("in network", _TOGETHER)
-    rates, swing = _rates(table, "in network"), max(scalar(table, point, f"swing of flow {flow}") for flow in (1, 2))
-    queue, target = scalar(table, point, "queue"), scalar(table, point, "target queue")
-    measured = f"{_words(rates)}, varying by {swing:.1%}; queue of {queue / target:.2f} of its target"
-    is_right = all(11e9 <= rate <= 12.5e9 for rate in rates)
-    return Verdict(measured, is_right and swing <= 0.1 and queue <= 2 * target, is_right)
-
-
-def _when_one_is_later(table: pd.DataFrame) -> Verdict:
-    last, network = (_rates(table, setting, _LATER) for setting in SETTINGS)
-    off = [max(abs(rate / PUBLISHED_BPS - 1) for rate in rates) for rates in (last, network)]
-    return Verdict(f"last hop {_words(last)}, in network {_words(network)}", max(off) <= 0.05, min(off) <= 0.05)
+_LAST_HOP, _IN_NETWORK = (
+    All(dict.fromkeys(("flow 1 (Gb/s)", "flow 2 (Gb/s)"), Between(least, 12.5))) for least in (11.5, 11)
+)
+"""Rates."""
+_NEAR = Each(Within(PUBLISHED_BPS, share=0.05), "flow")
 
 
 @register_experiment
@@ -91,36 +84,24 @@ class Figure8(Experiment):
     description = "RCC, figure 8: two flows at 25 Gb/s, congested at the last hop or in the network; simulation only"
     claims = (
         Claim(
-            id="rcc-f8-1",
-            place="V-C, figure 8a",
-            quantity="rate of each sender, queue",
-            condition="last hop, 25 Gb/s",
-            published="12 Gb/s, near-zero queue",
-            words="11.5-12.5 Gb/s, 5 packets at most on average; direction: the rates",
-            judge=_last_hop,
-            **known("rcc-f8-1"),
+            "rcc-f8-1", "V-C, figure 8a", "rate of each sender, mean queue", "last hop, 25 Gb/s",
+            "12 Gb/s, near-zero queue",
+            measure=partial(_together, "last hop"), band=All(_LAST_HOP, {"queue (packets)": AtMost(5)}),
+            direction=_LAST_HOP,
         ),
         Claim(
-            id="rcc-f8-2",
-            place="V-C, figure 8b",
-            quantity="rate of each sender, oscillation, queue",
-            condition="in the network, 25 Gb/s",
-            published="12 Gb/s, low amplitude, very low queue",
-            words="11-12.5 Gb/s, standard deviation 10% at most, queue <= 2x target; direction: the rates",
-            judge=_in_network,
-            **known("rcc-f8-2"),
+            "rcc-f8-2", "V-C, figure 8b", "rate of each sender, standard deviation over mean, mean queue",
+            "in the network, 25 Gb/s", "12 Gb/s, low amplitude, very low queue",
+            measure=partial(_together, "in network"), direction=_IN_NETWORK,
+            band=All(_IN_NETWORK, {"swing": AtMost(0.1), "queue over its target": AtMost(2)}),
         ),
         Claim(
-            id="rcc-f8-2a",
-            place="V-C",
-            quantity="rate of each sender",
-            condition="the second flow begins later",
-            published="12 Gb/s",
-            words="within 5% in both settings; direction: in one",
-            judge=_when_one_is_later,
-            **known("rcc-f8-2a"),
+            "rcc-f8-2a", "V-C", "rate of each sender", "the second flow begins later", "12 Gb/s", by=OURS,
+            measure=lambda table: {setting: _rates(table, setting, _LATER) for setting in SETTINGS},
+            band=Each(_NEAR, "setting"), direction=Some(_NEAR, of="the settings"), unit="Gb/s",
+            too_small="In the network shares take some 10 ms to become equal, longer than the quick run.",
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         lasts_ps = _lasts_ps(check_scale(scale))

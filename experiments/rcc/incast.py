@@ -17,7 +17,6 @@ At quick scale there are 200 senders.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -26,17 +25,21 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, workload
-from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, incast_star, received
+from rdmacc.experiments.rcc.setup import GOODPUT_BPS, NAMES, PRESET, RECEIVER, in_place, incast_star, received
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.sweep.tidy import scalar, tidy
+from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, size_bytes, us
 
-__all__ = ["LINE_RATE", "LONG", "REQUEST", "Case", "IncastFigure", "mean", "needs", "points_in", "reduction", "values"]
+__all__ = [
+    "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "Case", "IncastFigure", "mean", "points_in", "reduction",
+    "values",
+]  # fmt: skip
 
 SENDERS = {"quick": 200, "paper": 1000}
 SEEDS = {"quick": 1, "paper": 3}
@@ -44,6 +47,12 @@ BEGIN_PS = us(200)
 SPREAD = "7us"
 LINE_RATE, REQUEST = "line-rate", "request"
 SHORT, LONG = "200kB", "2MB"
+FEW_SENDERS = "At quick scale there are 200 senders: other shares, and other queues."
+READINGS: dict[str, tuple[str, Any, Any]] = {
+    "share in the request": ("start", LINE_RATE, REQUEST),
+    "97% of the link": ("eta", 1.0, 0.97),
+}
+"""Label of a case, its value in the figures, and under the reading."""
 _BINS = 400
 
 
@@ -100,7 +109,7 @@ def _messages(senders: int, size: str, seed: int) -> pd.DataFrame:
 
 
 class IncastFigure(Experiment):
-    """Base of the incast's figures, which share their points. Subclasses give `cases`."""
+    """Base of the incast's figures, which share their points. Subclasses give `cases`; claims see one row a run."""
 
     name = "rcc.incast"
     seeding = Seeding.POOLED
@@ -108,6 +117,17 @@ class IncastFigure(Experiment):
     @abstractmethod
     def cases(self, scale: str) -> list[Case]:
         """Return what the figure is drawn from."""
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        if reading not in READINGS:
+            return super().under(table, reading)
+        label, default, other = READINGS[reading]
+        is_rcc = table["scheme"].str.startswith("rcc")
+        found = in_place(table[is_rcc], {label: default}, {label: other})
+        return None if found is None else pd.concat([found, table[~is_rcc]], ignore_index=True)
+
+    def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:
+        return wide(super().view(table, reading))
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         points = []
@@ -196,29 +216,26 @@ def points_in(table: pd.DataFrame, case: Case) -> list[str]:
     return [str(name) for name in names if str(name).rpartition(", seed ")[0] == case.name]
 
 
-def values(table: pd.DataFrame, case: Case, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a number of a case, seed by seed."""
-    return np.array([scalar(table, point, quantity) for point in points_in(table, case)])
+def values(rows: pd.DataFrame, case: Case, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a number of a case, seed by seed, from one row for each run.
+
+    Raises
+    ------
+    NotJudged
+        If the case was not run.
+    """
+    wanted = {name: value for name, value in asdict(case).items() if name != "senders" or value}
+    found = rows.loc[(rows[[*wanted]] == pd.Series(wanted)).all(axis=1), quantity]
+    if found.empty:
+        raise NotJudged(f"not run: {case.name}")
+    return found.to_numpy(np.float64)
 
 
-def mean(table: pd.DataFrame, case: Case, quantity: str) -> float:
+def mean(rows: pd.DataFrame, case: Case, quantity: str) -> float:
     """Return a number of a case, averaged over the seeds."""
-    return float(values(table, case, quantity).mean())
+    return float(values(rows, case, quantity).mean())
 
 
-def reduction(table: pd.DataFrame, case: Case, other: Case, quantity: str) -> float:
+def reduction(rows: pd.DataFrame, case: Case, other: Case, quantity: str) -> float:
     """Return by which part a case's number is below another's, averaged over the seeds."""
-    return 1 - mean(table, case, quantity) / mean(table, other, quantity)
-
-
-def needs(*cases: Case) -> Callable[[Callable[[pd.DataFrame], Verdict]], Callable[[pd.DataFrame], Verdict]]:
-    """Return a decorator: without one of the cases there is nothing to judge."""
-
-    def decorate(judge: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-        def verdict(table: pd.DataFrame) -> Verdict:
-            missing = [case.name for case in cases if not points_in(table, case)]
-            return Verdict.not_judged(f"not run: {missing[0]}") if missing else judge(table)
-
-        return verdict
-
-    return decorate
+    return 1 - mean(rows, case, quantity) / mean(rows, other, quantity)

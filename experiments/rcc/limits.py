@@ -10,17 +10,18 @@ samples that are off by half a packet, is drawn beside.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, At, AtLeast, LessThan, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.rcc.known import known
-from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, loop_scenario, measure_queue, recursion
+from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.plotting.style import COLOURS, style
@@ -71,29 +72,20 @@ def linear_limit(form: str) -> float:
     return low
 
 
-def _earlier(table: pd.DataFrame) -> Verdict:
+def _over_linear(table: pd.DataFrame, form: str) -> float:
+    return limit_of(table, form, "packets") / linear_limit(form)
+
+
+def _earlier(table: pd.DataFrame) -> Measured:
     found = {name: limit_of(table, "accumulating", name) for name in CURVES}
-    linear = linear_limit("accumulating")
-    measured = (
-        f"packets up to K_d = {found['packets']:.3g}; the discrete loop's roots up to {linear:.3g}, its recursion"
-        f" {found['at once']:.3g}; with increases a round late {found['increases late']:.3g}"
-    )
-    near = abs(found["increases late"] / found["packets"] - 1) <= 0.2
-    return Verdict(measured, near and found["packets"] < 0.9 * linear, found["packets"] < linear)
+    late, packets = found["increases late"], found["packets"]
+    numbers = {_LINEAR: _over_linear(table, "accumulating"), _LATE: late / packets if packets else math.inf}
+    words = "; ".join(f"{CURVES[name][0]} up to {kd:.3g}" for name, kd in found.items())
+    return Measured(numbers, f"{words}; roots {linear_limit('accumulating'):.3g}")
 
 
-def _same(table: pd.DataFrame) -> Verdict:
-    found, linear = limit_of(table, "pd", "packets"), linear_limit("pd")
-    return Verdict(
-        f"packets up to K_d = {found:.3g}, the discrete loop's roots up to {linear:.3g}", abs(found / linear - 1) <= 0.2
-    )
-
-
-def _default(table: pd.DataFrame) -> Verdict:
-    kd = PRESET["rcc"].control[0].kd
-    found = {form: _swings(table, form, "packets")[kd] for form in FORMS}
-    measured = ", ".join(f"{FORMS[form]} {value:.2f}" for form, value in found.items())
-    return Verdict(f"swing of the queue in targets: {measured}", found["accumulating"] < OSCILLATES <= found["pd"])
+_LINEAR = "packets over the limit of the roots"
+_LATE = "recursion with late increases over packets"
 
 
 @register_experiment
@@ -106,36 +98,26 @@ class Limits(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="rcc-m-4a",
-            place="(equations (4) and (5), one update in a round trip)",
-            quantity="largest K_d without oscillation",
-            condition="equation (4) as printed, K_p = 1e4",
-            published="(not in the paper)",
-            words="packets below 90% of the linear limit, within 20% of the recursion that sees increases a round late",
-            judge=_earlier,
-            **known("rcc-m-4a"),
+            "rcc-m-4a", "(equations (4) and (5), one update in a round trip)", "largest K_d without oscillation",
+            "equation (4) as printed, K_p = 1e4", "(not in the paper)", by=OURS,
+            measure=_earlier, band=All({_LINEAR: LessThan(0.9), _LATE: Within(1, by=0.2)}),
+            direction=At(_LINEAR, LessThan(1)), unit="x", too_small=SHORT,
         ),
         Claim(
-            id="rcc-m-4b",
-            place="(equations (4) and (5), one update in a round trip)",
-            quantity="largest K_d without oscillation",
-            condition="without u(t - 1), K_p = 1e4",
-            published="(not in the paper)",
-            words="packets within 20% of the linear limit",
-            judge=_same,
-            **known("rcc-m-4b"),
+            "rcc-m-4b", "(equations (4) and (5), one update in a round trip)",
+            "largest K_d without oscillation, packets over the limit of the roots", "without u(t - 1), K_p = 1e4",
+            "(not in the paper)", by=OURS,
+            measure=lambda table: _over_linear(table, "pd"), band=Within(1, by=0.2), unit="x", too_small=SHORT,
         ),
         Claim(
-            id="rcc-m-4c",
-            place="V-A, figure 8b",
-            quantity="oscillation with the default gains",
-            condition="both readings of equation (4)",
-            published="low-amplitude oscillation",
-            words="none as printed, some without memory",
-            judge=_default,
-            **known("rcc-m-4c"),
+            "rcc-m-4c", "V-A, figure 8b", "swing of the queue with the default gains", "both readings of equation (4)",
+            "low-amplitude oscillation", by=OURS,
+            measure=lambda table: {
+                words: _swings(table, form, "packets")[PRESET["rcc"].control[0].kd] for form, words in FORMS.items()
+            },
+            band=All({FORMS["accumulating"]: LessThan(OSCILLATES), FORMS["pd"]: AtLeast(OSCILLATES)}), unit="targets",
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         lasts_ps = _LASTS_PS[check_scale(scale)]

@@ -24,10 +24,11 @@ from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.units import ps, us
 
-__all__ = ["FORMS", "OSCILLATES", "loop_scenario", "measure_queue", "recursion", "swing", "target_bytes"]
+__all__ = ["FORMS", "OSCILLATES", "SHORT", "loop_scenario", "measure_queue", "recursion", "swing", "target_bytes"]
 
 FORMS = {"accumulating": "equation (4) as printed", "pd": "without u(t - 1)"}
 OSCILLATES = 0.2
+SHORT = "The quick scale has too few gains, and too little time."
 
 
 def loop_scenario(

@@ -16,6 +16,9 @@ incast. Where the paper is silent, this is assumed for all figures:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +48,7 @@ __all__ = [
     "THRESHOLD_RTT_PS",
     "WIRE_BYTES",
     "goodput",
+    "in_place",
     "incast_star",
     "jain",
     "received",
@@ -109,6 +113,28 @@ def goodput(result: Result, flow: int, payload_bytes: int = PAYLOAD_BYTES) -> pd
     gained = np.diff(packets.to_numpy(np.float64), prepend=0.0)
     rates = np.divide(gained * payload_bytes * 8e12, intervals, out=np.zeros(len(packets)), where=intervals > 0)
     return pd.Series(rates, index=packets.index, name=f"goodput of flow {flow + 1}")
+
+
+def in_place(table: pd.DataFrame, default: Mapping[str, Any], other: Mapping[str, Any]) -> pd.DataFrame | None:
+    """Return a table in which the rows of a reading also stand in the place of the default's.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With the columns of both, and `point`.
+    default, other : mapping
+        Labels of the rows, by column.
+
+    Returns
+    -------
+    DataFrame or None
+        None if the table has no rows of the reading.
+    """
+    is_default, is_other = ((table[[*one]] == pd.Series(one)).all(axis=1) for one in (default, other))
+    if not is_other.any():
+        return None
+    found = table[is_other].assign(**default)
+    return pd.concat([table[~is_default], found.assign(point=found["point"] + ", as the default")], ignore_index=True)
 
 
 def jain(values: npt.ArrayLike) -> float:

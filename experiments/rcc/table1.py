@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Exactly, LessThan, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.rcc.known import known
 from rdmacc.plotting.style import style
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
@@ -53,22 +53,17 @@ def _sizes(table: pd.DataFrame) -> pd.Series:
     return scalars(table).set_index("quantity")["value"]
 
 
-def _total(table: pd.DataFrame) -> Verdict:
-    sizes = _sizes(table)
-    same = [name for name, (*_, published) in LISTED.items() if sizes[name] == published]
-    total = sizes[list(LISTED)].sum()
-    measured = f"{total:.0f} bytes; {len(same)} of {len(LISTED)} sizes are equal; below DCQCN's {DCQCN_TOTAL} or so"
-    return Verdict(measured, total == PUBLISHED_TOTAL and len(same) == len(LISTED) and total < DCQCN_TOTAL)
+def _listed(table: pd.DataFrame) -> pd.Series:
+    """Return the sizes of what table I lists, and their sum."""
+    sizes = _sizes(table)[list(LISTED)]
+    return pd.concat([sizes, pd.Series({"total": sizes.sum()})])
 
 
-def _unlisted(table: pd.DataFrame) -> Verdict:
+def _unlisted(table: pd.DataFrame) -> Measured:
     sizes = _sizes(table)
-    more, memory = sizes[list(NEEDED)].sum(), sizes["u"]
-    total = sizes[list(LISTED)].sum() + more
-    measured = (
-        f"{more:.0f} bytes more ({', '.join(NEEDED.values())}); u of equation (4) as printed would take {memory:.0f}"
-    )
-    return Verdict(measured, more > 0 and total < DCQCN_TOTAL and memory > 0)
+    more = sizes[list(NEEDED)].sum()
+    numbers = {"not listed": more, "total": sizes[list(LISTED)].sum() + more, "u": sizes["u"]}
+    return Measured(numbers, f"not listed: {', '.join(NEEDED.values())}")
 
 
 @register_experiment
@@ -83,26 +78,18 @@ class Table1(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="rcc-t1-1",
-            place="III-F, table I",
-            quantity="state for each connection",
-            condition="sender and receiver",
-            published="52 bytes (DCQCN about 60)",
-            words="sum and every size equal",
-            judge=_total,
-            **known("rcc-t1-1"),
+            "rcc-t1-1", "III-F, table I", "state for each connection", "sender and receiver",
+            "52 bytes (DCQCN about 60)",
+            measure=_listed, unit="bytes",
+            band=All({"total": Exactly(PUBLISHED_TOTAL)}, {name: Exactly(size) for name, (*_, size) in LISTED.items()}),
         ),
         Claim(
-            id="rcc-t1-1a",
-            place="algorithm 1, equation (1)",
-            quantity="state that table I leaves out",
-            condition="our records",
-            published="(not listed)",
-            words="something, still below DCQCN's 60 bytes; no room for u, which equation (4) would need",
-            judge=_unlisted,
-            **known("rcc-t1-1a"),
+            "rcc-t1-1a", "algorithm 1, equation (1)", "state that table I leaves out", "our records",
+            "(not listed; no room for u, which equation (4) as printed needs; DCQCN about 60 bytes)", by=OURS,
+            measure=_unlisted, unit="bytes",
+            band=All({"not listed": MoreThan(0), "total": LessThan(DCQCN_TOTAL), "u": MoreThan(0)}),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         check_scale(scale)  # the same at both: no simulation

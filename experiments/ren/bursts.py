@@ -26,10 +26,10 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.experiment import Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.trace import mean_between
-from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED
+from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LINE_BPS, PACKET_BYTES, RTT_PS, TESTBED, ReadingFigure
 from rdmacc.faults import LinkDown
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -108,7 +108,7 @@ def burst_point(name: str, bursts: int, times: str, seed: int, buffer: str | Non
     return Point(name=words, scenario=scenario, labels=labels, cost=bursts + 1)
 
 
-class Bursts(Experiment):
+class Bursts(ReadingFigure):
     """Queue and throughput of the bottleneck before, during and after the bursts."""
 
     seeding = Seeding.POOLED

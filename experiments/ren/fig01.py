@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Each, Exactly
+from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, rounds_of
+from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, extremes, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Figure1"]
 
 
-def _stays(table: pd.DataFrame) -> Verdict:
-    queue, packets = (rounds_of(table, "traditional", name) for name in ("queue", "packets"))
-    in_flight = scalar(table, "traditional", "in flight")
-    measured = f"{in_flight:.0f} packets in flight; queue at the end of each round: {', '.join(map(str, queue))}"
-    return Verdict(measured, set(queue) == {2} and set(packets) == {2} and in_flight == 4)
+def _counts(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
+    """Return what waits and what leaves in each round, and what is in flight at the end."""
+    rounds = {name: extremes(rounds_of(table, "traditional", name)) for name in ("queue", "packets")}
+    return {**rounds, "in flight": scalar(table, "traditional", "in flight")}
 
 
 @register_experiment
@@ -36,15 +36,12 @@ class Figure1(WorkedExample):
     schemes = ("traditional",)
     claims = (
         Claim(
-            id="ren-f1-1",
-            place="2.1",
-            quantity="queue and packets in flight",
-            condition="2 + 2 packets, 2 a round trip",
-            published="the queue never drains; 4 in flight",
-            words="exact: 2 packets wait at the end of every round, 2 leave in each, 4 in flight",
-            judge=_stays,
+            "ren-f1-1", "2.1", "queue and packets in flight", "2 + 2 packets, 2 a round trip",
+            "the queue never drains; 4 in flight",
+            measure=_counts,
+            band=All(dict.fromkeys(("queue", "packets"), Each(Exactly(2), of="round")) | {"in flight": Exactly(4)}),
         ),
-    )
+    )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Each, Exactly
+from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, rounds_of, used
+from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, extremes, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 
@@ -18,13 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["Figure2"]
 
 
-def _stays(table: pd.DataFrame) -> Verdict:
-    packets = rounds_of(table, "traditional", "packets")
-    shares = used(packets, scalar(table, "traditional", "link"))
-    measured = (
-        f"{', '.join(map(str, packets))} packets: {shares[0]:.0%}, then {min(shares):.0%} to {max(shares[1:]):.0%}"
-    )
-    return Verdict(measured, packets[0] == 5 and set(packets[1:]) == {3} and set(shares[1:]) == {0.6})
+def _used(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
+    """Return the share of the link that is used in the first round, and in the others."""
+    link = scalar(table, "traditional", "link")
+    first, *others = (packets / link for packets in rounds_of(table, "traditional", "packets"))
+    return {"first round": first, "later": extremes(others)}
 
 
 @register_experiment
@@ -38,15 +37,11 @@ class Figure2(WorkedExample):
     schemes = ("traditional",)
     claims = (
         Claim(
-            id="ren-f2-1",
-            place="2.2",
-            quantity="utilisation after H1 has ended",
-            condition="3 of 5 packets a round trip",
-            published="stays at 3 packets (60%)",
-            words="exact: 5 packets in the first round, 3 in all others",
-            judge=_stays,
+            "ren-f2-1", "2.2", "utilisation after H1 has finished", "3 of 5 packets a round trip",
+            "stays at 3 packets (60%)", unit="%",
+            measure=_used, band=All({"first round": Exactly(1.0), "later": Each(Exactly(0.6), of="round")}),
         ),
-    )
+    )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

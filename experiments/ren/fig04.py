@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtLeast, Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -34,23 +35,21 @@ _ANSWERS = {UNDER: 2, FULL: 1, OVER: 0}
 _WAITING = 3
 
 
-def _roles(table: pd.DataFrame) -> Verdict:
-    sent = {mark: scalar(table, POINT, f"packets for {CODES[mark]}") for mark in CODES}
-    copied, marked = scalar(table, POINT, "marks copied"), scalar(table, POINT, "packets marked 10")
-    words = ", ".join(f"{CODES[mark]}: {count:.0f}" for mark, count in sent.items())
-    measured = (
-        f"{marked:.0f} packets marked 10 with {_WAITING} waiting; {copied:.0f} of 3 marks copied; packets for {words}"
-    )
-    return Verdict(measured, sent == _ANSWERS and copied == 3 and marked == _WAITING)
+def _roles(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
+    """Return what the switch marks, the receiver copies and the sender answers with."""
+    found: dict[str, float | dict[str, float]] = {
+        name: scalar(table, POINT, name) for name in ("packets marked 10", "marks copied")
+    }
+    return found | {"packets for": {CODES[mark]: scalar(table, POINT, f"packets for {CODES[mark]}") for mark in CODES}}
 
 
-def _places(table: pd.DataFrame) -> Verdict:
-    handlers = table[table["quantity"].str.contains(".", regex=False)]
-    where = {name: list(rows["quantity"]) for name, rows in handlers.groupby("place")}
-    marker = [name for name in where.get("port", []) if name.startswith("RenMarker")]
-    copies, answers = "RenMarker.on_data" in where.get("receiver", []), "Ren.on_credit" in where.get("sender", [])
-    measured = f"{len(marker)} handlers at ports; a copy at the receiver: {copies}; an answer at the sender: {answers}"
-    return Verdict(measured, len(marker) >= 2 and copies and answers)
+def _places(table: pd.DataFrame) -> dict[str, float]:
+    handlers = table[table["quantity"].str.contains(".", regex=False)].groupby("place")["quantity"].agg(list)
+    return {
+        "marking handlers at ports": sum(one.startswith("RenMarker") for one in handlers.get("port", [])),
+        "copy at the receiver": "RenMarker.on_data" in handlers.get("receiver", []),
+        "answer at the sender": "Ren.on_credit" in handlers.get("sender", []),
+    }
 
 
 @register_experiment
@@ -63,24 +62,23 @@ class Figure4(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="ren-f4-a",
-            place="3.1",
-            quantity="what switch, receiver and sender do",
-            condition="by their handlers",
-            published="mark; copy the mark to the grant; 0, 1 or 2 packets",
-            words="as many packets marked 10 as wait; all marks copied; 00: 2, 01: 1, 10: 0",
-            judge=_roles,
+            "ren-f4-a", "3.1", f"what switch, receiver and sender do, with {_WAITING} packets waiting",
+            "by their handlers", "mark; copy the mark to the grant; 0, 1 or 2 packets", by=OURS,
+            measure=_roles,
+            band=All({
+                "packets marked 10": Exactly(_WAITING), "marks copied": Exactly(len(CODES)),
+                "packets for": All({CODES[mark]: Exactly(count) for mark, count in _ANSWERS.items()}),
+            }),
         ),
         Claim(
-            id="ren-f4-b",
-            place="3.1",
-            quantity="where the parts run",
-            condition="the scheme of the preset",
-            published="switch, receiver, sender",
-            words="marking at ports, copying at receivers, the answer at senders",
-            judge=_places,
+            "ren-f4-b", "3.1", "where the parts run", "the scheme of the preset", "switch, receiver, sender", by=OURS,
+            measure=_places,
+            band=All({
+                "marking handlers at ports": AtLeast(2), "copy at the receiver": Exactly(True),
+                "answer at the sender": Exactly(True),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name=POINT)]

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, draw_rounds, first_step, rounds_of
+from rdmacc.experiments.ren.setup import need
+from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, draw_rounds, extremes, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 
@@ -19,33 +21,33 @@ if TYPE_CHECKING:
 __all__ = ["Figure5"]
 
 
-def _drained(table: pd.DataFrame) -> Verdict:
-    queue, packets = (rounds_of(table, "ren", name) for name in ("queue", "packets"))
-    marks, in_flight = (scalar(table, "ren", name) for name in ("grants marked over", "in flight"))
-    step = first_step(queue, 2, 0)
-    measured = (
-        f"queue {', '.join(map(str, queue))}; {marks:.0f} marked grants; {min(packets)} packets in every round;"
-        f" 4 in flight, then {in_flight:.0f}"
+def _marks(table: pd.DataFrame, scheme: str = "ren") -> float:
+    return scalar(table, scheme, "grants marked over")
+
+
+def _drained(table: pd.DataFrame) -> Measured:
+    queue = rounds_of(table, "ren", "queue")
+    numbers = {
+        "queue after the rounds of 2": extremes(after(queue, 2)),
+        "packets": extremes(rounds_of(table, "ren", "packets")),
+        "marked grants": _marks(table),
+        "in flight": scalar(table, "ren", "in flight"),
+    }
+    return Measured(numbers, f"queue by round {', '.join(map(str, queue))}")
+
+
+def _grants(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
+    sizes = {name: scalar(table, "ren", f"{name} grant") for name in ("smallest", "largest")}
+    return {"bytes": sizes, "marked": _marks(table)}
+
+
+def _readings(table: pd.DataFrame) -> Measured:
+    need(table, "ren-literal", "ren-packet")
+    words = (
+        f"{name}: {_marks(table, name):.0f} marks, queue of {rounds_of(table, name, 'queue')[-1]} at the end"
+        for name in ("ren", "ren-packet", "ren-literal")
     )
-    stays = step is not None and set(queue[step - 1 :]) == {0}
-    return Verdict(measured, stays and set(packets) == {2} and marks == 2 and in_flight == 2)
-
-
-def _grants(table: pd.DataFrame) -> Verdict:
-    least, most = (scalar(table, "ren", f"{name} grant") for name in ("smallest", "largest"))
-    marks = scalar(table, "ren", "grants marked over")
-    return Verdict(
-        f"{least:.0f} to {most:.0f} bytes on the wire, {marks:.0f} of them marked", least == most == 40 and marks > 0
-    )
-
-
-def _readings(table: pd.DataFrame) -> Verdict:
-    left = {name: rounds_of(table, name, "queue")[-1] for name in ("ren", "ren-packet", "ren-literal")}
-    marks = {name: scalar(table, name, "grants marked over") for name in left}
-    measured = ", ".join(
-        f"{name}: {marks[name]:.0f} marks, queue of {queue} at the end" for name, queue in left.items()
-    )
-    return Verdict(measured, marks["ren-literal"] == 2 * marks["ren"])
+    return Measured(_marks(table, "ren-literal") / _marks(table), ", ".join(words))
 
 
 @register_experiment
@@ -59,33 +61,23 @@ class Figure5(WorkedExample):
     schemes = ("traditional", "ren", "ren-packet", "ren-literal")
     claims = (
         Claim(
-            id="ren-f5-1",
-            place="3.2.1",
-            quantity="queue after one round",
-            condition="2 marks",
-            published="0, and the link is fully used",
-            words="exact: 2 grants marked; 2 packets wait, a round later and from then on none; 2 sent in each round",
-            judge=_drained,
+            "ren-f5-1", "3.2.1", "queue after one round", "2 marks", "0, and the link is fully used",
+            measure=_drained,
+            band=All({
+                "queue after the rounds of 2": Each(Exactly(0), of="round"),
+                **dict.fromkeys(("marked grants", "in flight"), Exactly(2)), "packets": Each(Exactly(2), of="round"),
+            }),
         ),
         Claim(
-            id="ren-f5-2",
-            place="3.2.1",
-            quantity="grant size",
-            condition="marked and unmarked",
-            published="40 B",
-            words="every grant on every link",
-            judge=_grants,
+            "ren-f5-2", "3.2.1", "size of every grant on every link", "marked and unmarked", "40 B",
+            measure=_grants, band=All({"bytes": Each(Exactly(40)), "marked": MoreThan(0)}),
         ),
         Claim(
-            id="ren-f5-a",
-            place="3.2.3",
-            quantity="marks made for a queue of 2",
-            condition="3.2.3 read literally, against our reading",
-            published="(follows from 3.2.3: marks show only a round trip later)",
-            words="twice as many",
-            judge=_readings,
+            "ren-f5-a", "3.2.3", "marks made for a queue of 2", "3.2.3 read literally, over our reading",
+            "(follows from 3.2.3: marks show only a round trip later)", by=OURS, unit="x",
+            measure=_readings, band=Exactly(2),
         ),
-    )
+    )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, first_step, rounds_of
+from rdmacc.experiments.ren.setup import need
+from rdmacc.experiments.ren.worked import GAP, WorkedExample, after, draw_rounds, extremes, rounds_of
 from rdmacc.plotting.style import style
 from rdmacc.sweep.tidy import scalar
 
@@ -18,18 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["Figure6"]
 
 
-def _filled(table: pd.DataFrame) -> Verdict:
-    packets, queue = (rounds_of(table, "ren", name) for name in ("packets", "queue"))
-    marks = scalar(table, "ren", "grants marked under")
-    step = first_step(packets, 3, 5)
-    stays = step is not None and set(packets[step - 1 :]) == {5}
-    measured = f"{', '.join(map(str, packets))} packets; {marks:.0f} grants for two packets; queue {max(queue)} at most"
-    return Verdict(measured, stays and marks == 2 and max(queue) == 0)
+def _counts(table: pd.DataFrame, scheme: str) -> dict[str, float]:
+    need(table, scheme)
+    grants, queue = scalar(table, scheme, "grants marked under"), rounds_of(table, scheme, "queue")
+    return {"grants for two packets": grants, "longest queue": max(queue)}
 
 
-def _literal(table: pd.DataFrame) -> Verdict:
-    marks, queue = scalar(table, "ren-literal", "grants marked under"), max(rounds_of(table, "ren-literal", "queue"))
-    return Verdict(f"{marks:.0f} grants for two packets, and a queue of {queue}", marks > 2 and queue > 0)
+def _filled(table: pd.DataFrame) -> Measured:
+    packets = rounds_of(table, "ren", "packets")
+    numbers = {"packets after the rounds of 3": extremes(after(packets, 3)), **_counts(table, "ren")}
+    return Measured(numbers, f"packets by round {', '.join(map(str, packets))}")
 
 
 @register_experiment
@@ -43,24 +44,20 @@ class Figure6(WorkedExample):
     schemes = ("traditional", "ren", "ren-packet", "ren-literal")
     claims = (
         Claim(
-            id="ren-f6-1",
-            place="3.2.2",
-            quantity="packets in the next round",
-            condition="3 arrivals, ti = 2",
-            published="5",
-            words="exact: two grants for two packets; a round of 3 is followed by rounds of 5, without a queue",
-            judge=_filled,
+            "ren-f6-1", "3.2.2", "packets in the next round", "3 arrivals, ti = 2", "5",
+            measure=_filled,
+            band=All({
+                "packets after the rounds of 3": Each(Exactly(5), of="round"), "grants for two packets": Exactly(2),
+                "longest queue": Exactly(0),
+            }),
         ),
         Claim(
-            id="ren-f6-a",
-            place="3.2.3",
-            quantity="grants for two packets, and the queue",
-            condition="3.2.3 read literally",
-            published="(follows from 3.2.3: the gap shows until its packets have come)",
-            words="more than 2, so that a queue builds up",
-            judge=_literal,
+            "ren-f6-a", "3.2.3", "grants for two packets, and the queue", "3.2.3 read literally",
+            "(follows from 3.2.3: the gap shows until its packets have come)", by=OURS,
+            measure=partial(_counts, scheme="ren-literal"),
+            band=All({"grants for two packets": MoreThan(2), "longest queue": MoreThan(0)}),
         ),
-    )
+    )  # fmt: skip
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -7,13 +7,15 @@ the other traffic is: here S0 finds a gap in front of P2 and P3 only, which is w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -61,19 +63,20 @@ def packets_for(mark: int) -> int:
     return int(qp.credits)
 
 
-def _as_drawn(table: pd.DataFrame) -> Verdict:
-    marks = [round(value) for value in curve(table, POINT, "marks after S2")]
-    packets = scalar(table, POINT, "packets for four grants")
-    words = ", ".join(f"P{i + 1} {CODES[mark]}" for i, mark in enumerate(marks))
-    return Verdict(f"{words}; {packets:.0f} packets for four grants", marks == list(DRAWN) and packets == 3)
+def _by_packet(marks: Iterable[Any]) -> dict[str, Any]:
+    return {f"P{number}": mark for number, mark in enumerate(marks, 1)}
 
 
-def _lattice(table: pd.DataFrame) -> Verdict:
-    wrong = scalar(table, POINT, "marks that fell")
-    kept, pairs = scalar(table, POINT, "higher marks won"), scalar(table, POINT, "pairs")
-    return Verdict(
-        f"{kept:.0f} of {pairs:.0f} pairs end with the higher mark; {wrong:.0f} fell", kept == pairs == 9 and wrong == 0
-    )
+def _as_drawn(table: pd.DataFrame) -> Measured:
+    marks = _by_packet(round(value) for value in curve(table, POINT, "marks after S2"))
+    words = ", ".join(f"{packet} {CODES[mark]}" for packet, mark in marks.items())
+    numbers = {"marks": marks, "packets for four grants": scalar(table, POINT, "packets for four grants")}
+    return Measured(numbers, f"marks in bits: {words}")
+
+
+def _lattice(table: pd.DataFrame) -> dict[str, float]:
+    pairs, kept, fell = (scalar(table, POINT, name) for name in ("pairs", "higher marks won", "marks that fell"))
+    return {"pairs": pairs, "pairs that end with the lower mark": pairs - kept, "marks that fell": fell}
 
 
 @register_experiment
@@ -86,24 +89,24 @@ class Figure7(Experiment):
     seeding = Seeding.NONE
     claims = (
         Claim(
-            id="ren-f7-1",
-            place="3.2.3",
-            quantity="marks at the receiver, and packets of the next round",
-            condition="P1 to P4 over S0, S1, S2",
-            published="01, 10, 01 (P4 not given); one packet fewer",
-            words="exact, P4 01: four grants let three packets go",
-            judge=_as_drawn,
+            "ren-f7-1", "3.2.3", "marks at the receiver, and packets of the next round", "P1 to P4 over S0, S1, S2",
+            "01, 10, 01 (P4 not given); one packet fewer",
+            measure=_as_drawn,
+            band=All({
+                "marks": All({packet: Exactly(mark) for packet, mark in _by_packet(DRAWN).items()}),
+                "packets for four grants": Exactly(3),
+            }),
         ),
         Claim(
-            id="ren-f7-a",
-            place="3.2.3",
-            quantity="mark after two switches",
-            condition="every pair of marks",
-            published="over-utilisation has the highest priority, under-utilisation the lowest",
-            words="the higher of the two, in all nine pairs",
-            judge=_lattice,
+            "ren-f7-a", "3.2.3", "mark after two switches", "every pair of marks",
+            "over-utilisation has the highest priority, under-utilisation the lowest", by=OURS,
+            measure=_lattice,
+            band=All({
+                "pairs": Exactly(len(CODES) ** 2), "pairs that end with the lower mark": Exactly(0),
+                "marks that fell": Exactly(0),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         return [Point(name=POINT)]

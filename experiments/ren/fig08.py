@@ -14,7 +14,8 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, Between, Each, Exactly, Lowest
+from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -53,33 +54,35 @@ def _name(scheme: str, packets: int) -> str:
     return f"{scheme}, {packets} packets"
 
 
-def _vectors(table: pd.DataFrame) -> Verdict:
-    found = {share: scalar(table, _MODEL, f"rounds from {share:g} C") for share in VECTORS}
-    words = ", ".join(f"{share:g} C: {value:.0f}" for share, value in found.items())
-    return Verdict(words, all(found[share] == rounds for share, rounds in VECTORS.items()))
+def _vectors(table: pd.DataFrame) -> dict[str, float]:
+    return {f"{share:g} C": scalar(table, _MODEL, f"rounds from {share:g} C") for share in VECTORS}
 
 
-def _earlier(table: pd.DataFrame) -> Verdict:
-    model = {name: scalar(table, _MODEL, f"FCT, {name}") for name in ("REN", "traditional")}
-    words = [f"equations {model['REN'] / 1e6:.0f} and {model['traditional'] / 1e6:.0f} us"]
-    holds = model["REN"] < model["traditional"]
-    for packets in _STARTS:
-        own, other = (scalar(table, _name(name, packets), "FCT") for name in _SCHEMES)
-        words.append(f"from {packets / _BDP:.2f} C {own / 1e6:.0f} and {other / 1e6:.0f} us")
-        holds = holds and own < other
-    return Verdict("; ".join(words), bool(holds))
+def _from(packets: int) -> str:
+    return f"from {packets / _BDP:.2f} C"
 
 
-def _rounds(table: pd.DataFrame) -> Verdict:
-    words, lags = [], []
-    for packets in _STARTS:
-        found = scalar(table, _name("ren", packets), "rounds to 95% of the link")
-        expected = int(rounds_to_full(packets / _BDP, 1.0))
-        words.append(f"from {packets / _BDP:.2f} C {found:.0f} (equation {expected})")
-        lags.append(found - expected)
-    never = [scalar(table, _name("traditional", packets), "rounds to 95% of the link") for packets in _STARTS]
-    constant = len(set(lags)) == 1 and 0 <= lags[0] <= 3
-    return Verdict(f"rounds: {', '.join(words)}; without marks never", constant and not np.isfinite(never).any())
+def _times(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the completion time of REN and of traditional transmission, by the equations and from each share."""
+    model = {label: scalar(table, _MODEL, f"FCT, {label}") for label in ("REN", "traditional")}
+    found = {
+        _from(packets): {label: scalar(table, _name(name, packets), "FCT") for label, name in zip(model, _SCHEMES)}
+        for packets in _STARTS
+    }
+    return {"equations": model, **found}
+
+
+def _rounds(table: pd.DataFrame) -> dict[str, float | dict[str, float]]:
+    """Return by how many rounds packets are behind equation (6), and how many flows fill the link without marks."""
+    own, other = (
+        {n: scalar(table, _name(scheme, n), "rounds to 95% of the link") for n in _STARTS} for scheme in _SCHEMES
+    )
+    behind = {_from(n): rounds - int(rounds_to_full(n / _BDP, 1.0)) for n, rounds in own.items()}
+    return {
+        "rounds behind": behind,
+        "different numbers of rounds": len(set(behind.values())),
+        "full links without marks": sum(map(np.isfinite, other.values())),
+    }
 
 
 @register_experiment
@@ -91,33 +94,23 @@ class Figure8(Experiment):
     description = "REN, figure 8: rate over time from a share of the link, equations and packets"
     claims = (
         Claim(
-            id="ren-f8-1",
-            place="4.2",
-            quantity="rounds until the link is full",
-            condition="R < C / 2",
-            published="ceil(log2(C / 2R)) + 1, else 1",
-            words="exact: C/2 1, 0.49 C 2, C/4 2, 0.3 C 2, C/8 3, C/16 4",
-            judge=_vectors,
+            "ren-f8-1", "4.2", "rounds until the link is full", "R < C / 2", "ceil(log2(C / 2R)) + 1, else 1",
+            measure=_vectors, band=All({f"{share:g} C": Exactly(rounds) for share, rounds in VECTORS.items()}),
         ),
         Claim(
-            id="ren-f8-2",
-            place="4.2",
-            quantity="FCT",
-            condition="REN against traditional",
-            published="FCT1 < FCT2",
-            words="strictly, by the equations and packet by packet from every share",
-            judge=_earlier,
+            "ren-f8-2", "4.2", "FCT, by the equations and packet by packet", "REN against traditional", "FCT1 < FCT2",
+            measure=_times, band=Each(Lowest("REN"), of="share"), unit="us",
         ),
         Claim(
-            id="ren-f8-a",
-            place="4.2",
-            quantity="rounds until the link is full",
-            condition="packet by packet",
-            published="(equation 6)",
-            words="as many more than by the equation from every share, at most three; without marks never",
-            judge=_rounds,
+            "ren-f8-a", "4.2", "rounds until the link is full, beyond the equation's", "packet by packet",
+            "(equation 6)", by=OURS,
+            measure=_rounds,
+            band=All({
+                "rounds behind": Each(Between(0, 3), of="share"), "different numbers of rounds": Exactly(1),
+                "full links without marks": Exactly(0),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         points = [Point(name=_MODEL, labels={"scheme": _MODEL})]

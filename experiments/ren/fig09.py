@@ -15,7 +15,6 @@ the arrivals on; packets carry the marks back first.
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +23,12 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, LessThan, MoreThan, Rises, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment, Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULATED_LINE_BPS, SIMULATED_RTT_PS
 from rdmacc.faults import LinkDown
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
@@ -54,6 +53,7 @@ _PROTOCOLS = {"REN": "ren", "traditional": "traditional"}
 _WARM_UP = 5
 _SMALL_BYTES, _HEADER_BYTES = 150, 40
 _DRAWS = 5009
+_ABOVE = Each(Each(MoreThan(0), of="strength"), of="F")
 
 
 def _network(senders: int) -> Any:
@@ -132,69 +132,63 @@ def _of(table: pd.DataFrame, quantity: str, case: float) -> pd.DataFrame:
     return rows.pivot_table(index="strength", columns="protocol", values="value")
 
 
-def _ratio(table: pd.DataFrame) -> Verdict:
-    words, least = [], []
-    for capacity in CAPACITIES:
-        queue = _of(table, "queue", capacity)
-        ratio = queue["traditional"] / queue["REN"].clip(lower=1e-9)
-        words.append(f"{capacity / 1e9:g} Gb/s: REN {queue['REN'].iloc[0]:.1f} to {queue['REN'].iloc[-1]:.1f} packets,"
-                     f" traditional {ratio.min():.1f} to {ratio.max():.0f} times as many")  # fmt: skip
-        least.append(ratio.min())
-    return Verdict("; ".join(words), min(least) >= 5, min(least) > 1)
+def _by_strength(values: pd.Series) -> dict[str, float]:
+    return {f"strength {strength:g}": value for strength, value in values.items()}
 
 
-def _rises(table: pd.DataFrame) -> Verdict:
-    queues = [_of(table, "queue", capacity)["traditional"] for capacity in CAPACITIES]
-    words = "; ".join(f"{queue.iloc[0]:.1f} to {queue.iloc[-1]:.1f} packets" for queue in queues)
-    return Verdict(words, all(after > before for queue in queues for before, after in pairwise(queue)))
+def _queues(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {f"{capacity / 1e9:g} Gb/s": _of(table, "queue", capacity) for capacity in CAPACITIES}
 
 
-def _more(table: pd.DataFrame) -> Verdict:
-    gaps = {flows: 100 * _of(table, "utilisation", flows).diff(axis=1)["traditional"] * -1 for flows in FLOWS}
-    words = "; ".join(f"F = {flows}: {gap.min():.1f} to {gap.max():.1f} points more" for flows, gap in gaps.items())
-    return Verdict(words, all((gap > 0).all() for gap in gaps.values()))
+def _use(table: pd.DataFrame, more: str = "") -> dict[str, pd.DataFrame]:
+    return {f"F = {flows}": _of(table, f"utilisation{more}", flows) for flows in FLOWS}
 
 
-def _grows(table: pd.DataFrame) -> Verdict:
-    gaps = {flows: 100 * _of(table, "utilisation", flows).diff(axis=1)["traditional"] * -1 for flows in FLOWS}
-    words = "; ".join(f"F = {flows}: " + ", ".join(f"{value:.1f}" for value in gap) for flows, gap in gaps.items())
-    return Verdict(f"points: {words}", all(b > a for gap in gaps.values() for a, b in pairwise(gap)))
+def _ratio(table: pd.DataFrame) -> Measured:
+    queues = _queues(table)
+    words = (f"{name} {queue['REN'].iloc[0]:.1f} to {queue['REN'].iloc[-1]:.1f}" for name, queue in queues.items())
+    ratios = {
+        name: _by_strength(queue["traditional"] / queue["REN"].clip(lower=1e-9)) for name, queue in queues.items()
+    }
+    return Measured(ratios, f"REN's packets: {'; '.join(words)}")
 
 
-def _by_flows(table: pd.DataFrame) -> Verdict:
-    few, many = (100 * _of(table, "utilisation", flows) for flows in FLOWS)
-    last = few.index[-1]
-    words = "; ".join(f"{name} {few[name].iloc[-1]:.1f} and {many[name].iloc[-1]:.1f}%" for name in few)
-    return Verdict(f"F = 20 and 30 at strength {last:g}: {words}", bool((many > few).all().all()))
+def _more(table: pd.DataFrame, more: str = "") -> dict[str, dict[str, float]]:
+    """Return REN's utilisation less the traditional one."""
+    return {name: _by_strength(use["REN"] - use["traditional"]) for name, use in _use(table, more).items()}
 
 
-def _bdp(table: pd.DataFrame) -> Verdict:
-    found = [table.loc[(table["quantity"] == "BDP") & (table["case"] == one), "value"].iloc[0] for one in CAPACITIES]
-    return Verdict(f"{found[0]:.2f} and {found[1]:.2f} packets", [round(one, 2) for one in found] == [8.33, 33.33])
+def _by_flows(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    few, many = _use(table).values()
+    return {str(protocol): _by_strength(many[protocol] - few[protocol]) for protocol in few}
 
 
-def _packets_queue(table: pd.DataFrame) -> Verdict:
-    found, model = _of(table, "queue, packets", 40e9), _of(table, "queue, same draws", 40e9)
-    words = "; ".join(
+def _bdp(table: pd.DataFrame) -> dict[str, float]:
+    rows = table[table["quantity"] == "BDP"].set_index("case")["value"]
+    return {f"{capacity / 1e9:g} Gb/s": rows[capacity] for capacity in CAPACITIES}
+
+
+def _against_equations(found: pd.DataFrame, model: pd.DataFrame) -> str:
+    """Return packets, and in brackets the equations on the same draws, in words."""
+    return "; ".join(
         f"{name} {', '.join(f'{a:.0f} ({b:.0f})' for a, b in zip(found[name], model[name], strict=True))}"
         for name in found
     )
-    less = bool((found["REN"] < found["traditional"]).all())
-    return Verdict(f"packets (equations on the same draws): {words}", less)
 
 
-def _packets_use(table: pd.DataFrame) -> Verdict:
-    words, off, more = [], [], []
-    for flows in FLOWS:
-        found, model = (100 * _of(table, f"utilisation, {name}", flows) for name in ("packets", "same draws"))
-        words += [
-            f"F = {flows}, {name}: "
-            + ", ".join(f"{a:.0f} ({b:.0f})" for a, b in zip(found[name], model[name], strict=True))
-            for name in found
-        ]
-        off.append((found - model)["traditional"].abs().max())
-        more.append((found["REN"] > found["traditional"]).all())
-    return Verdict(f"% (equations on the same draws): {'; '.join(words)}", bool(all(more)) and max(off) <= 10)
+def _packets_queue(table: pd.DataFrame) -> Measured:
+    found, model = (_of(table, f"queue, {name}", SIMULATED_LINE_BPS) for name in ("packets", "same draws"))
+    return Measured(
+        _by_strength(found["REN"] / found["traditional"]), f"packets (equations): {_against_equations(found, model)}"
+    )
+
+
+def _packets_use(table: pd.DataFrame) -> Measured:
+    found, model = (_use(table, f", {name}") for name in ("packets", "same draws"))
+    words = (f"{name}, {_against_equations(100 * found[name], 100 * model[name])}" for name in found)
+    off = {name: (found[name] - model[name])["traditional"].abs().max() for name in found}
+    numbers = {"REN above traditional": _more(table, ", packets"), "traditional off the equations": off}
+    return Measured(numbers, f"% (equations): {'; '.join(words)}")
 
 
 @register_experiment
@@ -207,80 +201,42 @@ class Figure9(Experiment):
     seed_stride = 20
     claims = (
         Claim(
-            id="ren-f9a-1",
-            place="4.3",
-            quantity="mean queue",
-            condition="10 and 40 Gb/s, every strength",
-            published="REN ultra-low, near zero at small strengths",
-            words="traditional at least 5 times REN's; direction: more",
-            judge=_ratio,
+            "ren-f9a-1", "4.3", "mean queue, traditional over REN's", "10 and 40 Gb/s, every strength",
+            "REN ultra-low, near zero at small strengths", unit="x",
+            measure=_ratio, band=Each(Each(AtLeast(5), of="strength"), of="rate"), direction=Each(Each(MoreThan(1))),
         ),
         Claim(
-            id="ren-f9a-2",
-            place="4.3, figure 9a",
-            quantity="traditional queue",
-            condition="strength up",
-            published="increases",
-            words="with every step",
-            judge=_rises,
+            "ren-f9a-2", "4.3, figure 9a", "mean queue, traditional", "strength up", "increases", unit="packets",
+            measure=lambda table: {name: _by_strength(one["traditional"]) for name, one in _queues(table).items()},
+            band=Each(Rises(), of="rate"),
         ),
         Claim(
-            id="ren-f9b-1",
-            place="4.3",
-            quantity="utilisation",
-            condition="F = 20, 30; 40 Gb/s",
-            published="REN above traditional",
-            words="at every strength",
-            judge=_more,
+            "ren-f9b-1", "4.3", "REN's utilisation less the traditional one", "F = 20, 30; 40 Gb/s",
+            "REN above traditional", measure=_more, band=_ABOVE, unit="points",
         ),
         Claim(
-            id="ren-f9b-2",
-            place="4.3",
-            quantity="REN's advantage in utilisation",
-            condition="leaving strength up",
-            published="grows",
-            words="with every step, 20 rounds",
-            judge=_grows,
+            "ren-f9b-2", "4.3", "REN's utilisation less the traditional one", "leaving strength up, 20 rounds", "grows",
+            measure=_more, band=Each(Rises(), of="F"), unit="points",
         ),
         Claim(
-            id="ren-f9b-3",
-            place="figure 9b",
-            quantity="utilisation",
-            condition="F = 30 against 20",
-            published="higher for the larger F",
-            words="for both protocols, at every strength",
-            judge=_by_flows,
+            "ren-f9b-3", "figure 9b", "utilisation, F = 30 less F = 20", "both protocols", "higher for the larger F",
+            measure=_by_flows, band=Each(Each(MoreThan(0), of="strength"), of="protocol"), unit="points",
         ),
         Claim(
-            id="ren-f9-4",
-            place="4.1",
-            quantity="BDP",
-            condition="10 and 40 Gb/s, 10 us, packets of 1,500 B",
-            published="C RTT / MSS",
-            words="8.33 and 33.33 packets",
-            judge=_bdp,
+            "ren-f9-4", "4.1", "BDP", "10 us, packets of 1,500 B", "C RTT / MSS", unit="packets",
+            measure=_bdp, band=All({f"{rate} Gb/s": Within(n, by=0.005) for rate, n in ((10, 8.33), (40, 33.33))}),
         ),
         Claim(
-            id="ren-f9-a",
-            place="4.1",
-            quantity="mean queue, packet by packet",
-            condition="40 Gb/s",
-            published="(equations 3 and 4)",
-            words="REN's below the traditional one at every strength",
-            judge=_packets_queue,
-            **known("ren-f9-a"),
+            "ren-f9-a", "4.1", "mean queue packet by packet, REN's over the traditional one", "40 Gb/s",
+            "(equations 3 and 4)", by=OURS,
+            measure=_packets_queue, band=Each(LessThan(1), of="strength"), unit="x",
         ),
         Claim(
-            id="ren-f9-b",
-            place="4.2",
-            quantity="utilisation, packet by packet",
-            condition="F = 20, 30",
-            published="(equations 7 to 9)",
-            words="REN's above the traditional one at every strength; traditional within 10 points of the equations",
-            judge=_packets_use,
-            **known("ren-f9-b"),
+            "ren-f9-b", "4.2", "utilisation, packet by packet", "F = 20, 30", "(equations 7 to 9)", by=OURS,
+            measure=_packets_use, unit="points",
+            band=All({"REN above traditional": _ABOVE, "traditional off the equations": Each(AtMost(0.1))}),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import pandas as pd
 
-from rdmacc.experiments.framework.claim import Claim, Verdict
+from rdmacc.experiments.framework.bands import All, AtMost, Exactly, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -23,7 +24,7 @@ from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BY
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.sweep.tidy import scalar, tidy
-from rdmacc.units import ms
+from rdmacc.units import ms, us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,27 +35,29 @@ POINT = "port"
 _END = ms(3)
 
 
-def _stages(table: pd.DataFrame) -> Verdict:
-    came, left, dropped, waiting = (
-        scalar(table, POINT, name) for name in ("received", "transmitted", "dropped", "waiting")
-    )
-    early = scalar(table, POINT, "transmitted before received")
-    measured = (
-        f"{came:.0f} packets received: {left:.0f} transmitted, {dropped:.0f} dropped, {waiting:.0f} waiting;"
-        f" {early:.0f} out of turn"
-    )
-    return Verdict(measured, came == left + dropped + waiting and early == 0 and left > 0)
+def _stages(table: pd.DataFrame) -> Measured:
+    names = ("received", "transmitted", "dropped", "waiting")
+    came, left, dropped, waiting = (scalar(table, POINT, name) for name in names)
+    numbers = {
+        "transmitted": left,
+        "unaccounted for": came - left - dropped - waiting,
+        "transmitted before received": scalar(table, POINT, "transmitted before received"),
+    }
+    return Measured(numbers, f"of {came:.0f} received {dropped:.0f} are dropped, and {waiting:.0f} wait at the end")
 
 
-def _threshold(table: pd.DataFrame) -> Verdict:
-    peak, least = scalar(table, POINT, "peak queue"), scalar(table, POINT, "shortest queue that dropped")
-    measured = f"longest queue {peak:.0f} bytes of {BUFFER_BYTES}; the shortest that dropped a packet {least:.0f}"
-    return Verdict(measured, peak <= BUFFER_BYTES < least + PACKET_BYTES and scalar(table, POINT, "dropped") > 0)
+def _threshold(table: pd.DataFrame) -> dict[str, float]:
+    least = scalar(table, POINT, "shortest queue that dropped")
+    return {
+        "longest queue": scalar(table, POINT, "peak queue"),
+        "shortest queue with the packet it dropped": least + PACKET_BYTES,
+        "dropped": scalar(table, POINT, "dropped"),
+    }
 
 
-def _base_rtt(table: pd.DataFrame) -> Verdict:
-    way, links = scalar(table, POINT, "propagation, there and back"), scalar(table, POINT, "links, there and back")
-    return Verdict(f"{links:.0f} x {way / links / 1e6:g} us = {way / 1e6:g} us", way == RTT_PS and links == 6)
+def _base_rtt(table: pd.DataFrame) -> dict[str, float]:
+    way, links = (scalar(table, POINT, f"{name}, there and back") for name in ("propagation", "links"))
+    return {"there and back": way, "a link": way / links}
 
 
 @register_experiment
@@ -66,33 +69,27 @@ class Figure10(Experiment):
     description = "REN, figure 10: receiving, marking, transmitting; a module diagram, no DPDK"
     claims = (
         Claim(
-            id="ren-f3-s",
-            place="5.2",
-            quantity="base RTT of the testbed",
-            condition="three links of 8 us, there and back",
-            published="48 us",
-            words="exact, by the links that f0 passes",
-            judge=_base_rtt,
+            "ren-f3-s", "5.2", "base RTT of the testbed", "the links that f0 passes, there and back", "48 us",
+            measure=_base_rtt, band=All({"there and back": Exactly(RTT_PS), "a link": Exactly(us(8))}), unit="us",
         ),
         Claim(
-            id="ren-f10-a",
-            place="5.1",
-            quantity="packets through the stages of S0's port",
-            condition="two bursts, 64 KB",
-            published="received, then marked, then transmitted",
-            words="every packet received is transmitted later, dropped, or still waits",
-            judge=_stages,
+            "ren-f10-a", "5.1", "packets through the stages of S0's port", "two bursts, 64 KB",
+            "received, then marked, then transmitted", by=OURS, unit="packets",
+            measure=_stages,
+            band=All({
+                "transmitted": MoreThan(0), "unaccounted for": Exactly(0), "transmitted before received": Exactly(0),
+            }),
         ),
         Claim(
-            id="ren-f10-b",
-            place="5.1",
-            quantity="drops",
-            condition="two bursts, 64 KB",
-            published="arrivals are dropped if the logical queue is larger than the threshold",
-            words="the queue never exceeds it; packets are dropped only where they would make it",
-            judge=_threshold,
+            "ren-f10-b", "5.1", "drops", "two bursts, 64 KB",
+            "arrivals are dropped if the logical queue is larger than the threshold", by=OURS,
+            measure=_threshold,
+            band=All({
+                "longest queue": AtMost(BUFFER_BYTES, "KB"),
+                "shortest queue with the packet it dropped": MoreThan(BUFFER_BYTES, "KB"), "dropped": MoreThan(0),
+            }),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         burst = burst_point("ren", 2, "quick", seed)

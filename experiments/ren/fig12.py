@@ -19,14 +19,14 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.framework.claim import Claim, Verdict
-from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.bands import AtLeast, AtMost, Each, Lowest, MoreThan
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged
+from rdmacc.experiments.framework.experiment import Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
-from rdmacc.experiments.ren.known import known
-from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED
+from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled
 from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
@@ -41,6 +41,7 @@ __all__ = ["Figure12"]
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}
 """By how much REN's AFCT is less, at 60 KB."""
+_BY_MARKS = (LOOKS["ren"][0], LOOKS["traditional"][0])
 _START, _END = ms(1), ms(11)
 _SENDERS = 3
 _STARTS = 5012
@@ -55,46 +56,42 @@ def _flows(total_bytes: int, seed: int) -> pd.DataFrame:
 
 
 def _times(table: pd.DataFrame, statistic: str) -> pd.DataFrame:
-    """Return AFCT or p99 FCT in us, by total size and scheme."""
+    """Return AFCT or p99 FCT in ps, by total size and scheme."""
     rows = table[table["quantity"] == "FCT"]
     found = rows.groupby(["size_bytes", "scheme"])["value"]
-    return (found.mean() if statistic == "mean" else found.quantile(0.99)).unstack() / 1e6
+    return (found.mean() if statistic == "mean" else found.quantile(0.99)).unstack()
 
 
-def _largest(table: pd.DataFrame) -> Verdict:
+def _largest(table: pd.DataFrame) -> Measured:
     means = _times(table, "mean")
     size = means.index.max()
-    cut = {name: 1 - means["ren"].loc[size] / means[name].loc[size] for name in (*_PUBLISHED, "traditional")}
-    words = ", ".join(f"{LOOKS[name][0]} {value:+.0%}" for name, value in cut.items())
-    judged = [cut[name] for name in _PUBLISHED]
-    measured = f"at {size / 1000:.0f} KB REN {means['ren'].loc[size]:.0f} us, less than {words}"
     if size != kB(60):
-        return Verdict.not_judged(f"{size} bytes in place of 60 KB")
-    return Verdict(measured, min(judged) >= 0.15, min(judged) > 0)
+        raise NotJudged(f"{size} bytes in place of 60 KB")
+    ratio = means.loc[size, "ren"] / means.loc[size]
+    words = f"REN {means.loc[size, 'ren'] / 1e6:.0f} us; {LOOKS['traditional'][0]} {1 - ratio['traditional']:.0%}"
+    return Measured(labelled({name: 1 - ratio[name] for name in _PUBLISHED}), words)
 
 
-def _lowest(table: pd.DataFrame) -> Verdict:
-    words, holds = [], []
-    for statistic, name in (("mean", "AFCT"), ("p99", "p99")):
-        times = _times(table, statistic)[["ren", *_PUBLISHED]]
-        ratio = times["ren"] / times.drop(columns="ren").min(axis=1)
-        best = times.drop(columns="ren").idxmin(axis=1)
-        words.append(
-            f"{name} / best other's " + ", ".join(f"{r:.2f} ({LOOKS[b][0]})" for r, b in zip(ratio, best, strict=True))
-        )
-        holds.append(bool((ratio <= 1.05).all()))
-    return Verdict("; ".join(words), all(holds))
+def _over_best(table: pd.DataFrame) -> Measured:
+    """Return REN's times over those of the best other scheme, by statistic and size."""
+    ratios, words = {}, []
+    for statistic, name in (("mean", "AFCT"), ("p99", "p99 FCT")):
+        times = _times(table, statistic)
+        others = times[list(_PUBLISHED)]
+        ratios[name] = (times["ren"] / others.min(axis=1)).rename(lambda size: f"{size / 1000:g} KB")
+        words.append(f"{name} {', '.join(LOOKS[one][0] for one in others.idxmin(axis=1))}")
+    return Measured(ratios, f"the best others: {'; '.join(words)}")
 
 
-def _timeouts(table: pd.DataFrame) -> Verdict:
+def _timeouts(table: pd.DataFrame) -> Measured:
     rows = table[table["quantity"] == "timeouts"]
-    hit = rows.assign(hit=rows["value"] > 0).groupby("scheme")["hit"].mean()
-    words = ", ".join(f"{LOOKS[name][0]} {hit[name]:.0%}" for name in ("traditional", *_PUBLISHED, "ren"))
-    return Verdict(f"flows with a timeout: {words}", bool(hit["ren"] < hit["traditional"]))
+    hit = labelled(rows.assign(hit=rows["value"] > 0).groupby("scheme")["hit"].mean().to_dict())
+    others = ", ".join(f"{name} {share:.0%}" for name, share in hit.items() if name not in _BY_MARKS)
+    return Measured({name: hit[name] for name in _BY_MARKS}, others)
 
 
 @register_experiment
-class Figure12(Experiment):
+class Figure12(ReadingFigure):
     """Completion times of three short flows, by their total size."""
 
     name = "ren.fig12"
@@ -102,35 +99,19 @@ class Figure12(Experiment):
     description = "REN, figure 12: AFCT and p99 FCT of short flows that meet a full link"
     claims = (
         Claim(
-            id="ren-f12-1",
-            place="5.2",
-            quantity="AFCT reduction by REN",
-            condition="60 KB; pHost, Homa, NDP",
-            published="58, 42, 43%",
-            words="at least 15% each; direction: less than each",
-            judge=_largest,
-            **known("ren-f12-1"),
+            "ren-f12-1", "5.2", "AFCT reduction by REN", "60 KB; pHost, Homa, NDP", "58, 42, 43%",
+            measure=_largest, band=Each(AtLeast(0.15)), direction=Each(MoreThan(0)), unit="%",
         ),
         Claim(
-            id="ren-f12-2",
-            place="5.2",
-            quantity="AFCT and p99 FCT",
-            condition="30 to 60 KB",
-            published="REN's the lowest",
-            words="at every size, 5% slack",
-            judge=_lowest,
-            **known("ren-f12-2"),
+            "ren-f12-2", "5.2", "AFCT and p99 FCT, REN's over the best other's", "30 to 60 KB", "REN's the lowest",
+            measure=_over_best, band=Each(Each(AtMost(1, slack=0.05), of="size")), unit="x",
         ),
         Claim(
-            id="ren-f12-a",
-            place="5.2",
-            quantity="flows that see a timeout",
-            condition="REN against one grant for one packet",
-            published="higher probability of tail loss and timeout without REN",
-            words="fewer under REN",
-            judge=_timeouts,
+            "ren-f12-a", "5.2", "flows that see a timeout", "REN against one grant for one packet",
+            "higher probability of tail loss and timeout without REN", by=OURS,
+            measure=_timeouts, band=Lowest("REN"), unit="%",
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         is_quick = check_scale(scale) == "quick"
@@ -180,7 +161,7 @@ class Figure12(Experiment):
         with style():
             figure, axes = plt.subplots(1, 2, figsize=(11, 4.2))
             for ax, statistic, title in zip(axes, ("mean", "p99"), ("(a) AFCT", "(b) 99th FCT"), strict=True):
-                times = _times(table, statistic)
+                times = _times(table, statistic) / 1e6
                 width = 0.8 / len(_SCHEMES)
                 for number, name in enumerate(_SCHEMES):
                     label, colour, _ = LOOKS[name]

@@ -15,14 +15,23 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.component import Component
-from rdmacc.experiments.framework.claim import Claim, Verdict
-from rdmacc.experiments.framework.experiment import Experiment, Run
+from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
+from rdmacc.experiments.framework.experiment import Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.experiments.ren.known import known
 from rdmacc.experiments.ren.parts import KINDS, LonePort, make_packet
-from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_BYTES, PACKET_PS, TESTBED
+from rdmacc.experiments.ren.setup import (
+    LINE_BPS,
+    LOOKS,
+    PACKET_BYTES,
+    PACKET_PS,
+    TESTBED,
+    ReadingFigure,
+    labelled,
+    need,
+)
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import record_dtype
 from rdmacc.sweep.tidy import tidy, wide
@@ -44,35 +53,32 @@ def _component(name: str) -> Component | None:
     return found[0] if found else None
 
 
-def _state(table: pd.DataFrame) -> Verdict:
+def _state(table: pd.DataFrame) -> dict[str, float]:
     rows = wide(table)
-    port, switch = rows["stated state"].dropna().iloc[0], rows["stated state, 32 ports"].dropna().iloc[0]
-    return Verdict(f"{port:.0f} B a port, {switch:.0f} B with {_PORTS} ports", port == 16 and switch == 512)
+    port, switch = (rows[f"stated state{more}"].dropna().iloc[0] for more in ("", f", {_PORTS} ports"))
+    return {"a port": port, f"a switch of {_PORTS} ports": switch}
 
 
-def _own_state(table: pd.DataFrame) -> Verdict:
+def _own_state(table: pd.DataFrame) -> Measured:
+    """Return the largest state less the smallest, of all numbers of flows."""
     rows = wide(table)
     own = rows[rows["scheme"].isin(["ren", "ren-packet"])].groupby("scheme")["own state"]
-    words = ", ".join(f"{name} {value:.0f} B" for name, value in own.first().items())
-    return Verdict(f"{words} a port, with 1 to {max(_FLOWS)} flows", bool((own.nunique() == 1).all()))
+    return Measured(labelled(own.max() - own.min()), f"{own.max().max():.0f} B at most")
 
 
-def _per_packet(table: pd.DataFrame) -> pd.DataFrame:
-    """Return operations for a packet, enqueue and dequeue with the period's, by flows and scheme."""
+def _per_packet(table: pd.DataFrame) -> Measured:
+    """Return by how much the operations for a packet, the period's included, differ with the number of flows."""
+    need(table, *_SCHEMES)
     rows = wide(table)
     total = sum((rows[f"{kind}, {place}"] for kind in KINDS for place in ("enqueue", "dequeue")), start=0.0)
-    return rows.assign(total=total).pivot_table(index="flows", columns="scheme", values="total")
-
-
-def _constant(table: pd.DataFrame) -> Verdict:
-    found = _per_packet(table)
+    found = rows.assign(total=total).pivot_table(index="flows", columns="scheme", values="total")
     spread = (found.max() / found.min().clip(lower=1e-9) - 1)[["ren", "ren-literal", "ren-packet"]].max()
     words = ", ".join(f"{LOOKS[name][0]} {found[name].mean():.0f}" for name in _SCHEMES)
-    return Verdict(f"{words}; with {max(_FLOWS)} flows {spread:+.1%}", bool(spread <= 0.01))
+    return Measured(float(spread), f"operations for a packet: {words}")
 
 
 @register_experiment
-class Figure13(Experiment):
+class Figure13(ReadingFigure):
     """Operations of the marking path, and state of a port."""
 
     name = "ren.fig13"
@@ -80,34 +86,22 @@ class Figure13(Experiment):
     description = "REN, figure 13: operations counted, no CPU time; 16 B of state a port"
     claims = (
         Claim(
-            id="ren-f13-1",
-            place="5.2",
-            quantity="state of a port; of a switch of 32 ports",
-            condition="ql, ti and a timestamp",
-            published="16 B; 512 B",
-            words="exact",
-            judge=_state,
+            "ren-f13-1", "5.2", "state of a port; of a switch of 32 ports", "ql, ti and a timestamp", "16 B; 512 B",
+            measure=_state, band=All({"a port": Exactly(16), f"a switch of {_PORTS} ports": Exactly(512)}), unit="B",
         ),
         Claim(
-            id="ren-f13-2",
-            place="5.2",
-            quantity="CPU share of enqueue and dequeue",
-            condition="DPDK switch",
-            published="very low in both",
-            words="operations for a packet do not grow with the number of flows; shares of CPU time are not measured",
-            judge=_constant,
-            **known("ren-f13-2"),
+            "ren-f13-2", "5.2", "CPU share of enqueue and dequeue; measured: growth of operations with flows",
+            "DPDK switch", "very low in both", unit="%",
+            measure=_per_packet, band=AtMost(0.01),
+            expect=Outcome.NOT_JUDGED,
+            why="Shares of CPU cycles belong to the authors' DPDK switch. We count operations instead.",
         ),
         Claim(
-            id="ren-f13-a",
-            place="5.2",
-            quantity="state of a port in rdmacc",
-            condition="1 to 100 flows",
-            published="independent of the number of flows",
-            words="the same",
-            judge=_own_state,
+            "ren-f13-a", "5.2", "state of a port in rdmacc, largest less smallest", f"1 to {max(_FLOWS)} flows",
+            "independent of the number of flows", by=OURS, unit="B",
+            measure=_own_state, band=Each(Exactly(0)),
         ),
-    )
+    )  # fmt: skip
 
     def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
         packets = 100 if check_scale(scale) == "quick" else 1000

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from matplotlib import patheffects
 
-from rdmacc.experiments.framework.claim import Verdict
+from rdmacc.experiments.framework.bands import All, AtLeast
+from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, Case, LeafSpineFigure, cases
-from rdmacc.experiments.ren.loads import claim, in_words, mean_of, over_load, reduction
-from rdmacc.experiments.ren.setup import LOOKS
+from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
+from rdmacc.experiments.ren.setup import LOOKS, labelled
 from rdmacc.plotting.style import style
 
 if TYPE_CHECKING:
@@ -41,14 +42,8 @@ def largest_reductions(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _up_to(rows: pd.DataFrame) -> Verdict:
-    found = largest_reductions(rows)
-    least = {one: value / 2 for one, value in PUBLISHED.items()} | {"ndp": 0.0}
-    holds = all(found[one] >= value for one, value in least.items())
-    return Verdict(in_words(found), holds, min(found.values()) > 0)
-
-
-_PAPER = cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8)
+_LEAST = {one: value / 2 for one, value in PUBLISHED.items()} | {"ndp": 0.0}
+_PAPER = tuple(cases(WORKLOADS, LOADS["paper"], hosts_per_leaf=8))
 
 
 @register_experiment
@@ -61,7 +56,13 @@ class Figure19(LeafSpineFigure):
     claims = (
         claim(
             "ren-f19-1", "6.1", "largest reduction of all flows' AFCT", "64 hosts, oversubscription 1",
-            "18, 33, 26, 4, 13, 17%", "each at least half of that, NDP >= 0; direction: each positive", _up_to, _PAPER,
+            percents(PUBLISHED), unit="%",
+            measure=lambda rows: labelled(largest_reductions(rows)),
+            band=All({label: AtLeast(least) for label, least in labelled(_LEAST).items()}), direction=POSITIVE,
+            needs=_PAPER, expect=Outcome.FAILS,
+            why="Without oversubscription the receivers' links are the bottleneck. Homa loses packets there and waits"
+            " for its timer: REN gains 64% over it and Aeolus, more than published, but only 11% over pHost and"
+            " nothing over NDP.",
         ),
     )  # fmt: skip
 

@@ -7,22 +7,25 @@ buffer: figures 3, 11 and 12. The simulations (section 6): leaf-spine, 40 Gb/s, 
 of buffer: figures 14 to 22. Packets have 1.5 KB on the wire. All schemes are those of the presets "ren-2021-testbed"
 and "ren-2021", which have the source of each value, and the timers: 1 ms for pHost, Homa, Aeolus and NDP in both.
 
-Where the paper is silent, this is assumed for all figures:
+What the paper leaves open has several readings: `rdmacc.experiments.ren.readings`. Also assumed for all figures:
 
-- A buffer is for each port (section 6 speaks of a "switch buffer"; NS2's queues belong to links).
 - Short flows have at most 100 KB, long ones more than 1 MB.
-- The load is that of the links between ToR and core switches, data packets with their headers: of the hosts' links it
-  cannot be, as at an oversubscription of 6 a load of 0.7 would be 3.7 times what the core carries.
+- The load counts data packets with their headers.
 - REN's receivers grant packets in the order of their arrival; they do not schedule flows.
-- REN, NDP, pHost, Homa and Aeolus spray packets; ExpressPass and DCTCP keep a flow on its path (6.1 says so of REN, NDP
-  and ExpressPass; the others are as in their own papers).
 - Figures with chance in them have three seeds at paper scale.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
+import pandas as pd
+
+from rdmacc.experiments.framework.claim import NotJudged
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
 from rdmacc.plotting.style import COLOURS
 from rdmacc.presets import preset
@@ -31,8 +34,10 @@ from rdmacc.units import us
 __all__ = [
     "BUFFER_BYTES", "BUFFER_PACKETS", "LINE_BPS", "LOAD", "LONG_BYTES", "LOOKS", "PACKET_BYTES", "PACKET_PS",
     "PAYLOAD_BYTES", "READINGS", "RTT_PS", "SEEDS", "SHORT_BYTES", "SIMULATED", "SIMULATED_LINE_BPS",
-    "SIMULATED_RTT_PS", "TESTBED",
+    "SIMULATED_RTT_PS", "STAND_INS", "TESTBED", "ReadingFigure", "labelled", "need",
 ]  # fmt: skip
+
+_T = TypeVar("_T")
 
 TESTBED = preset("ren-2021-testbed")
 LINE_BPS, SIMULATED_LINE_BPS = TESTBED.line_bps, SIMULATED.line_bps
@@ -66,3 +71,44 @@ LOOKS = MappingProxyType(
 
 READINGS = ("ren", "ren-packet", "ren-literal", "ren-literal-unsafe")
 """Entries of the presets that read the rule of marking differently: see `rdmacc.switch.ren_marker`."""
+
+
+def labelled(values: Mapping[str, _T]) -> dict[str, _T]:
+    """Return what is known of schemes by their labels."""
+    return {LOOKS[one][0]: value for one, value in values.items()}
+
+
+STAND_INS: dict[str, dict[str, str]] = {
+    "packet": {"ren": "ren-packet"},
+    "literal": {"ren": "ren-literal"},
+    "none kept": {"REN": "REN, no packet kept"},
+    "one grant": dict.fromkeys(("phost", "homa", "homa-2-levels"), "traditional"),
+    "REN timer 0.1 ms": {"ren": "ren, timer 100 us"},
+}
+"""By reading (`rdmacc.experiments.ren.readings`): what is in the place of a scheme, by their labels in tables."""
+
+
+class ReadingFigure(Experiment):
+    """A figure whose points begin with the name of their scheme, with those of other readings beside."""
+
+    def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
+        """Return the table with the rows of a reading in place of the default's; no others, if it is of the marks."""
+        if reading == DEFAULT:
+            return table
+        found = set(table["scheme"])
+        pairs = {own: one for own, one in STAND_INS.get(reading, {}).items() if {own, one} <= found}
+        if not pairs:
+            return None
+        left_out = {*pairs, *(READINGS[1:] if READINGS[0] in pairs else ())}
+        frames = [table[~table["scheme"].isin(left_out)]]
+        for own, one in pairs.items():
+            rows = table[table["scheme"] == one]
+            frames.append(rows.assign(scheme=own, point=own + rows["point"].str.removeprefix(one)))
+        return pd.concat(frames, ignore_index=True)
+
+
+def need(table: pd.DataFrame, *schemes: str) -> None:
+    """Refuse to judge a claim unless the table has rows of these schemes."""
+    missing = [one for one in schemes if not (table["scheme"] == one).any()]
+    if missing:
+        raise NotJudged(f"no run of {', '.join(missing)}")

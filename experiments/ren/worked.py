@@ -24,16 +24,15 @@ from matplotlib.axes import Axes
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
-from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED
+from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, PACKET_PS, PAYLOAD_BYTES, TESTBED, ReadingFigure
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.sweep.tidy import curve, tidy
 from rdmacc.topology import Graph
 from rdmacc.units import ns, ps
 
-__all__ = ["ROUNDS", "Example", "WorkedExample", "draw_rounds", "rounds_of", "used"]
+__all__ = ["ROUNDS", "Example", "WorkedExample", "after", "draw_rounds", "extremes", "rounds_of"]
 
 ROUNDS = 8
 _OTHERS_PS = 90_000
@@ -90,7 +89,7 @@ def _flows(packets: tuple[int, int]) -> pd.DataFrame:
     return rdmacc.messages([(*pair, count * PAYLOAD_BYTES) for pair, count in zip(ends, packets, strict=True)])
 
 
-class WorkedExample(Experiment):
+class WorkedExample(ReadingFigure):
     """One example, by one or several schemes of the preset."""
 
     example: Example
@@ -154,9 +153,15 @@ def rounds_of(table: pd.DataFrame, scheme: str, quantity: str) -> list[int]:
     return [round(value) for value in curve(table, scheme, quantity)]
 
 
-def used(packets: Sequence[int], slots: float) -> list[float]:
-    """Return the share of the link that was used in each round."""
-    return [count / slots for count in packets]
+def extremes(values: Sequence[float]) -> dict[str, float]:
+    """Return the least and the most of some rounds; nothing if there are none."""
+    return {"least": min(values), "most": max(values)} if values else {}
+
+
+def after(values: Sequence[int], level: int) -> Sequence[int]:
+    """Return the rounds behind the first ones that have a level; none if it never ends."""
+    ends = (i + 1 for i, (one, other) in enumerate(pairwise(values)) if one == level != other)
+    return values[next(ends, len(values)) :]
 
 
 def draw_rounds(ax: Axes, table: pd.DataFrame, quantity: str, schemes: Sequence[str]) -> None:
@@ -170,8 +175,3 @@ def draw_rounds(ax: Axes, table: pd.DataFrame, quantity: str, schemes: Sequence[
         for place, value in zip(places, values, strict=True):
             ax.annotate(str(value), (place, value), ha="center", va="bottom", fontsize=7)
     ax.set(xlabel="round (RTTs)", xticks=range(1, ROUNDS + 1))
-
-
-def first_step(values: Sequence[int], before: int, after: int) -> int | None:
-    """Return the first round, counted from 1, that has `after` behind one that has `before`; None if there is none."""
-    return next((i + 2 for i, pair in enumerate(pairwise(values)) if pair == (before, after)), None)

@@ -7,7 +7,7 @@ that of the paper (0.5). Completion runs from the first request to the last byte
   100 Gb/s (1 us).
 - **Flows that join**: two on a dumbbell, ten to one receiver on a fat tree (`rdmacc.experiments.validation.joining`).
 - **Fat tree** of the simulator's scripts: 3,000 flows of web search at 30% and 60% of the core, on the paths that the
-  simulator chose (the columns `path` and `ack_path` of `experiments/data/expresspass_ns2_*`).
+  simulator chose (the columns `path` and `ack_path` of `experiments/validation/data/expresspass_ns2_*`).
 
 Host links have one delay here, 4.5 us for 5 and 4: this moves all that a switch does by 0.5 us, and nothing at hosts.
 """

@@ -10,8 +10,9 @@ import dataclasses
 import json
 import sys
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -27,10 +28,7 @@ from rdmacc.cli.commands import (
     verify,
 )
 from rdmacc.cli.reproduce import reproduce
-from rdmacc.errors import ConfigError, RdmaccError
-
-if TYPE_CHECKING:
-    from rdmacc.schemes import Scheme
+from rdmacc.errors import ConfigError, RdmaccError, install_command
 
 __all__ = ["app", "main"]
 
@@ -112,13 +110,12 @@ def schemes(
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
     from rdmacc.results.tables import text_table
-    from rdmacc.schemes import SCHEMES, scheme, scheme_table
+    from rdmacc.schemes import SCHEMES, about, scheme_table
     from rdmacc.units import format_rate
 
     chosen = find_preset(preset) if preset is not None else None
     if name is None and chosen is None:
-        composed = [(known, _composition(scheme(known))) for known in SCHEMES]
-        typer.echo(text_table(["scheme", "components"], composed, "<<"))
+        typer.echo(text_table(["scheme", "what it does"], [(known, about(known)) for known in SCHEMES], "<<"))
         titles = [(known, one.title, format_rate(one.line_bps), ", ".join(one)) for known, one in PRESETS.items()]
         typer.echo("\n" + text_table(["preset", "source", "link rate", "schemes"], titles, "<<><"))
     elif name is None and chosen is not None:
@@ -130,10 +127,6 @@ def schemes(
         assert name is not None
         table = scheme_table(name) if chosen is None else scheme_table(chosen[name], chosen.sources(name))
         typer.echo(_scheme_text(table))
-
-
-def _composition(one: Scheme) -> str:
-    return ", ".join(type(part).__name__ for part in (*one.components, one.buffer))
 
 
 def _scheme_text(table: list[dict[str, Any]]) -> str:
@@ -164,13 +157,16 @@ def _parameter(value: Any, unit: str) -> str:
 
 @app.command()
 def explore(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Python files that register schemes of your own.", dir_okay=False)
+    ] = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Where to serve it.")] = 8866,
     browser: Annotated[bool, typer.Option(help="Open it in the browser.")] = True,
 ) -> None:
     """Open the explorer in the browser: small scenarios, schemes side by side, parameters as sliders."""
     from rdmacc.explorer import serve
 
-    raise typer.Exit(serve(port, opens_browser=browser))
+    raise typer.Exit(serve(files or (), port, opens_browser=browser))
 
 
 @app.command()
@@ -182,6 +178,9 @@ def notebooks(
 
     for path in copy_notebooks(folder):
         typer.echo(f"Saved {path}")
+    if find_spec("jupyterlab") is None:
+        typer.echo(f"\nTo run them, install JupyterLab first: {install_command('notebooks')}")
+    typer.echo(f"\nOpen them with: jupyter lab {folder}")
 
 
 @app.command()

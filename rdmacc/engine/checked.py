@@ -16,6 +16,7 @@ from rdmacc.component import HOOKS, TIMER_OFFERS
 from rdmacc.engine.hooks import Call
 from rdmacc.engine.rewriting import instrumented
 from rdmacc.errors import HandlerError
+from rdmacc.handlers import marks_of
 from rdmacc.records import Float, Int, Record
 from rdmacc.state import (
     ACCEPT,
@@ -222,8 +223,8 @@ class Checks:
 
     def function(self, call: Call) -> Callable[..., Any]:
         """Return a handler with its checks."""
-        owner = self._scheme.components[call.component]
-        return instrumented(call.function, owner, has_trail=self._has_trail, memo=self._memo)
+        marks = marks_of(self._scheme, self._scheme.components[call.component], call.name)
+        return instrumented(call.function, marks, has_trail=self._has_trail, memo=self._memo)
 
     def around(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> tuple[list[str], list[str]]:
         """Return the lines of a hook before and after a handler's call; `trail` is at hand there.

@@ -94,6 +94,14 @@ class Engine(Protocol):
         """Payload that receivers have taken, of all messages."""
 
     @property
+    def acknowledged_packets(self) -> int:
+        """Packets below the oldest one that is not acknowledged, of all messages."""
+
+    @property
+    def moved_packets(self) -> int:
+        """Packets that ports have put on their links."""
+
+    @property
     def now(self) -> int:
         """Simulated time, ps."""
 
@@ -103,6 +111,9 @@ class Engine(Protocol):
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
+
+    def last_event_ps(self) -> int:
+        """Time of the last event so far that is not a probe's; now if none is pending."""
 
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
@@ -115,6 +126,9 @@ class Engine(Protocol):
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
         """Return a number that a component's sender record has for a queue pair."""
+
+    def read(self, kind: str, number: int, field: str) -> float:
+        """Return a field of a "message", of a "port", or of the queue pair ("qp") of a message that has started."""
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

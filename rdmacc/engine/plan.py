@@ -27,7 +27,7 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
-from rdmacc.units import time_ps
+from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
 __all__ = ["Plan", "Watch", "make_plan"]
@@ -152,7 +152,8 @@ def make_plan(
     Raises
     ------
     ConfigError
-        If the topology, the workload, a probe or a fault is not valid, or a buffer is too small for PFC.
+        If the topology, the workload, a probe or a fault is not valid, a buffer is too small for PFC, or a tick too
+        long for the links.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ConfigError("seed", seed, "a whole number, at least 0")
@@ -161,6 +162,7 @@ def make_plan(
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
+    _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
     src, dst = (np.fromiter(map(fabric.index.__getitem__, frame[end]), np.int64, len(frame)) for end in ("src", "dst"))
     size = frame["size_bytes"].to_numpy(np.int64)
@@ -218,6 +220,15 @@ def make_plan(
         watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
     )  # fmt: skip
     return plan
+
+
+def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
+    """Raise ConfigError if full packets, cut to whole ticks, take no time on the fastest link."""
+    port = int(np.argmax(fabric.port_rate_bps))
+    rate_bps, wire_bytes = float(fabric.port_rate_bps[port]), scheme.wire_bytes
+    if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
+        taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
+        raise ConfigError("tick_ps", scheme.tick_ps, f"less than the time of a full packet on any link: {taken}")
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> Int32s:

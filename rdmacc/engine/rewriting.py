@@ -1,7 +1,8 @@
 """Handlers rewritten from their source, with the checks of checked mode (`rdmacc.engine.checked`) in it.
 
-A field is only given a number that it can hold, sums and products of integers stay within 63 bits, an integer is made
-of a finite number, a set of packets is asked for packets of its message, and a loop ends. Lines keep their numbers.
+A field is only given a number that it can hold, integers stay within 63 bits, an integer is made of a finite number, a
+set of packets is asked for packets of its message, and a loop ends. Where a check is needed, the handlers' checker has
+marked (`rdmacc.handlers`). Lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -9,75 +10,69 @@ from __future__ import annotations
 import ast
 import copy
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rdmacc import bits
-from rdmacc.component import RECORD_KINDS
-from rdmacc.handlers import NATIVE, source_tree
-from rdmacc.records import Field
-from rdmacc.state import Host, Message, Packet, Port, QueuePair
+from rdmacc.handlers import Mark, Marks, outside, source_tree
 
-__all__ = ["instrumented", "is_instrumented"]
+__all__ = ["instrumented"]
 
 MOST_TURNS = 10_000_000
 """A loop that makes more turns in one call of a handler does not end."""
 
 
-# Functions that rewritten handlers call. Both engines have them; the compiled one gives them integers and floats.
+# Functions that rewritten handlers call. Both engines have them; the compiled one gives them integers and floats. A
+# mark says what a node may need: in a function that is called with integers and with floats, they let floats pass.
 
 
-def fit_byte(value):  # type: ignore[no-untyped-def]
+def fit_i1(value):  # type: ignore[no-untyped-def]
     """Return a number that a `Byte` field can hold."""
-    value = whole(value)  # type: ignore[no-untyped-call]
     if not -128 <= value <= 127:
         raise OverflowError("a Byte field holds -128 to 127")
-    return value
+    return int(value)
 
 
-def fit_int32(value):  # type: ignore[no-untyped-def]
+def fit_i4(value):  # type: ignore[no-untyped-def]
     """Return a number that an `Int32` field can hold."""
-    value = whole(value)  # type: ignore[no-untyped-call]
     if not -2147483648 <= value <= 2147483647:
         raise OverflowError("an Int32 field holds -2**31 to 2**31 - 1")
-    return value
+    return int(value)
 
 
-def fit_int(value):  # type: ignore[no-untyped-def]
+def fit_i8(value):  # type: ignore[no-untyped-def]
     """Return a number that an `Int` field can hold."""
-    value = whole(value)  # type: ignore[no-untyped-call]
-    if not -9223372036854775808 <= value <= 9223372036854775807:
-        raise OverflowError("an Int field holds -2**63 to 2**63 - 1")
-    return value
+    return int(value)
 
 
-def whole(value):  # type: ignore[no-untyped-def]
-    """Return a number that is no float."""
-    # The condition says nothing, but Numba must not see that the function only raises: it would return None then.
-    if isinstance(value, float) and (value >= 0.0 or value <= 0.0 or value != value):
-        raise TypeError("an integer field takes no float: use int(...)")
-    return value
-
-
-def number(value):  # type: ignore[no-untyped-def]
-    """Return a finite number."""
-    if not isinstance(value, (bool, int, float)):
-        raise TypeError("a Float field takes a number")
+def fit_f8(value):  # type: ignore[no-untyped-def]
+    """Return a finite float."""
     if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:  # where Python raises, compiled code goes on
         raise ValueError("a Float field takes a finite number")
-    return value
-
-
-def to_int(value):  # type: ignore[no-untyped-def]
-    """Return int(value) of a finite number that 63 bits can hold."""
-    if not -9.2e18 < value < 9.2e18:
-        raise OverflowError("int() of a number that is not finite, or beyond 63 bits")
-    return int(value)
+    return float(value)
 
 
 _MOST = 9.2e18
 """Integers beyond it wrap in compiled code, and grow in Python."""
+
+
+def to_int(value):  # type: ignore[no-untyped-def]
+    """Return int(value) of a finite number that 63 bits can hold."""
+    return int(bounded(value))  # type: ignore[no-untyped-call]
+
+
+def bounded(value):  # type: ignore[no-untyped-def]
+    """Return a number that 63 bits can hold once it is rounded."""
+    if not -_MOST < value < _MOST:
+        raise OverflowError("an integer of a number that is not finite, or beyond 63 bits")
+    return value
+
+
+def finite(value):  # type: ignore[no-untyped-def]
+    """Return what a function of `math` has returned: Python raises where it is not finite."""
+    if not -1.7976931348623157e308 <= value <= 1.7976931348623157e308:
+        raise ValueError("a function of math has no finite value here")
+    return value
 
 
 def add(a, b):  # type: ignore[no-untyped-def]
@@ -101,11 +96,60 @@ def multiply(a, b):  # type: ignore[no-untyped-def]
     return a * b
 
 
-def shift(a, b):  # type: ignore[no-untyped-def]
+def divide(a, b):  # type: ignore[no-untyped-def]
+    """Return a / b: Python rounds once, compiled code each integer that a float does not hold, and then the result."""
+    return exact(a) / exact(b)  # type: ignore[no-untyped-call]
+
+
+def exact(value):  # type: ignore[no-untyped-def]
+    """Return a number that a float holds as it is."""
+    if isinstance(value, int) and abs(value) > 9007199254740992 and int(float(value)) != value:
+        raise OverflowError("an integer beyond 53 bits meets a float")
+    return value
+
+
+def negative(value):  # type: ignore[no-untyped-def]
+    """Return -value."""
+    return 0 - value  # of a narrow field, with 63 bits
+
+
+def word(value):  # type: ignore[no-untyped-def]
+    """Return the bits of integers as an integer: the only one without a negative is not in the language."""
+    if value < -9223372036854775807:
+        raise OverflowError("an integer beyond 63 bits")
+    return value
+
+
+def absolute(value):  # type: ignore[no-untyped-def]
+    """Return abs(value)."""
+    return abs(value)
+
+
+def power(a, b):  # type: ignore[no-untyped-def]
+    """Return a ** b of integers."""
+    if b < 0:
+        raise ValueError("an integer to a negative power is a float: write 1.0 / ...")
+    if a == 0 or a == 1:
+        return a if b > 0 else a - a + 1
+    if a == -1:
+        return 1 - 2 * (b % 2)
+    if b > 62 or abs(float(a)) ** b > _MOST:
+        raise OverflowError("an integer beyond 63 bits")
+    return a**b
+
+
+def shift_left(a, b):  # type: ignore[no-untyped-def]
     """Return a << b."""
     if b < 0 or b > 62 or abs(float(a)) * 2.0**b > _MOST:
         raise OverflowError("an integer beyond 63 bits, or a shift by a negative number")
     return a << b
+
+
+def shift_right(a, b):  # type: ignore[no-untyped-def]
+    """Return a >> b."""
+    if b < 0 or b > 63:
+        raise ValueError("a shift by a negative number, or by more than 63 bits")
+    return a >> b
 
 
 def in_message(psn, packets):  # type: ignore[no-untyped-def]
@@ -115,147 +159,98 @@ def in_message(psn, packets):  # type: ignore[no-untyped-def]
     return psn
 
 
-_SETS = (bits.has_bit, bits.set_bit, bits.clear_bit, bits.find_set, bits.find_clear)
-_ARITHMETIC = {ast.Add: "_add", ast.Sub: "_subtract", ast.Mult: "_multiply", ast.LShift: "_shift"}
-_FITS = {"i1": fit_byte, "i4": fit_int32, "i8": fit_int, "f8": number}
-_ENGINE = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packet, "message": Message, "qp": QueuePair,
-           "host": Host, "port": Port}  # fmt: skip
+_CHECKS = {
+    function.__name__: function
+    for function in (
+        absolute, add, bounded, divide, exact, finite, fit_f8, fit_i1, fit_i4, fit_i8, in_message, multiply, negative,
+        power, shift_left, shift_right, subtract, to_int, word,
+    )
+}  # fmt: skip
 
+_OURS = "_rdmacc_"
+"""How the names begin that are put into handlers: no name of theirs does."""
 
-_Fields = tuple[tuple[str, tuple[tuple[str, str], ...]], ...] | None
+_Version = tuple[frozenset[Mark], bool]
 
-_REWRITTEN: WeakKeyDictionary[Callable[..., Any], dict[Hashable, types.CodeType | None]] = WeakKeyDictionary()
-"""Each function's code with its checks, by what these depend on beside it: a component has many simulations."""
+_REWRITTEN: WeakKeyDictionary[Callable[..., Any], dict[_Version, types.CodeType]] = WeakKeyDictionary()
+"""Each function's code with its checks: a component has many simulations."""
 
 
 def instrumented(
-    function: Callable[..., Any], owner: Any, *, has_trail: bool, memo: dict[Any, Callable[..., Any]]
+    function: Callable[..., Any], marks: Marks, *, has_trail: bool, memo: dict[Any, Callable[..., Any]]
 ) -> Callable[..., Any]:
     """Return a handler, or a function that one calls, with the checks of this mode in it.
 
     Parameters
     ----------
     function : callable
-        A plain function. One whose source cannot be read is returned as it is.
-    owner : Component or None
-        The component whose handler it is; None for a function that handlers call.
+        A plain function.
+    marks : mapping
+        What its checks are, and those of the functions that it calls.
     has_trail : bool
-        The handler gets a last argument `trail`, and writes the line that it has come to into it.
+        The handler gets a last argument, the trail, and writes the line that it has come to into it.
     memo : dict
         What has been rewritten.
     """
-    key = function, type(owner)
-    if key in memo:
-        return memo[key]
-    memo[key] = function
-    known = _REWRITTEN.setdefault(function, {})
-    version = _fields_of(owner), has_trail and owner is not None, _set_functions(function)
-    if version not in known:
-        known[version] = _rewritten(function, *version)
-    code = known[version]
-    if code is None:
-        return function
-    namespace = dict(function.__globals__)  # as it is now: the constants in it may have changed
-    for name in code.co_names:
-        value = namespace.get(name)
-        if isinstance(value, types.FunctionType) and value not in NATIVE:
-            namespace[name] = instrumented(value, None, has_trail=has_trail, memo=memo)
-    namespace |= {"_fit_i1": fit_byte, "_fit_i4": fit_int32, "_fit_i8": fit_int, "_fit_f8": number, "_to_int": to_int}
-    namespace |= {"_in_message": in_message, "_add": add, "_subtract": subtract, "_multiply": multiply, "_shift": shift}
-    made = types.FunctionType(code, namespace, function.__name__, function.__defaults__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__rdmacc_is_instrumented__ = True  # type: ignore[attr-defined]
-    memo[key] = made
-    return made
+    code = function.__code__
+    known = {name: outside(function, name) for name in (*code.co_names, *code.co_freevars)}
+    called = {
+        name: instrumented(value, marks, has_trail=False, memo=memo)
+        for name, value in known.items()
+        if isinstance(value, types.FunctionType) and value in marks
+    }
+    key = function, marks[function], has_trail, *called.values()
+    if key not in memo:
+        versions = _REWRITTEN.setdefault(function, {})
+        version = marks[function], has_trail
+        if version not in versions:
+            versions[version] = _rewritten(function, *version)
+        closed = {name: known[name] for name in code.co_freevars}
+        checks = {f"{_OURS}{name}": check for name, check in _CHECKS.items()}
+        namespace = function.__globals__ | closed | called | checks  # as it is now: constants may have changed
+        memo[key] = types.FunctionType(versions[version], namespace, function.__name__, function.__defaults__)
+    return memo[key]
 
 
-def is_instrumented(function: Callable[..., Any]) -> bool:
-    """Tell whether a handler has been rewritten."""
-    return hasattr(function, "__rdmacc_is_instrumented__")
-
-
-def _rewritten(
-    function: Callable[..., Any], fields: _Fields, has_trail: bool, set_functions: frozenset[str]
-) -> types.CodeType | None:
-    """Return the code of a function with its checks; None if its source cannot be read."""
-    tree = source_tree(function)
-    if tree is None or function.__closure__:
-        return None
-    tree = copy.deepcopy(tree)
+def _rewritten(function: Callable[..., Any], marks: frozenset[Mark], has_trail: bool) -> types.CodeType:
+    """Return the code of a function with its checks."""
+    tree: Any = copy.deepcopy(source_tree(function))
+    by_place = dict(marks)
+    node: Any
+    for place, node in enumerate(ast.walk(tree)):
+        node.check = by_place.get(place, "")
     tree.decorator_list, tree.returns = [], None
-    for argument in (*tree.args.args, *tree.args.kwonlyargs):
+    for argument in (*tree.args.posonlyargs, *tree.args.args):
         argument.annotation = None
-    tree = _Rewriter(_codes_of(fields), has_trail, set_functions, function).visit(tree)
+    tree.args.defaults = []  # those of the function are given to it
+    tree = _Rewriter(has_trail).visit(tree)
     if has_trail:
-        tree.args.args.append(ast.arg("trail"))
+        tree.args.args.append(ast.arg(f"{_OURS}trail"))
     ast.fix_missing_locations(tree)
     code = compile(ast.Module([tree], []), function.__code__.co_filename, "exec")
     return next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
-def _fields_of(owner: Any) -> _Fields:
-    """Return names and type codes of the numbers in a component's records, by kind; None for no component."""
-    if owner is None:
-        return None
-    records = {kind: owner.record(kind) for kind in RECORD_KINDS}
-    return tuple(
-        (kind, tuple((field.name, _code(field)) for field in record.fields if not field.is_bits))
-        for kind, record in records.items()
-        if record is not None
-    )
-
-
-def _codes_of(fields: _Fields) -> dict[str, dict[str, str]]:
-    """Return the type codes of the fields that a component's handlers see, by argument; nothing of other functions'."""
-    if fields is None:
-        return {}
-    codes = {role: {field.name: _code(field) for field in record.fields} for role, record in _ENGINE.items()}
-    for kind, own in fields:
-        if kind == "Header":
-            for role in ("packet", "reply", "notice", "request"):
-                codes[role] |= own
-        else:
-            codes[kind.lower()] = dict(own)
-    return codes
-
-
-def _code(field: Field) -> str:
-    return f"{field.code}[]" if field.length else field.code
-
-
-def _set_functions(function: Callable[..., Any]) -> frozenset[str]:
-    """Return the names by which a function knows those for sets of packets."""
-    names = function.__code__.co_names
-    return frozenset(name for name in names if any(function.__globals__.get(name) is one for one in _SETS))
-
-
 class _Rewriter(ast.NodeTransformer):
     """Puts checks into a function's syntax tree."""
 
-    def __init__(
-        self,
-        codes: dict[str, dict[str, str]],
-        has_trail: bool,
-        set_functions: frozenset[str],
-        function: Callable[..., Any],
-    ) -> None:
-        self._codes, self._has_trail, self._set_functions = codes, has_trail, set_functions
-        names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        self._last_packet = "message.packets" if "message" in names else "2147483647"
+    def __init__(self, has_trail: bool) -> None:
+        self._has_trail = has_trail
         self._loops = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.body = self._statements(node.body)
         if self._loops:
-            node.body.insert(0, _parsed("_turns = 0", node))
+            node.body.insert(0, _parsed(f"{_OURS}turns = 0", node))
         return node
 
     def _statements(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for statement in statements:
             if self._has_trail and not _is_docstring(statement):
-                made.append(_parsed(f"trail.line = {statement.lineno}", statement))
-            made.append(self.visit(statement))
+                made.append(_parsed(f"{_OURS}trail.line = {statement.lineno}", statement))
+            new = self.visit(statement)
+            made += new if isinstance(new, list) else [new]
         return made
 
     def visit_If(self, node: ast.If) -> ast.AST:
@@ -274,69 +269,75 @@ class _Rewriter(ast.NodeTransformer):
     def _loop(self, node: Any) -> Any:
         self._loops += 1
         node.body = [
-            _parsed("_turns += 1", node),
-            _parsed(f"if _turns > {MOST_TURNS}:\n    raise RuntimeError('a loop that does not end')", node),
+            _parsed(f"{_OURS}turns += 1", node),
+            _parsed(f"if {_OURS}turns > {MOST_TURNS}:\n    raise RuntimeError('a loop that does not end')", node),
             *self._statements(node.body),
         ]
-        node.orelse = self._statements(node.orelse)
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.AST]:
         self.generic_visit(node)
-        fits = {fit for target in node.targets if (fit := self._fit(target))}
-        if len(fits) == 1 and not any(isinstance(target, ast.Tuple) for target in node.targets):
-            node.value = _call(fits.pop(), node.value)
-        return node
+        if len(node.targets) == 1:
+            return _store(node.targets[0], node.value, node)
+        value: Any = ast.copy_location(ast.Name(f"{_OURS}value", ast.Load()), node)
+        first = ast.copy_location(ast.Assign([ast.Name(f"{_OURS}value", ast.Store())], node.value), node)
+        return [first, *(_store(target, value, node) for target in node.targets)]
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def visit_AugAssign(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        fit = self._fit(node.target)
-        if not fit:
-            return node
         before = copy.deepcopy(node.target)
         for inner in ast.walk(before):
-            if hasattr(inner, "ctx") and isinstance(inner.ctx, ast.Store):
-                inner.ctx = ast.Load()
-        value = _call(fit, _checked(ast.copy_location(ast.BinOp(before, node.op, node.value), node)))
-        return ast.copy_location(ast.Assign([node.target], value), node)
+            if isinstance(getattr(inner, "ctx", None), ast.Store):
+                inner.ctx = ast.Load()  # type: ignore[attr-defined]
+        made: Any = ast.copy_location(ast.BinOp(before, node.op, node.value), node)
+        if node.check == "word":
+            value = _call(node.check, made)
+        else:
+            value = _call(node.check, before, node.value) if node.check else made
+        return _store(node.target, value, node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+    def visit_BinOp(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        return _checked(node)
+        if node.check == "word":
+            return _call(node.check, node)
+        return _call(node.check, node.left, node.right) if node.check else node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_UnaryOp(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1 and not node.keywords:
-            node.func = ast.copy_location(ast.Name("_to_int", ast.Load()), node.func)
-        elif isinstance(node.func, ast.Name) and node.func.id in self._set_functions:
-            most: Any = ast.parse(self._last_packet, mode="eval").body
-            node.args[1:] = [_call("_in_message", argument, most) for argument in node.args[1:]]
+        if node.check == "word":
+            return _call(node.check, node)
+        return _call(node.check, node.operand) if node.check else node
+
+    def visit_Compare(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        if node.check:
+            node.left = _call(node.check, node.left)
+            node.comparators = [_call(node.check, value) for value in node.comparators]
         return node
 
-    def _fit(self, target: ast.AST) -> str:
-        """Return the function that checks what a field is given, or nothing."""
-        brackets = ""
-        if isinstance(target, ast.Subscript):
-            target, brackets = target.value, "[]"
-        if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
-            return ""
-        code = self._codes.get(target.value.id, {}).get(target.attr, "")
-        if not code.endswith(brackets) or code.removesuffix("[]") + brackets != code:
-            return ""
-        code = code.removesuffix("[]")
-        return f"_fit_{code}" if code in _FITS else ""
+    def visit_Call(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        check, _, message = node.check.partition(" ")
+        if message:
+            most: Any = ast.parse(f"{message}.packets", mode="eval").body
+            node.args[1:] = [_call(check, value, most) for value in node.args[1:]]
+        elif check == "bounded":
+            node.args = [_call(check, value) for value in node.args]
+        elif check == "finite":
+            return _call(check, node)
+        elif check:
+            return _call(check, *node.args)
+        return node
 
 
-def _checked(node: ast.BinOp) -> Any:
-    """Return a sum, a product or a shift as a call that notices an overflow."""
-    name = _ARITHMETIC.get(type(node.op))
-    if name is None or not any(isinstance(inner, ast.Name | ast.Attribute) for inner in ast.walk(node)):
-        return node  # a constant, which Python works out
-    return _call(name, node.left, node.right)
+def _store(target: Any, value: Any, at: ast.AST) -> ast.Assign:
+    """Return the assignment, with the check of a field."""
+    check = getattr(target, "check", "")
+    return ast.copy_location(ast.Assign([target], _call(check, value) if check else value), at)
 
 
-def _call(name: str, value: ast.expr, *more: ast.expr) -> ast.expr:
-    return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [value, *more], []), value)
+def _call(name: str, value: Any, *more: ast.expr) -> Any:
+    return ast.copy_location(ast.Call(ast.Name(f"{_OURS}{name}", ast.Load()), [value, *more], []), value)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
@@ -347,4 +348,5 @@ def _parsed(source: str, at: Any) -> ast.stmt:
     statement = ast.parse(source).body[0]
     for node in ast.walk(statement):
         ast.copy_location(node, at)
+        node.check = ""  # type: ignore[attr-defined]
     return statement

@@ -8,14 +8,13 @@ from functools import cache
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import thaw
 
 __all__ = ["ENGINES", "make_engine", "why_not_compiled"]
 
 ENGINES = ("auto", "compiled", "simpy")
 
 _log = logging.getLogger(__name__)
-
-_LEAST_NUMBA = (0, 61)
 
 
 @cache
@@ -25,9 +24,6 @@ def why_not_compiled() -> str:
         import numba
     except ImportError as error:
         return f"Numba cannot be imported: {error}"
-    version = tuple(int(part) for part in numba.__version__.split(".")[:2])
-    if version < _LEAST_NUMBA:
-        return f"Numba {numba.__version__} is too old, {'.'.join(map(str, _LEAST_NUMBA))} is needed"
     if numba.config.DISABLE_JIT:
         return "Numba's compiler is switched off (NUMBA_DISABLE_JIT)"
     return ""
@@ -54,4 +50,7 @@ def make_engine(name: str, plan: Plan) -> Engine:
         _log.warning("rdmacc: the SimPy engine runs this: %s", reason)
     from rdmacc.engine.reference.network import Network
 
+    for part in plan.scheme.components:
+        for handler in part.handlers().values():
+            thaw(handler)
     return Network(plan)

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import dataclasses
+import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from rdmacc.errors import ConfigError
-from rdmacc.explorer.setup import Setup
+from rdmacc.errors import ConfigError, not_installed, unknown
+from rdmacc.explorer.setup import Setup, warm_up
 
 __all__ = ["Setup", "explore", "page", "serve"]
+
+_HOST = "127.0.0.1"
+_CULL_S = 60
+"""A kernel that no page is connected to ends after this time; a page that is closed ends its own at once."""
+_SERVER = """
+import sys
+from traitlets.config import Config
+from voila.app import Voila
+path, port, token = sys.stdin.read().split("\\n")
+config = Config()
+config.Voila.update(
+    ip="{host}", port=int(port), port_retries=0, token=token, open_browser=False, log_level="ERROR",
+    tornado_settings={{"allow_remote_access": False, "local_hostnames": ["localhost"]}},
+)
+config.VoilaConfiguration.theme = "light"
+config.MappingKernelManager.update(cull_idle_timeout={cull_s}, cull_interval=10)
+Voila.launch_instance([path], config=config)
+"""
 
 
 def explore(setup: Setup | None = None, **changes: Any) -> Any:
@@ -37,20 +59,24 @@ def explore(setup: Setup | None = None, **changes: Any) -> Any:
     ConfigError
         If a value is not allowed, or ipywidgets is not installed.
     """
-    from dataclasses import fields, replace
-
-    from rdmacc.errors import unknown
     from rdmacc.explorer.widgets import Explorer
 
-    known = [one.name for one in fields(Setup)]
+    if setup is not None and not isinstance(setup, Setup):
+        raise ConfigError("setup", setup, "a Setup")
+    known = [one.name for one in dataclasses.fields(Setup)]
     for name in changes:
         if name not in known:
             raise unknown("explore", name, known, "a field of Setup")
-    return Explorer(replace(setup or Setup(), **changes)).view
+    return Explorer(dataclasses.replace(setup or Setup(), **changes)).view
 
 
-def page() -> Any:
+def page(files: Sequence[str] = ()) -> Any:
     """Show the schemes' and the models' explorer, a tab for each: what ``rdmacc explore`` serves.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Python files to run first: the schemes that they register can be chosen.
 
     Returns
     -------
@@ -62,18 +88,38 @@ def page() -> Any:
     ConfigError
         If ipywidgets is not installed.
     """
-    from rdmacc.explorer.models import ModelExplorer
-
+    for file in files:
+        name = Path(file).stem
+        spec = spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
     schemes = explore()
     widgets: Any = import_module("ipywidgets")
-    return widgets.Tab([schemes, ModelExplorer().view], titles=("Schemes", "Models"))
+    tab = widgets.Tab([schemes, widgets.VBox()], titles=("Schemes", "Models"))
+
+    def show_models(_: Any) -> None:  # what the models import takes a second
+        from rdmacc.explorer.models import ModelExplorer
+
+        tab.unobserve(show_models, names="selected_index")
+        tab.children[1].children = [ModelExplorer().view]
+
+    tab.observe(show_models, names="selected_index")
+    warm_up()
+    return tab
 
 
-def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
-    """Serve the explorer on this machine until Ctrl-C or SIGTERM, in a page without code; call it from the main thread.
+def serve(files: Sequence[Path] = (), port: int = 8866, *, opens_browser: bool = True) -> int:
+    """Serve the explorer until Ctrl-C or SIGTERM, in a page without code; call it from the main thread.
+
+    Only this machine reaches the page, and only by the link that is printed: it has a token. Requests that name another
+    host or come from another site's page are refused. Each visitor has a kernel, which ends with the visit.
 
     Parameters
     ----------
+    files : sequence of Path
+        Python files that register schemes of one's own.
     port : int
         Where to.
     opens_browser : bool
@@ -87,26 +133,66 @@ def serve(port: int = 8866, *, opens_browser: bool = True) -> int:
     Raises
     ------
     ConfigError
-        If Voila is not installed.
+        If Voila is not installed, the port is taken, or a file is not there.
     """
     if find_spec("voila") is None:
-        raise ConfigError("explore", "voila", "installed: pip install rdmacc[explorer]")
-    notebook: Any = import_module("nbformat.v4")
-    cell = notebook.new_code_cell("from rdmacc.explorer import page\npage()")
-    title = notebook.new_markdown_cell("# rdmacc explorer")
+        raise not_installed("explore", "voila", "explorer")
+    for file in files:
+        if file.suffix != ".py" or not file.is_file():
+            raise ConfigError("file", str(file), "a Python file")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            raise ConfigError("--port", port, "free; something else listens there") from None
+    token = secrets.token_urlsafe(24)
+    link = f"http://{_HOST}:{port}/?token={token}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "explorer.ipynb"
-        path.write_text(notebook.writes(notebook.new_notebook(cells=[title, cell])))
-        command = [sys.executable, "-m", "voila", str(path), f"--port={port}", "--VoilaConfiguration.theme=light"]
-        if not opens_browser:
-            command.append("--no-browser")
+        path.write_text(_notebook([str(file.resolve()) for file in files]))
         before = signal.signal(signal.SIGTERM, _leave)
         try:
-            return subprocess.run(command, check=False).returncode
+            command = [sys.executable, "-c", _SERVER.format(host=_HOST, cull_s=_CULL_S)]
+            server = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
+            try:
+                assert server.stdin is not None
+                server.stdin.write(f"{path}\n{port}\n{token}")  # not on the command line, which others can read
+                server.stdin.close()
+                print(f"rdmacc explorer: {link}\nCtrl-C ends it.", flush=True)  # noqa: T201 - the link is for people
+                if opens_browser and _answers(server, port):
+                    import webbrowser
+
+                    webbrowser.open(link)
+                return server.wait()
+            finally:
+                server.terminate()
+                server.wait()
         except KeyboardInterrupt:
             return 0
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+def _notebook(files: list[str]) -> str:
+    notebook: Any = import_module("nbformat.v4")
+    cell = notebook.new_code_cell(f"from rdmacc.explorer import page\npage({files!r})")
+    title = notebook.new_markdown_cell("# rdmacc explorer")
+    text: str = notebook.writes(notebook.new_notebook(cells=[title, cell]))
+    return text
+
+
+def _answers(server: subprocess.Popen[str], port: int) -> bool:
+    """Wait until the server takes connections; false if it has ended."""
+    import time
+
+    while server.poll() is None:
+        try:
+            with socket.create_connection((_HOST, port), 1):
+                return True
+        except OSError:
+            time.sleep(0.1)
+    return False
 
 
 def _leave(number: int, frame: Any) -> None:

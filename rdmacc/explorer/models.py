@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.errors import RdmaccError, not_installed
+from rdmacc.explorer.widgets import Notes
 from rdmacc.plotting.png import png
 
 __all__ = ["SHOWN", "ModelExplorer"]
@@ -38,8 +39,8 @@ class ModelExplorer:
         The picture, as PNG.
     code : ipywidgets.HTML
         The same as Python.
-    message : ipywidgets.HTML
-        What is wrong.
+    notes : Notes
+        What is wrong, beside each slider.
 
     Raises
     ------
@@ -51,18 +52,20 @@ class ModelExplorer:
         try:
             self._widgets: Any = import_module("ipywidgets")
         except ImportError:
-            raise ConfigError("explore", "ipywidgets", "installed: pip install rdmacc[notebooks]") from None
+            raise not_installed("explore", "ipywidgets", "notebooks") from None
         widgets = self._widgets
         self.choice = widgets.Dropdown(options=SHOWN, value=name, description="model")
-        self.picture = widgets.Image(format="png", layout={"width": "auto", "max_width": "900px"})
-        self.message, self.code = widgets.HTML(), widgets.HTML()
+        self.picture = widgets.Image(
+            format="png", layout={"flex": "1 1 36em", "min_width": "0", "max_width": "1100px", "object_fit": "contain"}
+        )
+        self.code = widgets.HTML()
         self.sliders: dict[str, Any] = {}
         self._box = widgets.VBox()
         self._model: Any = None
         self._back: dict[str, Any] = {}
         self.choice.observe(lambda _: self._chosen(), names="value")
         panels = widgets.HBox([self._box, self.picture], layout={"flex_flow": "row wrap", "align_items": "flex-start"})
-        self.view = widgets.VBox([self.choice, panels, self.message, self.code])
+        self.view = widgets.VBox([self.choice, panels, self.code])
         self._chosen()
 
     def _chosen(self) -> None:
@@ -73,11 +76,13 @@ class ModelExplorer:
         self.sliders = {name: widget for name, (widget, _) in made.items()}
         self._back = {name: back for name, (_, back) in made.items()}
         for widget in self.sliders.values():
-            widget.observe(lambda _: self._update(), names="value")
-        self._box.children = list(self.sliders.values())
+            widget.observe(self._update, names="value")
+        self.notes = Notes(self._widgets)
+        self._box.children = [self.notes.beside(name, widget) for name, widget in self.sliders.items()]
         self._update()
 
-    def _update(self) -> None:
+    def _update(self, event: Any = None) -> None:
+        """Draw the model; if a slider was moved to where there is none, put it back and say why."""
         from html import escape
 
         import matplotlib.pyplot as plt
@@ -89,11 +94,13 @@ class ModelExplorer:
         try:
             figure = picture(self._model.replace(**changes)).figure
         except RdmaccError as error:
-            self.message.value = f"<b style='color:#b04a00'>{escape(str(error))}</b>"
+            moved_name = next(name for name, widget in self.sliders.items() if widget is event["owner"])
+            event["owner"].value = event["old"]  # which draws it again
+            self.notes.say(moved_name, str(error))
             return
+        self.notes.say(None, "")
         self.picture.value = png(figure, dpi=95)
         plt.close(figure)
         given = ", ".join(f"{name}={value!r}" for name, value in changes.items())
-        self.message.value = ""
         plot = "plot_bode" if hasattr(self._model, "plot_bode") else "plot"
         self.code.value = f"<code>rdmacc.models.{self.choice.value}({escape(given)}).{plot}()</code>"

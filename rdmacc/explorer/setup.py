@@ -5,26 +5,41 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import Any
 
 import pandas as pd
 
 from rdmacc import probes, topology, workload
+from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
 
-__all__ = ["NETWORKS", "WORKS", "Setup", "movable"]
+__all__ = ["MOST_SCHEMES", "NETWORKS", "WORKS", "Setup", "movable", "warm_up"]
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
 WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search")
-_MOST_SCHEMES = 3
+MOST_SCHEMES = 3
+_HALVINGS = 30
 _WATCHED = 3
 """Flows whose rate is drawn."""
 _LONG = 10
 """A long flow is so many times as large as the messages of an incast."""
+_SMALL_BYTES = 4_000_000
+"""SimPy simulates this in less time than the compiled engine needs to load a scheme."""
+_LARGE_BYTES = 80_000_000
+"""SimPy simulates this in less time than the compiled engine needs to be compiled."""
+_warming: list[Thread] = []
+
+
+def warm_up() -> None:
+    """Load or compile the engine for large workloads in the background, once; until then SimPy takes its place."""
+    if not _warming:
+        _warming.append(Thread(target=compiled_kernel, daemon=True))
+        _warming[0].start()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,17 +88,42 @@ class Setup:
         for name, known in (("network", NETWORKS), ("work", WORKS)):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
-        if not 4 <= self.hosts <= 32:
-            raise ConfigError("hosts", self.hosts, "4 to 32")
-        if not 1 <= len(self.schemes) <= _MOST_SCHEMES or len(set(self.schemes)) < len(self.schemes):
-            raise ConfigError("schemes", self.schemes, f"one to {_MOST_SCHEMES} different schemes")
-        if not 0 < self.load < 1:
+        if not isinstance(self.hosts, int) or not 4 <= self.hosts <= 32:
+            raise ConfigError("hosts", self.hosts, "a whole number, 4 to 32")
+        for name in ("rate_gbps", "delay_us", "size_kb", "load"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+                raise ConfigError(name, value, "a number above 0")
+        if (
+            not isinstance(self.schemes, tuple)
+            or not 1 <= len(self.schemes) <= MOST_SCHEMES
+            or len(set(self.schemes)) < len(self.schemes)
+        ):
+            raise ConfigError("schemes", self.schemes, f"one to {MOST_SCHEMES} different schemes")
+        if not self.load < 1:
             raise ConfigError("load", self.load, "between 0 and 1")
+        if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
+            raise ConfigError("changes", self.changes, "parameters and values, by scheme")
 
     def build(self) -> Graph:
         """Return the network."""
         graph: Graph = self._network().make()
         return graph
+
+    def watched_port(self, network: Graph) -> tuple[Any, Any]:
+        """Return the two ends of the link whose queue is shown: the first host's, or the one between the switches.
+
+        Parameters
+        ----------
+        network : networkx.Graph
+            What `build` returns.
+        """
+        receiver = topology.hosts(network)[0]
+        (switch,) = network[receiver]
+        if self.network == "dumbbell" and self.work == "two long flows":
+            (far,) = network[topology.hosts(network)[-1]]
+            return far, switch
+        return switch, receiver
 
     def messages(self, network: Graph) -> pd.DataFrame:
         """Return the workload.
@@ -106,8 +146,15 @@ class Setup:
         """
         return scheme(name, **self.changes.get(name, {}))
 
+    def idle(self) -> frozenset[str]:
+        """Return the fields that have no effect on this scenario."""
+        load = {"size_kb"} if self.work == "web search" else {"load"}
+        return frozenset(load | ({"hosts"} if self.work == "two long flows" else set()))
+
     def run(self) -> dict[str, Result]:
         """Simulate, and return a result for each scheme.
+
+        A small workload runs on SimPy, which needs no compilation. Results are the same.
 
         Returns
         -------
@@ -116,25 +163,26 @@ class Setup:
         """
         network = self.build()
         work = self.messages(network)
-        receiver = topology.hosts(network)[0]
-        (switch,) = network[receiver]
-        watched = [probes.queue(switch, receiver), *map(probes.rate, range(min(_WATCHED, len(work))))]
+        watched = [probes.queue(*self.watched_port(network)), *map(probes.rate, range(min(_WATCHED, len(work))))]
+        most = _LARGE_BYTES if any(one.is_alive() for one in _warming) else _SMALL_BYTES
+        engine = "simpy" if int(work["size_bytes"].sum()) <= most else "auto"
         return {
-            name: simulate(network, work, self.scheme(name), seed=self.seed, probes=watched, progress=False)
+            name: simulate(
+                network, work, self.scheme(name), engine=engine, seed=self.seed, probes=watched, progress=False
+            )
             for name in self.schemes
         }
 
     def to_python(self) -> str:
         """Return a script that does the same with rdmacc alone."""
         network = self.build()
-        receiver = topology.hosts(network)[0]
-        (switch,) = network[receiver]
+        node, peer = self.watched_port(network)
         watched = min(_WATCHED, len(self.messages(network)))
         lines = [
             "import matplotlib.pyplot as plt", "import rdmacc", "",
             f"network = {self._network()}",
             f"work = {self._work(network)}",
-            f"probes = [rdmacc.probes.queue({switch!r}, {receiver!r}), *map(rdmacc.probes.rate, range({watched}))]",
+            f"probes = [rdmacc.probes.queue({node!r}, {peer!r}), *map(rdmacc.probes.rate, range({watched}))]",
             "", "results = {}",
         ]  # fmt: skip
         for name in self.schemes:
@@ -152,29 +200,40 @@ class Setup:
         return "\n".join(lines) + "\n"
 
     def _network(self) -> _Call:
-        links = {"rate": f"{self.rate_gbps:g}Gbps", "delay": f"{self.delay_us:g}us"}
-        half = max(2, self.hosts // 2)
+        links = {"rate": f"{self.rate_gbps:g}Gbps", "delay": _time(self.delay_us)}
+        half = self.hosts // 2
         if self.network == "star":
             return _Call("star", self.hosts, **links)
         if self.network == "dumbbell":
-            return _Call("dumbbell", half, half, **links)
+            return _Call("dumbbell", self.hosts - half, half, **links)
         return _Call("leaf_spine", 2, 2, half, **links)
 
     def _work(self, network: Graph) -> _Call:
-        hosts, size = topology.hosts(network), f"{self.size_kb:g}kB"
+        hosts, size = topology.hosts(network), _size(self.size_kb)
         receiver, last, next_to_last = hosts[0], hosts[-1], hosts[-2]
         if self.work == "incast":
             return _Call("incast", hosts[1:], receiver, size)
         if self.work == "incast beside a long flow":
-            long = _Call("long_flows", [(last, receiver)], f"{_LONG * self.size_kb * self.hosts / 8:g}kB")
+            long = _Call("long_flows", [(last, receiver)], _size(_LONG * self.size_kb * self.hosts / 8))
             return _Call("combine", long, _Call("incast", hosts[1:-1], receiver, size, start="50us"))
         if self.work == "two long flows":
-            later = f"{_LONG * self.size_kb * 8 / self.rate_gbps / 4:g}us"
+            later = _time(_LONG * self.size_kb * 8 / self.rate_gbps / 4)
             pairs = [(last, receiver), (next_to_last, receiver)]
-            return _Call("long_flows", pairs, f"{_LONG * self.size_kb:g}kB", ["0us", later])
+            return _Call("long_flows", pairs, _size(_LONG * self.size_kb), ["0us", later])
         if self.work == "permutation":
             return _Call("permutation", hosts, size, seed=self.seed)
         return _Call("poisson", _NETWORK, "web_search", self.load, count=40, seed=self.seed)
+
+
+def _size(size_kb: float) -> str:
+    """Return a size in whole bytes, as one writes it."""
+    size = max(1, round(size_kb * 1e3))
+    return f"{size // 1000}kB" if size % 1000 == 0 else f"{size}B"
+
+
+def _time(time_us: float) -> str:
+    """Return a time in whole picoseconds, as one writes it."""
+    return f"{round(time_us, 6):.6f}".rstrip("0").rstrip(".") + "us"
 
 
 class _Network:
@@ -218,7 +277,8 @@ def movable(name: str) -> list[dict[str, Any]]:
     -------
     list of dict
         Rows of `rdmacc.scheme_table`, with `name` as `Scheme.replace` takes it, `low` and `high`: a factor of 16 around
-        the default, within what is allowed. A 0, which often means something else, has no slider.
+        the default, within what is allowed beside the defaults of the others. A 0, which often means something else,
+        has no slider.
     """
     made = scheme(name)
     parts = {type(part): part for part in (*made.control, *made.switch, made.buffer)}
@@ -233,6 +293,28 @@ def movable(name: str) -> list[dict[str, Any]]:
         low, high = max(value / 16, least or 0), min(value * 16, float("inf") if most is None else most)
         if isinstance(value, int):
             low, high = max(1, round(low)), round(high)
+        own = f"{row['component']}.{row['parameter']}"
+        low, high = _accepted(made, own, value, low), _accepted(made, own, value, high)
         if low < high:
-            rows.append({**row, "name": f"{row['component']}.{row['parameter']}", "low": low, "high": high})
+            rows.append({**row, "name": own, "low": low, "high": high})
     return rows
+
+
+def _accepted(made: Scheme, name: str, value: float, end: float) -> float:
+    """Return the end of a range, or what is nearest to it of what the scheme's other parameters allow."""
+
+    def is_accepted(number: float) -> bool:
+        try:
+            made.replace(**{name: number})
+        except ConfigError:
+            return False
+        return True
+
+    good, bad = value, end
+    if is_accepted(end):
+        return end
+    for _ in range(_HALVINGS):
+        middle = (good * bad) ** 0.5
+        middle = round(middle) if isinstance(value, int) else middle
+        good, bad = (middle, bad) if is_accepted(middle) else (good, middle)
+    return good

@@ -2,26 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from html import escape
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from rdmacc.errors import ConfigError, RdmaccError
+from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.picture import draw
-from rdmacc.explorer.setup import NETWORKS, WORKS, Setup, movable
+from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
 from rdmacc.plotting.png import png
-from rdmacc.schemes import SCHEMES
+from rdmacc.results.result import Result
+from rdmacc.results.tables import html_table
+from rdmacc.schemes import SCHEMES, about
 
-__all__ = ["Explorer"]
+__all__ = ["Explorer", "Notes"]
 
 _UNITS = {"ps": (1e6, "µs"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB")}
 _STEPS = 120
+_LABEL = {"description_width": "9em"}
+_WIDE = {"width": "27em"}
+
+
+class Notes:
+    """Places for a word beside each control: what is wrong with its value, or that it had no effect.
+
+    Parameters
+    ----------
+    widgets : module
+        ipywidgets.
+    """
+
+    def __init__(self, widgets: Any) -> None:
+        self._widgets = widgets
+        self._by_control: dict[Any, Any] = {}
+
+    def beside(self, key: Any, control: Any) -> Any:
+        """Return a control with a place for a note under it.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of the control.
+        control : ipywidgets.Widget
+            The control.
+        """
+        note = self._by_control[key] = self._widgets.HTML(layout={"display": "none", "margin": "0 0 4px 9em"})
+        return self._widgets.VBox([control, note], layout={"overflow": "visible"})
+
+    def say(self, key: Any, text: str, colour: str = "#b04a00") -> None:
+        """Show a note beside one control, and none beside the others.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of the control; one without a place is ignored.
+        text : str
+            The note; empty for none.
+        colour : str
+            Of the text.
+        """
+        for other, note in self._by_control.items():
+            shown = text if other == key else ""
+            note.value = f"<span style='color:{colour}'>{escape(shown)}</span>" if shown else ""
+            note.layout.display = "" if shown else "none"
+
+    def text(self, key: Any) -> str:
+        """Return the note beside a control, as HTML; empty if there is none.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of the control.
+        """
+        return str(self._by_control[key].value)
 
 
 class Explorer:
     """Widgets around a `Setup`. ``explorer.view`` is what a notebook shows; the controls are public, for tests.
+
+    A value that cannot be simulated is put back, with the reason beside its control.
 
     Parameters
     ----------
@@ -35,51 +99,64 @@ class Explorer:
     view : ipywidgets.Widget
         Everything.
     controls : dict
-        Widgets of the scenario, by the field of `Setup` that they set.
+        Widgets of the scenario, by the field of `Setup` that they set; of the schemes, by "scheme 1" to "scheme 3".
     sliders : dict
         Widgets of the schemes' parameters, by (scheme, parameter).
+    notes : Notes
+        What is said beside each of them.
     picture : ipywidgets.Image
         The picture, as PNG.
     code : ipywidgets.Textarea
         The same as Python.
-    message : ipywidgets.HTML
-        What is wrong, or how the schemes did.
+    table : ipywidgets.HTML
+        How the schemes did.
 
     Raises
     ------
     ConfigError
-        If ipywidgets is not installed.
+        If ipywidgets is not installed, or `setup` cannot be simulated.
     """
 
     def __init__(self, setup: Setup) -> None:
         try:
-            ipywidgets: Any = import_module("ipywidgets")
+            self._widgets: Any = import_module("ipywidgets")
         except ImportError:
-            raise ConfigError("explore", "ipywidgets", "installed: pip install rdmacc[notebooks]") from None
-        self._widgets = ipywidgets
+            raise not_installed("explore", "ipywidgets", "notebooks") from None
+        widgets = self._widgets
         self.setup = setup
-        self._limits: dict[str, Any] | None = None
+        self._results = setup.run()
+        self._is_quiet = False
+        self.notes = Notes(widgets)
         self.sliders: dict[tuple[str, str], Any] = {}
         self.controls = self._controls()
-        self._parameters = ipywidgets.Accordion()
-        self.picture = ipywidgets.Image(format="png", layout={"width": "100%", "max_width": "1250px"})
-        self.message = ipywidgets.HTML()
-        self.code = ipywidgets.Textarea(layout={"width": "100%", "height": "18em"}, disabled=True)
-        self.fit = ipywidgets.Button(description="Fit the axes", tooltip="Axes stay as they are until this is pressed")
-        self.fit.on_click(lambda _: self._fit())
-        code = ipywidgets.Accordion(children=[self.code], titles=("As Python",))
-        scenario = ipywidgets.HBox(
-            [ipywidgets.VBox(list(self.controls.values())[:5]), ipywidgets.VBox(list(self.controls.values())[5:])],
-            layout={"flex_flow": "row wrap"},
+        self.picture = widgets.Image(format="png", layout={"width": "100%"})
+        self.table = widgets.HTML()
+        self.code = widgets.Textarea(layout={"width": "100%", "height": "24em"}, disabled=True)
+        self._parameters = widgets.Accordion()
+        scenario = widgets.VBox(
+            [self.notes.beside(key, control) for key, control in self.controls.items()], layout={"flex": "0 0 28em"}
         )
-        self.view = ipywidgets.VBox([scenario, self.picture, self.message, self.fit, self._parameters, code])
+        shown = widgets.VBox(
+            [self.picture, self.table], layout={"flex": "1 1 36em", "min_width": "0", "overflow": "visible"}
+        )
+        code = widgets.Accordion(children=[self.code], titles=("As Python",))
+        self.view = widgets.VBox(
+            [
+                widgets.HBox(
+                    [scenario, shown],
+                    layout={"flex_flow": "row wrap", "align_items": "flex-start", "overflow": "visible"},
+                ),
+                self._parameters,
+                code,
+            ]
+        )
         self._show_parameters()
-        self._update()
+        self._show()
 
     def _controls(self) -> dict[str, Any]:
         widgets, setup = self._widgets, self.setup
-        common: dict[str, Any] = {"continuous_update": False, "style": {"description_width": "8em"}}
-        named: dict[str, Any] = {"style": {"description_width": "8em"}}
+        named: dict[str, Any] = {"style": _LABEL, "layout": _WIDE}
+        common: dict[str, Any] = {"continuous_update": False, **named}
         made = {
             "network": widgets.Dropdown(options=NETWORKS, value=setup.network, description="network", **named),
             "hosts": widgets.IntSlider(value=setup.hosts, min=4, max=32, description="hosts", **common),
@@ -88,36 +165,37 @@ class Explorer:
                 **common,
             ),
             "delay_us": widgets.FloatLogSlider(
-                value=setup.delay_us, min=-1, max=1.5, step=0.05, description="link delay (µs)", readout_format=".5",
+                value=setup.delay_us, min=-1, max=1, step=0.05, description="link delay (µs)", readout_format=".3",
                 **common,
             ),
-            "seed": widgets.BoundedIntText(value=setup.seed, min=0, max=10**6, description="seed", **named),
             "work": widgets.Dropdown(options=WORKS, value=setup.work, description="messages", **named),
             "size_kb": widgets.FloatLogSlider(
-                value=setup.size_kb, min=0, max=3.3, step=0.05, description="size (kB)", readout_format=".5", **common
+                value=setup.size_kb, min=0, max=3.3, step=0.05, description="size (kB)", readout_format=".6", **common
             ),
             "load": widgets.FloatSlider(
                 value=setup.load, min=0.05, max=0.95, step=0.05, description="load", **common
             ),
-            "schemes": widgets.SelectMultiple(
-                options=list(SCHEMES), value=setup.schemes, description="schemes (≤ 3)", rows=7, **named
-            ),
+            "seed": widgets.BoundedIntText(value=setup.seed, min=0, max=10**6, description="seed", **named),
         }  # fmt: skip
-        for widget in made.values():
-            widget.observe(lambda _: self._changed(), names="value")
+        for name, widget in made.items():
+            self._on_change(widget, name, partial(self._with, name))
+        schemes = [(f"{name}: {about(name)}", name) for name in SCHEMES]
+        for number in range(MOST_SCHEMES):
+            key = f"scheme {number + 1}"
+            value = setup.schemes[number] if number < len(setup.schemes) else ""
+            options = schemes if number == 0 else [("none", ""), *schemes]
+            made[key] = widgets.Dropdown(options=options, value=value, description=key, **named)
+            self._on_change(made[key], key, lambda _: replace(self.setup, schemes=self._chosen()))
         return made
 
-    def _changed(self) -> None:
-        values = {name: widget.value for name, widget in self.controls.items()}
-        schemes = tuple(values["schemes"])
-        try:
-            self.setup = replace(self.setup, **{**values, "schemes": schemes})
-        except RdmaccError as error:
-            self._say(error)
-            return
-        if {scheme for scheme, _ in self.sliders} != set(schemes):
-            self._show_parameters()
-        self._update()
+    def _with(self, name: str, value: Any) -> Setup:
+        setup = replace(self.setup, **{name: value})
+        # As many hosts under each leaf.
+        return replace(setup, hosts=setup.hosts // 2 * 2) if setup.network == "leaf-spine" else setup
+
+    def _chosen(self) -> tuple[str, ...]:
+        values = (self.controls[f"scheme {number + 1}"].value for number in range(MOST_SCHEMES))
+        return tuple(dict.fromkeys(value for value in values if value))
 
     def _show_parameters(self) -> None:
         """Make a slider for each parameter of the chosen schemes."""
@@ -127,57 +205,87 @@ class Explorer:
             rows = movable(scheme)
             for row in rows:
                 self.sliders[scheme, row["name"]] = self._slider(scheme, row)
-            pages.append(self._widgets.VBox([self.sliders[scheme, row["name"]] for row in rows]))
+            boxes = [self.notes.beside((scheme, row["name"]), self.sliders[scheme, row["name"]]) for row in rows]
+            pages.append(self._widgets.HBox(boxes, layout={"flex_flow": "row wrap"}))
         self._parameters.children = pages
+        self._parameters.selected_index = 0
         self._parameters.titles = tuple(f"{scheme}: parameters" for scheme in self.setup.schemes)
 
     def _slider(self, scheme: str, row: dict[str, Any]) -> Any:
         factor, unit = _UNITS.get(row["unit"], (1.0, row["unit"]))
-        value = self.setup.changes.get(scheme, {}).get(row["name"], row["value"])
+        name, is_whole = row["name"], isinstance(row["value"], int)
+        value = self.setup.changes.get(scheme, {}).get(name, row["value"])
         low, high = np.log10(row["low"] / factor), np.log10(row["high"] / factor)
         symbol = f"{row['symbol']} " if row["symbol"] else ""
         slider = self._widgets.FloatLogSlider(
-            value=value / factor, min=low, max=high, step=(high - low) / _STEPS, readout_format=".5",
-            description=f"{symbol}{row['name']}" + (f" ({unit})" if unit else ""), tooltip=row["doc"],
-            continuous_update=False, style={"description_width": "20em"}, layout={"width": "40em"},
+            value=value / factor, min=low, max=high, step=(high - low) / _STEPS, readout_format=".6",
+            description=f"{symbol}{name}" + (f" ({unit})" if unit else ""), tooltip=row["doc"],
+            continuous_update=False, style={"description_width": "17em"}, layout={"width": "32em"},
         )  # fmt: skip
-        is_whole = isinstance(row["value"], int)
 
-        def moved(change: Any) -> None:
-            number = change["new"] * factor
-            own = {**self.setup.changes.get(scheme, {}), row["name"]: round(number) if is_whole else float(number)}
-            self.setup = replace(self.setup, changes={**self.setup.changes, scheme: own})
-            self._update()
+        def changed(shown: float) -> Setup:
+            number = shown * factor
+            kept = min(max(round(number) if is_whole else float(number), row["low"]), row["high"])
+            own = {**self.setup.changes.get(scheme, {}), name: kept}
+            return replace(self.setup, changes={**self.setup.changes, scheme: own})
 
-        slider.observe(moved, names="value")
+        self._on_change(slider, (scheme, name), changed)
         return slider
 
-    def _fit(self) -> None:
-        self._limits = None
-        self._update()
+    def _on_change(self, widget: Any, key: Any, change: Callable[[Any], Setup]) -> None:
+        """Run what a control asks for; if that cannot be, put its value back and say why."""
 
-    def _update(self) -> None:
-        """Run the setup, and show it."""
+        def changed(event: Any) -> None:
+            if self._is_quiet:
+                return
+            try:
+                setup = change(event["new"])
+                results = setup.run()
+            except (RdmaccError, MemoryError) as error:
+                with self._quietly():
+                    widget.value = event["old"]
+                self.notes.say(key, str(error))
+                return
+            has_effect = _differ(self._results, results)
+            self._results, before, self.setup = results, self.setup, setup
+            if before.schemes != setup.schemes:
+                self._show_parameters()
+            self.notes.say(key, "" if has_effect else "no effect on this scenario", "#666")
+            self._show()
+
+        widget.observe(changed, names="value")
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Set values without running anything."""
+        self._is_quiet = True
         try:
-            results = self.setup.run()
-        except (RdmaccError, MemoryError) as error:
-            self._say(error)
-            return
-        figure, limits = draw(self.setup, results, self._limits)
-        self._limits = self._limits or limits
-        self.picture.value = png(figure, dpi=95)
-        self.code.value = self.setup.to_python()
-        lines = []
-        for name, result in results.items():
+            yield
+        finally:
+            self._is_quiet = False
+
+    def _show(self) -> None:
+        """Show the setup that has run."""
+        setup, idle = self.setup, self.setup.idle()
+        for name in ("size_kb", "load", "hosts"):
+            self.controls[name].disabled = name in idle
+        with self._quietly():
+            self.controls["hosts"].value = setup.hosts
+        self.picture.value = png(draw(setup, self._results), dpi=100)
+        self.code.value = setup.to_python()
+        rows = []
+        for name, result in self._results.items():
             summary = result.summary()
-            lines.append(
-                f"<b>{name}</b>: FCT median {summary.fct_median_ps / 1e6:.4g} µs,"
-                f" p99 {summary.fct_p99_ps / 1e6:.4g} µs,"
-                f" queue {summary.peak_queue_bytes / 1e3:.4g} kB, {summary.drops} drops, {result.wall_s * 1e3:.0f} ms"
-            )
-        self.message.value = "<br>".join(lines)
+            rows.append([
+                f"{name}: {about(name)}", f"{summary.fct_median_ps / 1e6:.4g}", f"{summary.fct_p99_ps / 1e6:.4g}",
+                f"{summary.peak_queue_bytes / 1e3:.4g}", str(summary.pfc_pauses), str(summary.drops),
+            ])  # fmt: skip
+        columns = ["scheme", "FCT median (µs)", "FCT p99 (µs)", "queue (kB)", "PFC pauses", "drops"]
+        self.table.value = html_table(columns, rows)
 
-    def _say(self, error: BaseException) -> None:
-        from html import escape
 
-        self.message.value = f"<b style='color:#b04a00'>{escape(str(error))}</b>"
+def _differ(old: Mapping[str, Result], new: Mapping[str, Result]) -> bool:
+    """Tell whether any flow or sample changed."""
+    return list(old) != list(new) or any(
+        not (old[name].flows.equals(new[name].flows) and old[name].probes.equals(new[name].probes)) for name in new
+    )

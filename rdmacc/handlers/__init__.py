@@ -1,7 +1,13 @@
-"""What handlers' sources say, read when a scheme is made: what they write, and what they may not use."""
+"""What handlers say and reach: their sources, checked when a scheme is made, and the content of all that they read."""
 
 from __future__ import annotations
 
-from rdmacc.handlers.reading import NATIVE, check_handlers, source_tree
+from rdmacc.handlers.checker import Mark, Marks
+from rdmacc.handlers.content import content_hash, thaw
+from rdmacc.handlers.language import NATIVE
+from rdmacc.handlers.reading import check_handlers, marks_of
+from rdmacc.handlers.source import outside, source_tree
 
-__all__ = ["NATIVE", "check_handlers", "source_tree"]
+__all__ = [
+    "NATIVE", "Mark", "Marks", "check_handlers", "content_hash", "marks_of", "outside", "source_tree", "thaw",
+]  # fmt: skip

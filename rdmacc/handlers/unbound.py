@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
-__all__ = ["first_unbound"]
+__all__ = ["falls_through", "first_unbound"]
 
 
+@cache
 def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
     """Return the first use of a local variable that some way through a function has not set.
 
@@ -18,14 +20,26 @@ def first_unbound(function: ast.FunctionDef) -> ast.Name | None:
     """
     arguments = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
     stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    inner = {
-        node.id
-        for part in ast.walk(function)
-        if isinstance(part, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
-        for node in ast.walk(part)
-        if isinstance(node, ast.Name)
-    }
-    return _Flow(stored - arguments - inner).block(function.body, set())[1]
+    return _Flow(stored - arguments).block(function.body, set())[1]
+
+
+def falls_through(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether some way through statements may come to their end.
+
+    Parameters
+    ----------
+    statements : sequence of stmt
+        A function's body, or a branch of it.
+    """
+    if not statements:
+        return True
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return falls_through(last.body) or falls_through(last.orelse)
+    is_endless = isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and bool(last.test.value)
+    if is_endless:
+        return any(isinstance(node, ast.Break) for node in ast.walk(last))
+    return not isinstance(last, ast.Return | ast.Raise)
 
 
 class _Flow:
@@ -45,14 +59,12 @@ class _Flow:
     def _statement(self, node: ast.stmt, known: set[str]) -> tuple[set[str], ast.Name | None]:
         if isinstance(node, ast.If):
             wrong = self._unset(node.test, known)
-            known = known | self._walrus(node.test)
             one, wrong_one = self.block(node.body, known)
             other, wrong_other = self.block(node.orelse, known)
             return one & other, wrong or wrong_one or wrong_other
         if isinstance(node, ast.For | ast.While):
             head = node.iter if isinstance(node, ast.For) else node.test
             wrong = self._unset(head, known)
-            known = known | self._walrus(head)
             inside = known | set(self._stored(node.target)) if isinstance(node, ast.For) else known
             after, wrong_inside = self.block(node.body, inside)
             is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
@@ -68,15 +80,11 @@ class _Flow:
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 yield part.id
 
-    def _walrus(self, node: ast.AST) -> set[str]:
-        return {part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)}
-
     def _unset(self, node: ast.AST, known: set[str]) -> ast.Name | None:
         """Return the first use of what is not set."""
         targets = {id(node.target)} if isinstance(node, ast.AugAssign) else set()
-        walrus = self._walrus(node)
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and (isinstance(part.ctx, ast.Load) or id(part) in targets):
-                if part.id in self._names - known - walrus:
+                if part.id in self._names - known:
                     return part
         return None

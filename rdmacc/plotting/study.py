@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StudyPlots"]
 
-_UNITS = {"fct": (1e6, "µs"), "goodput": (1e9, "Gb/s"), "peak_queue": (1e3, "kB")}
+_UNITS = {"_ps": (1e6, "µs"), "_bps": (1e9, "Gb/s"), "_bytes": (1e3, "kB")}
+"""By the end of a quantity's name."""
 _DASHES = ("-", "--", ":", "-.")
 _MARKERS = "osD^vPX*"
 
@@ -103,7 +104,7 @@ class StudyPlots:
         return ax
 
     def versus(
-        self, parameter: str, quantity: str = "fct_p99", ax: Axes | None = None, *, confidence: float = 0.95
+        self, parameter: str, quantity: str = "fct_p99_ps", ax: Axes | None = None, *, confidence: float = 0.95
     ) -> Axes:
         """Draw a quantity over a parameter: the mean over seeds, and its confidence interval as a band.
 
@@ -135,7 +136,8 @@ class StudyPlots:
         known = [name for name in self._runs if name not in ("scheme", "seed", *self._parameters)]
         if quantity not in known:
             raise unknown("quantity", quantity, known)
-        factor, unit = next((shown for name, shown in _UNITS.items() if quantity.startswith(name)), (1.0, ""))
+        suffix = next((one for one in _UNITS if quantity.endswith(one)), "")
+        factor, unit = _UNITS.get(suffix, (1.0, ""))
         numeric = bool(self._runs[parameter].dropna().map(lambda one: isinstance(one, int | float)).all())
         places = list(dict.fromkeys(self._runs[parameter].dropna()))
         with canvas(ax) as ax:
@@ -153,7 +155,7 @@ class StudyPlots:
                 ax.set_xscale("log")
             if not numeric:
                 ax.set_xticks(range(len(places)), [str(one) for one in places])
-            words = quantity.replace("_", " ").replace("fct", "FCT")
+            words = quantity.removesuffix(suffix).replace("_", " ").replace("fct", "FCT")
             ax.set(xlabel=parameter, ylabel=f"{words} ({unit})" if unit else words)
             ax.set_title(f"{words} over {parameter}")
             ax.set_ylim(bottom=0)

@@ -53,22 +53,50 @@ __all__: list[str] = []
 
 # No congestion control, loss recovery alone
 
-register_scheme("line-rate", lambda: Scheme(name="line-rate", control=(LineRate(),)))
+register_scheme(
+    "line-rate",
+    lambda: Scheme(name="line-rate", control=(LineRate(),)),
+    about="no control: every sender at the rate of its link",
+)
 
 # DCQCN
 
 HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
 
-register_scheme("dcqcn", lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)))
-register_scheme("dcqcn-hpcc", lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)))
+register_scheme(
+    "dcqcn",
+    lambda: Scheme(name="dcqcn", control=(Dcqcn(),), switch=(Red(),)),
+    about="cuts its rate when packets are marked (ECN), then recovers in steps",
+)
+register_scheme(
+    "dcqcn-hpcc",
+    lambda: Scheme(name="dcqcn-hpcc", control=(DcqcnHpcc(),), switch=(HPCC_RED,)),
+    about="DCQCN as HPCC's simulator has it",
+)
 
-register_scheme("dcqcn-pri-q", lambda: Scheme(name="dcqcn-pri-q", control=(PriQ(), Dcqcn()), switch=(Red(),)))
+register_scheme(
+    "dcqcn-pri-q",
+    lambda: Scheme(name="dcqcn-pri-q", control=(PriQ(), Dcqcn()), switch=(Red(),)),
+    about="DCQCN, with short messages in a higher priority",
+)
 
 # TIMELY
 
-register_scheme("timely", lambda: Scheme(name="timely", control=(Timely(),)))
-register_scheme("timely-patched", lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)))
-register_scheme("timely-hpcc", lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)))
+register_scheme(
+    "timely",
+    lambda: Scheme(name="timely", control=(Timely(),)),
+    about="steers its rate by the gradient of the RTT",
+)
+register_scheme(
+    "timely-patched",
+    lambda: Scheme(name="timely-patched", control=(Timely(is_patched=True, beta=0.008),)),
+    about="TIMELY with the correction that gives it one fixed point",
+)
+register_scheme(
+    "timely-hpcc",
+    lambda: Scheme(name="timely-hpcc", control=(TimelyHpcc(),)),
+    about="TIMELY as HPCC's simulator has it",
+)
 
 # HPCC
 
@@ -76,7 +104,9 @@ INT_ACK_BYTES = 88
 """An ACK of HPCC: 14 of link, 20 of IP, 12 of its own, 42 of records."""
 
 register_scheme(
-    "hpcc", lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS)
+    "hpcc",
+    lambda: Scheme(name="hpcc", control=(Hpcc(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS),
+    about="sets its window from the telemetry that every link puts into packets",
 )
 
 # DCTCP, rate-based DCTCP
@@ -93,6 +123,7 @@ register_scheme(
         payload_bytes=1460,
         header_bytes=58,  # Ethernet, IP and TCP without options
     ),
+    about="TCP that cuts its window by the fraction of marked packets",
 )
 
 HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
@@ -100,42 +131,63 @@ HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True) 
 register_scheme(
     "dctcp-hpcc",
     lambda: Scheme(name="dctcp-hpcc", control=(DctcpHpcc(),), switch=(HPCC_STEP,), ack_priority=DATA_CLASS),
+    about="DCTCP by rate, as HPCC's simulator has it",
 )
 
 # InfiniBand congestion control
 
-register_scheme("infiniband-cc", lambda: Scheme(name="infiniband-cc", control=(InfinibandCc(),), switch=(Fecn(),)))
+register_scheme(
+    "infiniband-cc",
+    lambda: Scheme(name="infiniband-cc", control=(InfinibandCc(),), switch=(Fecn(),)),
+    about="spaces packets out when the root of congestion marks them (FECN, BECN)",
+)
 
 # RCP
 
-register_scheme("rcp", lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)))
+register_scheme(
+    "rcp",
+    lambda: Scheme(name="rcp", control=(Rcp(),), switch=(RcpStamp(),)),
+    about="sends at the fair rate that every link computes and stamps",
+)
 
 # Swift
 
 SWIFT_RECOVERY = NewReno(min_timeout_ps=ms(1))
 """Without the paper's selective acknowledgments; the timeout is htsim's first one."""
 
-register_scheme("swift", lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()))
+register_scheme(
+    "swift",
+    lambda: Scheme(name="swift", recovery=SWIFT_RECOVERY, control=(Swift(),), buffer=DropTail()),
+    about="holds the delay at a target by its window",
+)
 
 # Dart
 
 DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
 
-register_scheme("dasr", lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)))
+register_scheme(
+    "dasr",
+    lambda: Scheme(name="dasr", control=(Dasr(), Dcqcn()), switch=(DART_STEP,)),
+    about="the receiver counts its senders and tells each its share at once",
+)
 register_scheme(
     "dasr-no-look-ahead",
     lambda: Scheme(name="dasr-no-look-ahead", control=(Dasr(look_ahead=False), Dcqcn()), switch=(DART_STEP,)),
+    about="DASR whose first message does not announce all senders of its group",
 )
 
 # Lanes take turns on a link: one for each deflection that a packet may take, and the first.
 LANES = Queueing(lanes=5)
 
 register_scheme(
-    "iofd", lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES)
+    "iofd",
+    lambda: Scheme(name="iofd", control=(Dcqcn(),), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
+    about="DCQCN, with flows deflected around congestion in order",
 )
 register_scheme(
     "dart",
     lambda: Scheme(name="dart", control=(Dasr(), Dcqcn()), switch=(DART_STEP, FlowDeflection()), queueing=LANES),
+    about="DASR at the receiver, deflection around congestion inside the network",
 )
 
 # REN, and its kin by the description of their papers: AMRT, Polo
@@ -151,21 +203,53 @@ _granted = partial(
     ack_bytes=40,  # REN, 3.2.1: grants
 )
 
-register_scheme("ren", lambda: _granted(name="ren", control=(Ren(),), switch=(RenMarker(),)))
-register_scheme("amrt", lambda: _granted(name="amrt", control=(Amrt(),), switch=(AntiEcn(),)))
+register_scheme(
+    "ren",
+    lambda: _granted(name="ren", control=(Ren(),), switch=(RenMarker(),)),
+    about="the receiver grants packets by the queues and idle times that switches report",
+)
+register_scheme(
+    "amrt",
+    lambda: _granted(name="amrt", control=(Amrt(),), switch=(AntiEcn(),)),
+    about="the receiver grants packets, and more where links report room",
+)
 
 POLO_STEP = EcnStep(kmin_bytes="6kB")  # type: ignore[arg-type]
 """Polo's threshold is "small"; assumed: 4 packets."""
 
-register_scheme("polo", lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)))
+register_scheme(
+    "polo",
+    lambda: _granted(name="polo", recovery=Polo(), switch=(POLO_STEP,)),
+    about="the receiver keeps more packets in flight until some are marked",
+)
 
 # RCC
 
-register_scheme("rcc", lambda: Scheme(name="rcc", control=(Rcc(),)))
-register_scheme("rcc-sender", lambda: Scheme(name="rcc-sender", control=(RccSender(),)))
-register_scheme("rcc-ewa", lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)))
-register_scheme("rcc-pid", lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)))
-register_scheme("rcc-async", lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)))
+register_scheme(
+    "rcc",
+    lambda: Scheme(name="rcc", control=(Rcc(),)),
+    about="the receiver sets rates by its number of messages and the delay",
+)
+register_scheme(
+    "rcc-sender",
+    lambda: Scheme(name="rcc-sender", control=(RccSender(),)),
+    about="RCC's control loop at the sender",
+)
+register_scheme(
+    "rcc-ewa",
+    lambda: Scheme(name="rcc-ewa", control=(Rcc(law="explicit"),)),
+    about="RCC with the explicit window assignment alone",
+)
+register_scheme(
+    "rcc-pid",
+    lambda: Scheme(name="rcc-pid", control=(Rcc(law="pid"),)),
+    about="RCC with the PID loop alone",
+)
+register_scheme(
+    "rcc-async",
+    lambda: Scheme(name="rcc-async", control=(Rcc(jitter_ps=us(0.5)),)),
+    about="RCC whose clocks disagree: noise on each sample of the delay",
+)
 
 # Credits and grants: ExpressPass, Homa, pHost, NDP, Aeolus
 
@@ -183,11 +267,13 @@ register_scheme(
         ack_bytes=84,
         ack_priority=DATA_CLASS,
     ),
+    about="the receiver paces credits, and switches drop those that would overload a link",
 )
 
 register_scheme(
     "homa",
     lambda: Scheme(name="homa", recovery=Homa(), buffer=DropTail(), routing="spray-random", nic_order="srpt"),
+    about="the receiver grants the shortest messages first, by network priorities",
 )
 
 register_scheme(
@@ -195,20 +281,39 @@ register_scheme(
     lambda: Scheme(
         name="homa-aeolus", recovery=HomaAeolus(), switch=(SelectiveDrop(),), buffer=DropTail(),
         routing="spray-random", nic_order="srpt",
-    ),
-)  # fmt: skip
+    ), about="Homa, with a first burst of packets that switches drop before any other",)  # fmt: skip
 
 register_scheme(
     "expresspass-aeolus",
     lambda: scheme("expresspass").replace(
         name="expresspass-aeolus", recovery=ExpressPassAeolus(), switch=(SelectiveDrop(threshold_bytes=4 * 1538),)
     ),
+    about="ExpressPass, with a first burst without credit that switches drop before any other",
 )
-register_scheme("phost", make_phost)
-register_scheme("ndp", partial(NDP_2017.__getitem__, "ndp"))
+register_scheme(
+    "phost",
+    make_phost,
+    about="the receiver gives a token for each packet, the shortest messages first",
+)
+register_scheme(
+    "ndp",
+    partial(NDP_2017.__getitem__, "ndp"),
+    about="switches trim packets to headers, and the receiver pulls what is missing",
+)
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN
 
+_IGBN_ABOUT = {
+    "go-back-0": "after a loss, the whole message again",
+    "go-back-n": "after a loss, everything from the lost packet on again",
+    "send-twice": "go-back-N that sends a message's last packet twice",
+    "check-epsn": "go-back-N whose receiver repeats its NAK by a timer",
+    "improved-go-back-n": "go-back-N with the last packet sent twice and NAKs repeated by a timer",
+}
 for _name in IGBN_2019:
-    register_scheme(_name, partial(IGBN_2019.__getitem__, _name))
-register_scheme("irn", lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()))
+    register_scheme(_name, partial(IGBN_2019.__getitem__, _name), about=_IGBN_ABOUT[_name])
+register_scheme(
+    "irn",
+    lambda: Scheme(name="irn", recovery=Irn(), control=(LineRate(),), buffer=DropTail()),
+    about="selective repeat with a window of one BDP, without PFC",
+)

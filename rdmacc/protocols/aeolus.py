@@ -95,7 +95,7 @@ class HomaAeolus(Homa):
                 request.priority = packet.priority  # it stays behind the burst
                 request.wire_bytes = params.probe_bytes
                 request.probe_psn = transfer.unscheduled_psn
-        note_sent(transfer, psn)
+        note_sent(message, transfer, psn)
         choose_scheduled(message, transfer)
 
     @staticmethod
@@ -119,7 +119,7 @@ class HomaAeolus(Homa):
             close_message(qp, message)
             return
         else:
-            learn(params, transfer, packet)
+            learn(params, message, transfer, packet)
         choose_scheduled(message, transfer)
 
     # Receiver
@@ -148,7 +148,7 @@ class HomaAeolus(Homa):
             reply.kind = ACK
             reply.probe_psn = packet.probe_psn
             transfer.probed_psn = packet.probe_psn
-            transfer.regranted_packets = missing_before(transfer, packet.probe_psn)
+            transfer.regranted_packets = missing_before(message, transfer, packet.probe_psn)
             watch(params, message, transfer, now)
         else:
             answer(params, message, transfer, packet, reply, now)
@@ -169,17 +169,17 @@ def choose_scheduled(message, transfer):
         message.next_psn = psn if psn < transfer.unscheduled_psn else message.packets
 
 
-def learn(params, transfer, packet):
+def learn(params, message, transfer, packet):
     """Take what an ACK says of the burst: the probe's, that all that is unknown is lost; a packet's, that it came."""
     if packet.probe_psn > 0:
-        lose_unknown(transfer, packet.probe_psn)
+        lose_unknown(message, transfer, packet.probe_psn)
     else:
         clear_bit(transfer.unknown, packet.acked_psn)
         if params.infers_from_gaps:
-            lose_unknown(transfer, packet.acked_psn)
+            lose_unknown(message, transfer, packet.acked_psn)
 
 
-def lose_unknown(transfer, end):
+def lose_unknown(message, transfer, end):
     """Take the unscheduled packets below `end` of which nothing is known as lost."""
     psn = find_set(transfer.unknown, 0, end)
     while psn < end:
@@ -193,7 +193,7 @@ def lose_unknown(transfer, end):
 # Receiver
 
 
-def missing_before(transfer, end):
+def missing_before(message, transfer, end):
     """Count the packets below `end` that have not come."""
     count = 0
     for psn in range(end):

@@ -85,7 +85,7 @@ class ExpressPassAeolus(ExpressPass):
             transfer.first_pending += 1
             if psn < transfer.unscheduled_psn:
                 clear_bit(transfer.unknown, psn)
-        note_sent(transfer, psn)
+        note_sent(message, transfer, psn)
         choose_scheduled(message, transfer)
 
     @staticmethod
@@ -111,12 +111,12 @@ class ExpressPassAeolus(ExpressPass):
     def on_ack(params, qp, message, transfer, packet, request, now):
         transfer.retries = 0
         if packet.kind == NAK:
-            lose(transfer, packet.psn, min(packet.end_psn, transfer.new_psn))
+            lose(message, transfer, packet.psn, min(packet.end_psn, transfer.new_psn))
         elif packet.psn == message.packets:
             close_message(qp, message)
             return
         else:
-            learn(params, transfer, packet)
+            learn(params, message, transfer, packet)
         choose_scheduled(message, transfer)
 
     @staticmethod
@@ -178,7 +178,7 @@ def ask_for_credits(params, message, transfer, request, now):
     transfer.retry_timer_ps = now + params.retransmit_timeout_ps
 
 
-def lose(transfer, start, end):
+def lose(message, transfer, start, end):
     """Take packets as lost."""
     for psn in range(start, end):
         clear_bit(transfer.unknown, psn)

@@ -209,7 +209,7 @@ class Homa(Component):
     @staticmethod
     def on_send(params, message, transfer, packet):
         packet.priority = DATA_CLASS + level_of(params, transfer, packet.psn)
-        note_sent(transfer, packet.psn)
+        note_sent(message, transfer, packet.psn)
         choose_next(message, transfer)
 
     @staticmethod
@@ -331,7 +331,7 @@ def level_of(params, transfer, psn):
     return transfer.unscheduled_level
 
 
-def note_sent(transfer, psn):
+def note_sent(message, transfer, psn):
     """Note that a packet was sent, for the first time or again."""
     if psn == transfer.new_psn:
         transfer.new_psn += 1

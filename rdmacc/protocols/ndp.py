@@ -253,19 +253,19 @@ def settle(qp, message, transfer, psn):
             transfer.lost_packets -= 1
         else:
             qp.inflight_bytes -= bytes_before(message, psn + 1) - bytes_before(message, psn)
-    await_no_longer(transfer, psn)
+    await_no_longer(message, transfer, psn)
 
 
 def take_as_lost(qp, message, transfer, psn):
     """Put a packet among those that wait to go again."""
-    await_no_longer(transfer, psn)
+    await_no_longer(message, transfer, psn)
     if not has_bit(transfer.acked, psn) and not has_bit(transfer.lost, psn):
         set_bit(transfer.lost, psn)
         transfer.lost_packets += 1
         qp.inflight_bytes -= bytes_before(message, psn + 1) - bytes_before(message, psn)
 
 
-def await_no_longer(transfer, psn):
+def await_no_longer(message, transfer, psn):
     """An answer about a packet has come, or none came in time."""
     if has_bit(transfer.awaited, psn):
         clear_bit(transfer.awaited, psn)

@@ -98,7 +98,7 @@ class Polo(GrantClock):
                 reply.drives = 0
 
     @staticmethod
-    def on_request(transfer, packet, reply):
+    def on_request(message, transfer, packet, reply):
         if packet.adjoint > transfer.answered:
             end_epoch(transfer)
             transfer.answered = packet.adjoint

@@ -21,7 +21,7 @@ from rdmacc.results.saving import save
 from rdmacc.results.summary import Summary, percentile
 from rdmacc.schemes import scheme_table
 from rdmacc.state import HOST_NIC, LINK_CLASSES
-from rdmacc.units import format_time
+from rdmacc.units import Quantity, format_time, time_ps
 
 if TYPE_CHECKING:
     from rdmacc.plotting.result import ResultPlots
@@ -327,9 +327,22 @@ class Result(Recorded):
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
         return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
 
-    def summary(self) -> Summary:
-        """Return the numbers that say how the run went; `print` them."""
-        counters, flows = self.counters, self.flows
+    def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
+        """Return the numbers that say how the run went; `print` them.
+
+        Parameters
+        ----------
+        window : (start, end), optional
+            Count only messages that start at `start` or later and before `end`, as ``("1ms", "5ms")``: without a
+            warm-up, and without the end, when load falls. Queues, marks, drops and other totals are the whole run's.
+
+        Raises
+        ------
+        ConfigError
+            If the window is no pair of times, or no message starts in it.
+        """
+        counters, flows, chosen = self.counters, self.flows, self._starting_in(window)
+        flows = flows[chosen]
         delivered = flows[flows["fct_ps"].notna()]
         fct_ps, slowdown = delivered["fct_ps"].to_numpy(np.float64), delivered["slowdown"]
         return Summary(
@@ -346,7 +359,8 @@ class Result(Recorded):
             fct_p99_ps=percentile(fct_ps, 99),
             slowdown_median=percentile(slowdown, 50),
             slowdown_p99=percentile(slowdown, 99),
-            goodput_bps=self._aggregate_goodput_bps(),
+            goodput_bps=self._aggregate_goodput_bps(chosen),
+            offered_bps=self._offered_bps(chosen),
             peak_queue_bytes=int(counters["peak_queue_bytes"]),
             pfc_pauses=int(counters["pfc_pauses"]),
             cnps=int(counters["cnps"]),
@@ -379,12 +393,31 @@ class Result(Recorded):
             goodput = self._received_bytes() * 8e12 / spent
         return np.where(self._has_started() & (spent > 0), goodput, np.nan)
 
-    def _aggregate_goodput_bps(self) -> float:
+    def _starting_in(self, window: Any) -> npt.NDArray[np.bool_]:
+        """Tell which messages start in a window."""
+        start_ps = self.outcome.messages["start_ps"]
+        if window is None:
+            return np.ones(len(start_ps), np.bool_)
+        if not isinstance(window, tuple | list) or len(window) != 2:
+            raise ConfigError("window", window, "a pair of times, such as ('1ms', '5ms')")
+        begin, end = (time_ps(one, field="window") for one in window)
+        chosen = np.asarray((start_ps >= begin) & (start_ps < end))
+        if not chosen.any():
+            raise ConfigError("window", window, "a window in which messages start")
+        return chosen
+
+    def _offered_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
+        start_ps, size = self.outcome.messages["start_ps"][chosen], self.plan.size_bytes[chosen]
+        last = int(np.argmax(start_ps))
+        span = int(start_ps[last] - start_ps.min())
+        return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
+
+    def _aggregate_goodput_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
         messages = self.outcome.messages
-        delivered = messages["delivered_ps"]
+        delivered = messages["delivered_ps"][chosen]
         end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
-        spent = end - int(messages["start_ps"].min())
-        return float(self._received_bytes().sum()) * 8e12 / spent if spent > 0 else float("nan")
+        spent = end - int(messages["start_ps"][chosen].min())
+        return float(self._received_bytes()[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
 
     def __repr__(self) -> str:
         finished = int((self.flows["status"] == "finished").sum())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from rdmacc.errors import ConfigError
 from rdmacc.probes import Probe
+from rdmacc.results.folders import read_folder
 from rdmacc.results.result import Recorded
-from rdmacc.results.saving import ABOUT, FORMAT, FRAMES
+from rdmacc.results.saving import FRAMES, KIND
 from rdmacc.results.summary import Summary
 
 __all__ = ["SavedResult", "load"]
@@ -112,18 +112,28 @@ def load(folder: str | Path) -> SavedResult:
     ConfigError
         If there is none, or it is damaged.
     """
-    source = Path(folder)
-    wanted = "a folder that Result.save wrote"
+    about, frames = read_folder(folder, KIND, FRAMES)
     try:
-        about = json.loads((source / ABOUT).read_text())
-        if about["format"] != FORMAT:
-            raise ConfigError("folder", str(source), f"{wanted}, in format {FORMAT}, not {about['format']}")
-        frames = {name: pd.read_parquet(source / f"{name}.parquet") for name in FRAMES}
+        _check(about)
         return SavedResult(frames, about)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError("folder", str(source), f"{wanted} ({type(error).__name__}: {error})") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError("folder", str(folder), f"a folder that Result.save wrote ({error})") from None
+
+
+def _check(about: dict[str, Any]) -> None:
+    """Raise an exception unless the parts of a JSON file have the types that they are written with."""
+    for name, kind in (("summary", dict), ("provenance", dict), ("counters", dict), ("watched", list)):
+        if not isinstance(about[name], kind):
+            raise TypeError(f"{name} is not a {kind.__name__}")
+    for field in fields(Summary):
+        value, kinds = about["summary"][field.name], _KINDS[str(field.type)]
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise TypeError(f"summary has no {field.name}, which is {field.type}")
+    if not all(type(value) is int for value in about["counters"].values()):
+        raise TypeError("a counter is not a whole number")
+
+
+_KINDS: dict[str, Any] = {"str": str, "int": int, "float": int | float | None}
 
 
 def _probe(fields: dict[str, Any]) -> Probe:

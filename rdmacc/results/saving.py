@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from rdmacc.results.folders import write_folder
 
-from rdmacc.errors import ConfigError
-
-__all__ = ["ABOUT", "FORMAT", "FRAMES", "save"]
+__all__ = ["FRAMES", "KIND", "save"]
 
 FRAMES = ("flows", "transfers", "probes", "ports", "buffers")
 """Each a Parquet file."""
-ABOUT = "result.json"
-"""Summary, counters, provenance, probes. Written last: a folder without it is no result."""
-FORMAT = 1
+KIND = "result"
+"""``result.json`` has summary, counters, provenance, probes."""
 
 
 def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
@@ -42,45 +38,15 @@ def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
     Raises
     ------
     ConfigError
-        If the folder has files in it, and is not a saved result that may be replaced.
+        If the folder is a symbolic link, or has files in it and is not a saved result that may be replaced.
     """
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise ConfigError("folder", str(target), "a folder, or a new one")
-    if target.exists() and any(target.iterdir()):
-        if not (target / ABOUT).exists():
-            raise ConfigError("folder", str(target), "empty: it holds files that are no saved result")
-        if not replace:
-            raise ConfigError("folder", str(target), "empty; or pass replace=True")
-    target.mkdir(parents=True, exist_ok=True)
     about = {
-        "format": FORMAT,
         "summary": {name: None if value != value else value for name, value in asdict(result.summary()).items()},
         "provenance": result.provenance,
         "counters": {str(name): int(value) for name, value in result.counters.items()},
         "watched": [{**asdict(probe), "at": _at(probe.at)} for probe in result.watched],
     }
-    (target / ABOUT).unlink(missing_ok=True)
-    for name in FRAMES:
-        _storable(getattr(result, name)).to_parquet(target / f"{name}.parquet", index=False)
-    (target / ABOUT).write_text(json.dumps(about, indent=1))
-    return target
-
-
-def _storable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame whose columns have one type each: names of several types become text."""
-    stored = frame.copy(deep=False)
-    for name in frame:
-        values = frame[name]
-        if values.dtype == object and not (
-            values.map(_is_plain).all() and len(set(values.map(type)) - {type(None)}) <= 1
-        ):
-            stored[name] = values.map(str)
-    return stored
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, str | int | float)
+    return write_folder(folder, KIND, about, {name: getattr(result, name) for name in FRAMES}, replace=replace)
 
 
 def _at(at: object) -> Any:

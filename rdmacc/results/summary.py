@@ -73,6 +73,8 @@ class Summary:
     goodput_bps : float
         Payload that arrived at all receivers, over the time from the first start to the last delivery (to now
         while a message is not delivered).
+    offered_bps : float
+        Payload of all messages but the last over the time from the first start to the last; NaN if all start at once.
     peak_queue_bytes : int
         Longest queue of data at any switch port.
     pfc_pauses, cnps, marked_packets, drops, retransmissions, timeouts : int
@@ -93,6 +95,7 @@ class Summary:
     slowdown_median: float
     slowdown_p99: float
     goodput_bps: float
+    offered_bps: float
     peak_queue_bytes: int
     pfc_pauses: int
     cnps: int
@@ -122,6 +125,7 @@ class Summary:
             ("slowdown, median", _number(self.slowdown_median)),
             ("slowdown, p99", _number(self.slowdown_p99)),
             ("goodput, all flows", NOTHING if np.isnan(self.goodput_bps) else format_rate(self.goodput_bps)),
+            *([] if np.isnan(self.offered_bps) else [("offered, all flows", format_rate(self.offered_bps))]),
             ("peak queue", format_size(self.peak_queue_bytes)),
             ("marked packets", f"{self.marked_packets:,}"),
             ("CNPs", f"{self.cnps:,}"),

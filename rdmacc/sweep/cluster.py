@@ -1,6 +1,6 @@
 """Clusters: the points of a sweep computed by the workers of a Dask scheduler.
 
-Needs ``pip install rdmacc[dask]``, here and on the workers.
+Needs ``pip install "rdmacc[dask]"``, here and on the workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import Any
 
 from rdmacc.engine.select import why_not_compiled
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, not_installed
 from rdmacc.sweep.codehash import versions
 
 __all__ = ["dask_executor"]
@@ -48,13 +48,15 @@ def dask_executor(address: str) -> Iterator[Executor]:
     try:
         import distributed
     except ImportError:
-        raise ConfigError("--dask", address, "used with Dask installed: pip install rdmacc[dask]") from None
+        raise not_installed("--dask", "distributed", "dask") from None
     dask: Any = distributed
     place, _, count = address.partition(":")
     if place == "local":
         if not count.isdigit() or int(count) < 1:
             raise ConfigError("--dask", address, "local:N with N workers, or a scheduler's address")
-        cluster = dask.LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=":0")
+        cluster = dask.LocalCluster(
+            n_workers=int(count), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        )
         opened = dask.Client(cluster)
     else:
         cluster, problem = None, ""

@@ -2,7 +2,8 @@
 
 What counts is what can change a result, and nothing else: of `rdmacc` the modules that a simulation imports, those of
 the scheme's own components, and of the experiment's module what its class reaches by name without `plot`, `claims` and
-captions. Comments and docstrings do not count, nor does a protocol that the point does not run.
+captions. Of a component all that its handlers reach counts as it is now (`rdmacc.handlers.content`), wherever it comes
+from. Comments and docstrings do not count, nor does a protocol that the point does not run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import content_hash
 from rdmacc.sources import PACKAGE, digest_of, imports_of, source_file, source_hashes, syntax_tree
 
 __all__ = ["code_hash", "git_commit", "versions"]
@@ -37,7 +39,6 @@ _NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "plo
 """Packages that no simulation needs; what an experiment imports from them counts all the same."""
 
 
-@cache
 def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) -> str:
     """Return the hash of the code that computes a point.
 
@@ -51,8 +52,17 @@ def code_hash(experiment: type[Any], components: frozenset[type[Any]] | None) ->
     Raises
     ------
     ConfigError
-        If the experiment's class, or a component, has no source file.
+        If the experiment's class, or a component, has no source file, or if a component reaches something whose
+        content is not known.
     """
+    contents = sorted(content_hash(kind, kind.__name__) for kind in components or ())
+    key: Any = experiment  # a class is its own key in a cache
+    return hashlib.sha256("\n".join([_sources_hash(key, components), *contents]).encode()).hexdigest()
+
+
+@cache
+def _sources_hash(experiment: type[Any], components: frozenset[type[Any]] | None) -> str:
+    """Return the hash of all sources that count: they are read once, as Python reads them."""
     roots = _package_modules() if components is None else {_module(part) for part in components}
     parts: dict[str, str] = {}
     for kind in experiment.__mro__:

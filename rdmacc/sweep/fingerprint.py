@@ -52,6 +52,7 @@ class Fingerprints:
 
     def __init__(self) -> None:
         self._known: dict[bytes, dict[str, Any]] = {}
+        self._codes: dict[Any, str] = {}
 
     def describe(self, point: PointLike) -> dict[str, Any]:
         """Return everything that a point's rows depend on but the code, as data that JSON can hold.
@@ -98,7 +99,10 @@ class Fingerprints:
         if point.scenario is not None:
             scheme = as_scheme(point.scenario.scheme)
             parts = frozenset(type(part) for part in (*scheme.components, scheme.buffer, scheme.queueing, scheme))
-        return {"hash": code_hash(_owner(experiment), parts), "versions": versions()}
+        key = _owner(experiment), parts
+        if key not in self._codes:
+            self._codes[key] = code_hash(*key)
+        return {"hash": self._codes[key], "versions": versions()}
 
     def _built(self, value: Any, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
         if not callable(value):

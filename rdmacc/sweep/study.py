@@ -18,6 +18,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
+from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import half_width
 from rdmacc.results.tables import html_table, text_table
 from rdmacc.schemes import Scheme, as_scheme
@@ -38,7 +39,7 @@ __all__ = ["Study", "study"]
 
 _log = logging.getLogger(__name__)
 
-_SHOWN = ("fct_mean", "fct_p99", "slowdown_p99", "goodput", "peak_queue")
+_SHOWN = ("fct_mean_ps", "fct_p99_ps", "slowdown_p99", "goodput_bps", "peak_queue_bytes")
 _SCALES = {"ps": (1e6, "us"), "bps": (1e9, "Gb/s"), "bytes": (1e3, "kB"), "": (1.0, "")}
 _WORTH_A_POOL = 20e9
 """Bytes of workload, over all runs, from which starting processes pays off: some ten seconds of simulation."""
@@ -52,8 +53,9 @@ class Study:
     ----------
     runs : DataFrame
         A row for each simulation: `scheme`, a column for each parameter that varies, `seed`, and a column for each
-        quantity in base units (ps, bit/s, bytes): `fct_mean, fct_median, fct_p99, slowdown_mean, slowdown_median,
-        slowdown_p99, goodput, peak_queue, marked_packets, pfc_pauses, drops, retransmissions, timeouts, unfinished`.
+        quantity, with its unit in the name as in `Summary`: `fct_mean_ps, fct_median_ps, fct_p99_ps, slowdown_mean,
+        slowdown_median, slowdown_p99, goodput_bps, peak_queue_bytes, marked_packets, pfc_pauses, drops,
+        retransmissions, timeouts, unfinished`.
         A parameter that a scheme does not have is missing there.
     flows : DataFrame
         A row for each message of each simulation: the same labels, `start_ps, size_bytes, fct_ps, slowdown`.
@@ -119,12 +121,55 @@ class Study:
             parts |= {(name, "mean"): mean, (name, "low"): mean - half, (name, "high"): mean + half}
         return pd.DataFrame(parts)
 
+    def save(self, folder: str | Path, *, replace: bool = False) -> Path:
+        """Write the study into a folder, Parquet and JSON, for `Study.load`.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; made if it is not there.
+        replace : bool
+            Whether a study that is there may be replaced.
+
+        Returns
+        -------
+        Path
+            The folder.
+
+        Raises
+        ------
+        ConfigError
+            If the folder is a symbolic link, or has files in it and is not a saved study that may be replaced.
+        """
+        about = {"parameters": list(self.parameters), "failures": dict(self.failures), "reused": self.reused}
+        return write_folder(folder, "study", about, {"runs": self.runs, "flows": self.flows}, replace=replace)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Study:
+        """Return a study that `Study.save` wrote; values of parameters that are objects have become text.
+
+        Parameters
+        ----------
+        folder : path
+            Where it is.
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or it was changed.
+        """
+        about, frames = read_folder(folder, "study", ("runs", "flows"))
+        parameters, failures, reused = about.get("parameters"), about.get("failures"), about.get("reused")
+        if not (isinstance(parameters, list) and isinstance(failures, dict) and isinstance(reused, int)):
+            raise ConfigError("folder", str(folder), "a folder that Study.save wrote")
+        return cls(frames["runs"], frames["flows"], tuple(map(str, parameters)), failures, reused)
+
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         table = self.summary(*_SHOWN)
         headers = ["scheme", *self.parameters]
         for name in _SHOWN:
-            unit = _SCALES[QUANTITIES[name]][1]
-            headers.append(f"{name.replace('_', ' ')} ({unit})" if unit else name.replace("_", " "))
+            words, unit = name.removesuffix(f"_{QUANTITIES[name]}").replace("_", " "), _SCALES[QUANTITIES[name]][1]
+            headers.append(f"{words} ({unit})" if unit else words)
         cells = []
         for label, row in table.iterrows():
             names = [label] if isinstance(label, str) else list(label)  # type: ignore[call-overload]
@@ -236,6 +281,8 @@ def study(
             raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, each once")

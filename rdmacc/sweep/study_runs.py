@@ -24,9 +24,9 @@ from rdmacc.units import Quantity
 __all__ = ["QUANTITIES", "StudyRun", "StudyRuns", "is_list", "named_schemes", "runs_of", "values_of"]
 
 QUANTITIES = {
-    "fct_mean": "ps", "fct_median": "ps", "fct_p99": "ps", "slowdown_mean": "", "slowdown_median": "",
-    "slowdown_p99": "", "goodput": "bps", "peak_queue": "bytes", "marked_packets": "", "pfc_pauses": "", "drops": "",
-    "retransmissions": "", "timeouts": "", "unfinished": "",
+    "fct_mean_ps": "ps", "fct_median_ps": "ps", "fct_p99_ps": "ps", "slowdown_mean": "", "slowdown_median": "",
+    "slowdown_p99": "", "goodput_bps": "bps", "peak_queue_bytes": "bytes", "marked_packets": "", "pfc_pauses": "",
+    "drops": "", "retransmissions": "", "timeouts": "", "unfinished": "",
 }  # fmt: skip
 """What is measured of each run, and its unit."""
 
@@ -90,10 +90,10 @@ class StudyRuns:
         flows, summary = result.flows, result.summary()
         fct = flows["fct_ps"].astype(np.float64)
         measured = {
-            "fct_mean": float(fct.mean()), "fct_median": summary.fct_median_ps, "fct_p99": summary.fct_p99_ps,
+            "fct_mean_ps": float(fct.mean()), "fct_median_ps": summary.fct_median_ps, "fct_p99_ps": summary.fct_p99_ps,
             "slowdown_mean": float(flows["slowdown"].mean()), "slowdown_median": summary.slowdown_median,
-            "slowdown_p99": summary.slowdown_p99, "goodput": summary.goodput_bps,
-            "peak_queue": summary.peak_queue_bytes, "marked_packets": summary.marked_packets,
+            "slowdown_p99": summary.slowdown_p99, "goodput_bps": summary.goodput_bps,
+            "peak_queue_bytes": summary.peak_queue_bytes, "marked_packets": summary.marked_packets,
             "pfc_pauses": summary.pfc_pauses, "drops": summary.drops, "retransmissions": summary.retransmissions,
             "timeouts": summary.timeouts, "unfinished": summary.flows - summary.finished,
         }  # fmt: skip
@@ -161,6 +161,8 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
     for name, given in (vary or {}).items():
         if name in ("seed", "scheme"):
             raise ConfigError("vary", name, f"must be given as {name}s=")
+        if name in (*QUANTITIES, "start_ps", "size_bytes", "fct_ps", "slowdown"):
+            raise ConfigError("vary", name, "another name: the study's frames have a column of this one")
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise ConfigError(f"vary, {name}", given, "several values, in a list")
         values[name] = list(given)

@@ -109,7 +109,10 @@ def compute(task: Task) -> Outcome | Failed:
     try:
         experiment, point, engine = pickle.loads(task.payload)
         if Fingerprints().code(experiment, point) != task.code:
-            return Failed("the sources or the versions differ from those that the sweep began with; run it again")
+            reason = (
+                "the code, what it reads, or the versions differ from those that the sweep began with; run it again"
+            )
+            return Failed(reason)
     except Exception as error:
         return Failed(_reason(error), traceback.format_exc())
     return compute_here(experiment, point, engine)

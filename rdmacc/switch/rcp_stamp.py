@@ -45,7 +45,12 @@ class RcpStamp(Component):
         low=0,
     )
     max_slot_ps: int = param(
-        "10ms", "longest slot; else the mean RTT", unit="ps", symbol="upd_timeslot", source="RCP ns-2 code", low=1
+        "10ms",
+        "longest slot; else the mean RTT",
+        unit="ps",
+        symbol="upd_timeslot",
+        source="RCP ns-2 code",
+        low=10_000,
     )
 
     class Egress(Record):

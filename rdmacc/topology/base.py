@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -172,9 +173,11 @@ def completed(graph: Graph) -> Graph:
     """
     if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
         return graph  # `validate` says what is wrong
+    _check_attributes(graph)
     nodes, edges = graph.nodes(data=True), graph.edges(data=True)
     if all(
-        "kind" in node and ("buffer_bytes" in node or _kind(graph, name, node) != "switch") for name, node in nodes
+        "kind" in node and ("buffer_bytes" in node or _kind(graph, name, node) != "switch") and "rate" not in node
+        for name, node in nodes
     ) and all("rate_bps" in link and "delay_ps" in link for *_, link in edges):
         return graph
     network = graph.copy()
@@ -189,10 +192,43 @@ def completed(graph: Graph) -> Graph:
             del link["delay"]
     for name, node in network.nodes(data=True):
         node["kind"] = _kind(network, name, node)
+        if "rate" in node:
+            node["rate_bps"] = checked_rate("rate", node.pop("rate"))
         if node["kind"] == "switch" and "buffer_bytes" not in node:
             fastest = max((link["rate_bps"] for link in network[name].values()), default=SLOWEST_BPS)
             node["buffer_bytes"] = checked_buffer(node.pop("buffer", None), fastest)
     return network
+
+
+def _check_attributes(graph: Graph) -> None:
+    """Raise a ConfigError for what would be ignored: a misspelt attribute, or one of two that contradict each other."""
+    for one, other, link in graph.edges(data=True):
+        if link.keys() != _BASE_UNITS:  # most have these alone: a large network has many links
+            _check_written(f"edge {one}-{other}", link, _LINK_ATTRIBUTES)
+    for name, node in graph.nodes(data=True):
+        if node.keys() - _NODE_BASE_UNITS:
+            _check_written(f"node {name}", node, _NODE_ATTRIBUTES)
+
+
+def _check_written(place: str, attributes: Mapping[str, Any], known: frozenset[str]) -> None:
+    for name in attributes.keys() - known:
+        if get_close_matches(str(name).lower(), known, n=1, cutoff=0.8):
+            raise unknown("attribute", name, sorted(known), "one that rdmacc knows", where=place)
+    for name, base, convert in _WRITTEN:
+        if name in attributes and base in attributes and convert(attributes[name]) != attributes[base]:
+            raise ConfigError(base, attributes[base], f"equal to {name} = {attributes[name]!r}", where=place)
+
+
+_BASE_UNITS = frozenset({"rate_bps", "delay_ps"})
+_NODE_BASE_UNITS = frozenset({"kind", "buffer_bytes", "rate_bps"})
+_LINK_ATTRIBUTES = frozenset({"rate", "rate_bps", "delay", "delay_ps"})
+_NODE_ATTRIBUTES = frozenset({"kind", "buffer", "buffer_bytes", "rate", "rate_bps"})
+_WRITTEN: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("rate", "rate_bps", lambda value: checked_rate("rate", value)),
+    ("delay", "delay_ps", lambda value: checked_delay(value)),
+    ("buffer", "buffer_bytes", lambda value: size_bytes(value, field="buffer")),
+)
+"""How a person writes what the base unit's attribute has."""
 
 
 def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:

@@ -30,15 +30,17 @@ def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
     rate_bps : float
         Bits a second.
     tick_ps : int
-        Clock tick, at least 1 ns and a whole fraction of a second.
+        Clock tick, a whole fraction of a second.
     """
     seconds = wire_bytes * 8.0 / rate_bps
     per_second = 1_000_000_000_000 // tick_ps
     if seconds >= 0.25:  # beyond 64 bits; the cut no longer shows
         return int(min(seconds, 1e5) * per_second) * tick_ps
     fraction = int(seconds * 18446744073709551616.0)
-    high, low = fraction >> 32, fraction & 0xFFFFFFFF
-    return ((high * per_second + (low * per_second >> 32)) >> 32) * tick_ps
+    # fraction * per_second >> 64, in three steps: with ticks down to 1 ps each product stays below 2**63.
+    carry = (fraction & 0x3FFFFF) * per_second >> 22
+    carry = (fraction >> 22 & 0x3FFFFF) * per_second + carry >> 22
+    return ((fraction >> 44) * per_second + carry >> 20) * tick_ps
 
 
 def transmission_ps(wire_bytes: int, rate_bps: float, tick_ps: int = 0) -> int:

@@ -191,8 +191,8 @@ def incasts(
         raise ConfigError("degree", degree, f"at most {least}, the senders besides the receiver")
     if (rate is None) == (load is None):
         raise ConfigError("rate", rate, f"given if load is not, and only then; load = {load!r}")
+    definition = as_definition(of)
     if load is not None:
-        definition = as_definition(of)
         per_incast = width * definition.mean_bytes(distribution)
         rate = bytes_per_second(load, traffic, definition) / per_incast
     elif isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < rate <= _MOST_PER_S:

@@ -11,10 +11,23 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.experiments import experiment
-from rdmacc.experiments.dart.clos import BOTH, DEFAULT_READING, FRESH, LOADS, READINGS, SEEDS, Case
+from rdmacc.experiments import experiment, load_summary
+from rdmacc.experiments.dart.clos import (
+    BOTH,
+    DEFAULT_READING,
+    FRESH,
+    LABELS,
+    LOADS,
+    LONG_WINDOW,
+    READINGS,
+    SEEDS,
+    WITH_LONG,
+    Case,
+)
+from rdmacc.experiments.dart.readings import verdicts, with_all_readings
 from rdmacc.experiments.dart.table1 import PUBLISHED_MARKS
 from rdmacc.experiments.dart.table2 import PUBLISHED_DILATION
+from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.workload import DART_MIXES
 
@@ -131,10 +144,10 @@ def test_the_papers_own_numbers_pass(name):
 
 def test_without_the_runs_a_claim_says_so():
     table = table_as_published()
-    few = table[table["mix"] == "light"]
-    checks = experiment("dart.table1").check(few, "quick").set_index("id")
+    table1, few = experiment("dart.table1"), table[table["mix"] == "light"]
+    checks = table1.check(few, "quick").set_index("id")
     light, typical = (
-        next(claim for claim in experiment("dart.table1").claims if claim.id == f"dart-t1-{mix}-20").verdict(few)
+        next(one for one in table1.claims if one.id == f"dart-t1-{mix}-20").verdict(table1.view(few))
         for mix in ("light", "typ")
     )
     assert light.outcome == "holds"
@@ -164,11 +177,49 @@ def test_readings_differ_in_queue_pairs_and_in_groups():
     assert len(incasts["kept, 64 groups"]) == 64
 
 
-def test_a_claim_is_judged_by_the_default_reading_alone():
+def verdict(table, claim, reading=DEFAULT):
+    """Return the verdict on a claim of table I under a reading."""
+    return experiment("dart.table1").check(table, "paper", reading).set_index("id").loc[claim, "verdict"]
+
+
+def test_a_claim_is_judged_by_one_reading_alone():
     table = table_as_published()
-    claim = next(one for one in experiment("dart.table1").claims if one.id == "dart-t1-typ-40")
-    assert claim.verdict(table).outcome == claim.verdict.in_reading(table, DEFAULT_READING).outcome == "holds"
-    assert claim.verdict.in_reading(table, FRESH).outcome == "not judged"
-    other = table.assign(reading=FRESH, point=table["point"] + " again", value=1.0)
-    assert claim.verdict(pd.concat([table, other])).outcome == "holds"
-    assert claim.verdict.in_reading(pd.concat([table, other]), FRESH).outcome == "does not hold"
+    assert verdict(table, "dart-t1-typ-40") == verdict(table, "dart-t1-typ-40", "kept") == "holds"
+    assert experiment("dart.table1").readings_in(table) == []
+    both = pd.concat([table, table.assign(reading=FRESH, point=table["point"] + " again", value=1.0)])
+    assert verdict(both, "dart-t1-typ-40") == "holds"
+    assert experiment("dart.table1").readings_in(both) == [FRESH]
+    assert verdict(both, "dart-t1-typ-40", FRESH) == "does not hold"
+
+
+def test_with_the_longer_window_dart_has_those_rows_where_they_were_run():
+    """One more cell that has another number of marks; the others are as they were."""
+    table = table_as_published()
+    cell = (table["scheme"] == "dart") & (table["mix"] == "typical") & (table["load"] == 0.4)
+    longer = table[cell].assign(changes=WITH_LONG, point="longer", value=1.0)
+    both = pd.concat([table, longer])
+    assert {verdict(both, f"dart-t1-typ-{load}") for load in (20, 40, 60)} == {"holds"}
+    assert verdict(both, "dart-t1-typ-40", LONG_WINDOW) == "does not hold"
+    assert verdict(both, "dart-t1-typ-20", LONG_WINDOW) == "holds"
+
+
+def test_every_reading_but_the_default_ones_has_rows_of_its_own():
+    """Its runs are among those of the figure that compares them all, under a label that no other reading has."""
+    labels = {LABELS.get(one.name, one.name) for _, one in readings_of("dart") if one.name != LONG_WINDOW}
+    assert labels == set(READINGS) - {DEFAULT_READING}
+    changes = {(one.labels["reading"], one.labels["changes"]) for one in experiment("dart.readings").points("paper")}
+    assert changes == {(label, "") for label in READINGS} | {(label, WITH_LONG) for label in BOTH}
+
+
+def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():
+    """In groups of 64 and 256 with DCQCN, TIMELY and Dart alone, in the typical mix."""
+    tables = [load_summary(f"dart.{name}") for name in ("fig11", "readings")]
+    both = with_all_readings(*tables)
+    assert both["point"].nunique() == len(both[both["quantity"] == "p99"])
+    figure = experiment("dart.fig11")
+    assert figure.readings_in(tables[0]) == [FRESH]
+    assert figure.readings_in(both) == [FRESH, "fresh, 128 groups", "64 groups", "256 groups", LONG_WINDOW]
+    found = figure.check(both, "paper", "64 groups").set_index("id")["verdict"]
+    assert (found["dart-f11a-1"], found["dart-f11a-3"]) == ("not judged", "holds")
+    assert (verdicts().loc[found.index, "64 groups"] == found).all()
+    assert (figure.check(both, "paper")["measured"] == figure.check(tables[0], "paper")["measured"]).all()

@@ -12,8 +12,17 @@ import pytest
 
 import rdmacc
 from rdmacc.experiments import Outcome, experiment
-from rdmacc.experiments.rcc.baselines import READINGS
-from rdmacc.experiments.rcc.fat_tree import LOADS, SCHEMES, VARIANTS, WORKLOADS, Case, scheme_for, sizes_of, traffic
+from rdmacc.experiments.rcc.fat_tree import (
+    LOADS,
+    READINGS,
+    SCHEMES,
+    VARIANTS,
+    WORKLOADS,
+    Case,
+    scheme_for,
+    sizes_of,
+    traffic,
+)
 from rdmacc.experiments.rcc.fig09 import PUBLISHED
 from rdmacc.sweep.tidy import assemble, tidy, wide
 from rdmacc.units import ms
@@ -119,8 +128,7 @@ def table_as_published():
     short = {"dcqcn": (0.2, 0.4), "hpcc": (0.02, 0.03), "homa": (0.05, 0.05)}
     long = {"dcqcn": (0.28, 0.37), "hpcc": (0.05, 0.05)}
     cases = [Case(scheme, name, load) for name in WORKLOADS for load in LOADS for scheme in (*SCHEMES, *VARIANTS[1:])]
-    cases += [Case(scheme, "web_search", 0.5, changes) for scheme, changes in READINGS.values() if changes]
-    cases += [Case(scheme, "web_search", 0.5) for scheme in ("dcqcn-cnp", "timely-hpcc")]
+    cases += [Case(scheme, "web_search", 0.5, changes) for _, scheme, changes in READINGS.values()]
     for case in cases:
         base = case.scheme.removesuffix("-cnp").removesuffix("-hpcc")
         parts = {"rcc": 0.0, "rcc-pid": 0.28, "rcc-ewa": 0.19}
@@ -187,29 +195,54 @@ BROKEN = {
 }  # fmt: skip
 
 
+def verdict(id, table):
+    """Return the verdict on a claim by its experiment's table."""
+    return CLAIMS[id].verdict(experiment(PLACES[id]).view(table))
+
+
 @pytest.mark.parametrize("id", [id for id in CLAIMS if id != "rcc-f9-5a"])
 def test_the_papers_own_numbers_pass_and_others_do_not(id):
     table = of_figure(PLACES[id], table_as_published())
-    assert CLAIMS[id].verdict(table).outcome == Outcome.HOLDS
+    assert verdict(id, table).outcome == Outcome.HOLDS
     for change in BROKEN[id]:
-        found = CLAIMS[id].verdict(changed(table, *change))
+        found = verdict(id, changed(table, *change))
         assert found.outcome in (Outcome.FAILS, Outcome.DIRECTION), (change, found.measured)
 
 
 @pytest.mark.parametrize("quantity", ["dropped", "unfinished", "least slowdown"])
 def test_runs_that_lose_packets_or_do_not_end_are_reported(quantity):
     table = table_as_published()
-    judge = CLAIMS["rcc-f9-5a"].verdict
-    assert judge(table).outcome == Outcome.HOLDS
+    assert verdict("rcc-f9-5a", table).outcome == Outcome.HOLDS
     wrong = table["quantity"].eq(quantity) & table["scheme"].eq("dcqcn")
     value = {"dropped": 1, "unfinished": 1, "least slowdown": 0.9}[quantity]
-    assert judge(table.assign(value=table["value"].where(~wrong, value))).outcome == Outcome.FAILS
+    assert verdict("rcc-f9-5a", table.assign(value=table["value"].where(~wrong, value))).outcome == Outcome.FAILS
 
 
 def test_what_was_not_run_is_not_judged():
     table = table_as_published()
     part = table[(table["scheme"] != "timely") | (table["load"] != 0.7)]
-    assert CLAIMS["rcc-f9-1"].verdict(part).outcome == Outcome.NOT_JUDGED
+    assert verdict("rcc-f9-1", part).outcome == Outcome.NOT_JUDGED
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_reading_takes_the_place_of_what_the_figures_run(reading):
+    one, table = experiment("rcc.baselines"), of_figure("rcc.baselines", table_as_published())
+    scheme, other, changes = READINGS[reading]
+    name = Case(other, "web_search", 0.5, changes).point("paper", 0).name
+    slower = table.assign(value=table["value"].mask(table["point"] == name, 7.0))
+    rows = one.view(slower, reading)
+    found = rows.loc[(rows["scheme"] == scheme) & (rows["changes"] == ""), "all mean"]
+    assert found.tolist() == [7.0]
+    others = one.view(slower).query("scheme != @scheme and changes == ''").set_index("scheme")["all mean"]
+    assert rows.query("scheme != @scheme and changes == ''").set_index("scheme")["all mean"].equals(others)
+    assert set(one.readings_in(slower)) == set(READINGS)
+
+
+def test_a_table_without_rows_of_a_reading_says_so():
+    table = of_figure("rcc.fig13", table_as_published())
+    assert experiment("rcc.fig13").readings_in(table) == []
+    with pytest.raises(rdmacc.ConfigError, match="reading"):
+        experiment("rcc.fig13").check(table, "paper", reading="n = 100")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -78,8 +83,14 @@ def _shuffled(table):
         yield table.assign(value=np.where(values == 0, draw.integers(0, 3, len(values)),
                                           values * np.exp(draw.normal(0, spread, len(values)))))  # fmt: skip
     yield table.assign(value=table.groupby("quantity")["value"].transform(lambda each: each.to_numpy()[::-1]))
+    yield table.assign(value=table.groupby("quantity")["value"].transform("mean"))
+    for name in set(table.columns) - {"point", "quantity", "time_ps", "value", "unit"}:
+        yield table.assign(**{name: table[name].iloc[0]})
     for _, rows in table.groupby("quantity", sort=False):
-        for factor in (0.01, 100.0):
+        mixed = values.copy()
+        mixed[table.index.get_indexer(rows.index)] = draw.permutation(rows["value"]) * draw.uniform(0.3, 3, len(rows))
+        yield table.assign(value=mixed)
+        for factor in (0.01, 1e6, -1.0):
             changed = values.copy()
             changed[table.index.get_indexer(rows.index)] = np.where(rows["value"] == 0, 1.0, rows["value"] * factor)
             yield table.assign(value=changed)
@@ -94,6 +105,17 @@ def _refused(one, claim, table, verdict):
     if verdict.outcome == Outcome.HOLDS:
         return found.outcome != Outcome.HOLDS
     return found.numbers != verdict.numbers
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.nightly if name.split(".")[0] in PAPERS else pytest.mark.slow)
+    for name in TABLES
+])  # fmt: skip
+def test_a_table_can_be_drawn(name):
+    """The gallery of the documentation and the notebooks draw those of the papers, too."""
+    figure = experiment(name).plot(load_summary(name))
+    assert figure.axes
+    plt.close(figure)
 
 
 @pytest.fixture(scope="session")

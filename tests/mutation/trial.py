@@ -37,6 +37,10 @@ class Stage:
     jit: bool = True
 
 
+_OF_A_TABLE = ("test_a_table_is_whole", "test_a_claim_is_decided", "test_every_claim_hangs")
+"""Tests of each bundled table in `tests.experiments.test_tables`."""
+
+
 class Trials:
     """Runs tests on a copy, and knows which experiments use which module.
 
@@ -123,18 +127,14 @@ class Trials:
     def _experiments(self) -> dict[str, tuple[str, list[str]]]:
         def run() -> int:
             from rdmacc.experiments import EXPERIMENTS, summary_path
-            from tests.experiments.test_stored_tables import ALL_EDGES
+            from tests.experiments import test_tables
 
-            found = {}
-            for name, one in EXPERIMENTS.items():
-                if summary_path(name).exists():
-                    tests = [f"test_every_judge_says_yes_and_says_no[{claim.id}]" for claim in one.claims]
-                    tests += [f"test_a_stored_table_gives_the_recorded_verdicts[{name}]"]
-                    for claim in one.claims:
-                        edges = range(len(ALL_EDGES.get(claim.id, ())))
-                        tests += [f"test_bands_end_where_the_claim_says[{claim.id} {number}]" for number in edges]
-                    tests += [f"test_a_stored_table_has_the_points_of_its_experiment[{name}]"]
-                    found[name] = (type(one).__module__, tests)
+            checks = [name for name in vars(test_tables) if name.startswith(_OF_A_TABLE)]
+            found = {
+                name: (type(one).__module__, [f"{check}[{name}]" for check in checks])
+                for name, one in EXPERIMENTS.items()
+                if summary_path(name).exists()
+            }
             sys.stdout.write(f"\n{json.dumps(found)}\n")
             return 0
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import linecache
+import ast
 from functools import cache
+from textwrap import indent
 from typing import Any
 
 from rdmacc import Scheme
+from tests.support import run_cell
+from tests.torture import language
 
 _TEMPLATE = """
 import math
@@ -47,6 +49,9 @@ def below(n):
     return 10 // n
 
 
+{module}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Odd(Component):
     gain: float = param(0.5, "a gain")
@@ -71,6 +76,7 @@ class Odd(Component):
     class Transfer(Record):
         seen = Bits()
         big = Int()
+        x = Float()
         t_timer_ps = Deadline()
 
     class Endpoint(Record):
@@ -87,13 +93,10 @@ class Odd(Component):
 
 {others}
 {timers}
-    @staticmethod
-    def {hook}({arguments}):
-{body}
+{definition}
 """
 _TIMERS = {"on_s_timer": "sender", "on_r_timer": "receiver", "on_t_timer": "transfer", "on_e_timer": "endpoint",
            "on_p_timer": "egress"}  # fmt: skip
-_number = itertools.count()
 
 _OPEN = {"on_open": ("on_open(params, qp, sender)", "sender.rate_bps = qp.line_bps")}
 _DATA = {"on_data": ("on_data(host)", "host.pick = 1")}
@@ -129,8 +132,8 @@ ARGUMENTS = {
 }
 
 
-def scheme_of(hook: str, body: str) -> Any:
-    """Return a scheme whose only odd handler has a body; its source can be read, as that of a notebook's cell."""
+def scheme_of(hook: str, body: str, definition: str = "") -> Any:
+    """Return a scheme whose only odd handler has a body, or a definition of its own, and a source that can be read."""
     template, timers = _TEMPLATE, ""
     for name, record in _TIMERS.items():
         field = f"{name[3:]}_ps"
@@ -141,16 +144,15 @@ def scheme_of(hook: str, body: str) -> Any:
     others = dict(_OPEN) | _BESIDE.get(hook, {})
     others.pop(hook, None)
     beside = "".join(f"    @staticmethod\n    def {head}:\n        {text}\n\n" for head, text in others.values())
-    indented = "\n".join(f"        {line}" for line in body.splitlines())
-    source = template.format(timers=timers, hook=hook, arguments=ARGUMENTS[hook], body=indented, others=beside)
-    name = f"<torture {next(_number)}>"
-    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    definition = definition or f"@staticmethod\ndef {hook}({ARGUMENTS[hook]}):\n{indent(body, '    ')}"
+    definition = indent(definition, "    ")
+    source = template.format(timers=timers, definition=definition, others=beside, module=language.MODULE)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(source, name, "exec"), namespace)
+    run_cell(source, namespace, "torture")
     return Scheme(name="odd", control=namespace["Odd"]())
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[str, str]] = {
     # A handler writes what is an engine's
     "packet.dst": ("on_data", "packet.dst = 3"),
     "packet.qp": ("on_data", "packet.qp = 77"),
@@ -246,10 +248,46 @@ REFUSED = {
     "unbound after a loop": ("on_ack", "for i in range(packet.psn):\n    y = i\nsender.big = y"),
     "unbound, added to": ("on_ack", "y += 1"),
     "subscript": ("on_ack", "x = packet['dst']"),
+    # What is not in the language
+    "return a value": ("on_ack", "return 5"),
+    "divmod 0": ("on_ack", "a, b = divmod(now, sender.big)\nsender.big = a"),
+    "power overflow": ("on_ack", "sender.x = (10.0 + sender.x) ** 400"),
+    "undefined name": ("on_ack", "sender.x = nothing_of_that_name"),
+    "float to Int": ("on_ack", "sender.big = 3.5 * now"),
+    "float to Byte": ("on_ack", "sender.flag = 0.5"),
+    "Float vector to Ints": ("on_ack", "sender.vector[0] = 1.5"),
+    "text to Int": ("on_ack", "sender.big = 'x'"),
+    "None to Float": ("on_ack", "sender.x = None"),
+    "a list to Float": ("on_ack", "sender.x = [1.0]"),
+    "float deadline": ("on_ack", "sender.s_timer_ps = now + 1e6"),
+    "print": ("on_ack", "print(end='')"),
+    "a string": ("on_ack", "x = 'a' + 'b'\nsender.big = len(x)"),
+    "a list": ("on_ack", "x = [1, 2, 3]\nsender.big = x[0]"),
+    "a dict": ("on_ack", "x = {1: 2}\nsender.big = x[1]"),
+    "a set": ("on_ack", "x = {1, 2}\nsender.big = len(x)"),
+    "a lambda": ("on_ack", "f = lambda y: y + 1\nsender.big = f(3)"),
+    "a shared list": ("on_ack", "SHARED.append(1)\nsender.big = len(SHARED)"),
+    "a shared dict": ("on_ack", "COUNTS['n'] += 1\nsender.big = COUNTS['n']"),
+    "a shared array": ("on_ack", "ARRAY[0] += 1.0\nsender.x = ARRAY[0]"),
+    "numpy": ("on_ack", "sender.x = np.sqrt(2.0)"),
+    "min of mixed": ("on_ack", "sender.x = min(3, 2.5)"),
+    "isinstance": ("on_ack", "sender.flag = isinstance(now, int)"),
+    "assigns an argument": ("on_ack", "packet = 3\nsender.big = packet"),
+    "big constant": ("on_ack", "sender.big = 10**30"),
+    "uint64": ("on_ack", "sender.big = np.uint64(2**63 + now)"),
+    "None": ("on_ack", "x = None\nsender.flag = x is None"),
+    "walrus": ("on_ack", "if (y := now) > 3:\n    sender.big = y"),
+    "no function of numpy": ("on_ack", "sender.x = np.nothing(3)"),
+    "no method of a number": ("on_ack", "sender.big = now.nothing()"),
+    "two types": ("on_ack", "x = 1 if now else 'a'\nsender.flag = x == 1"),
+    "unpacking with a star": ("on_ack", "a, *b = (1, 2, 3)\nsender.big = a"),
+    "a class": ("on_ack", "class A:\n    pass"),
+    "text in a function": ("on_ack", "sender.big = below('x')"),
+    "text in a timer": ("on_s_timer", "sender.x = 'x'"),
 }
 """Bodies that are refused when the scheme is made."""
 
-RUN = {
+RUN: dict[str, tuple[str, str]] = {
     # Exceptions
     "raise": ("on_ack", "raise ValueError('no')"),
     "raise later": ("on_ack", "if packet.psn > 10:\n    raise RuntimeError('late')"),
@@ -259,16 +297,13 @@ RUN = {
     "% 0": ("on_ack", "sender.big = now % (packet.psn - packet.psn)"),
     "/ 0": ("on_ack", "sender.x = 1.0 / sender.x"),
     "/ 0 of integers": ("on_ack", "sender.x = now / sender.big"),
-    "divmod 0": ("on_ack", "a, b = divmod(now, sender.big)\nsender.big = a"),
     "// 0.0": ("on_ack", "sender.x = 5.0 // sender.x"),
     "in a function": ("on_ack", "sender.big = below(sender.big)"),
     "sqrt of a negative": ("on_ack", "sender.x = math.sqrt(-1.0 - sender.x)"),
     "log of zero": ("on_ack", "sender.x = math.log(sender.x)"),
-    "power overflow": ("on_ack", "sender.x = (10.0 + sender.x) ** 400"),
     "exp overflow": ("on_ack", "sender.x = math.exp(1000.0 + sender.x)"),
     "shift too far": ("on_ack", "sender.big = 1 << (70 + sender.big)"),
     "negative shift": ("on_ack", "sender.big = 1 << (sender.big - 1)"),
-    "undefined name": ("on_ack", "sender.x = nothing_of_that_name"),
     # Indices
     "vector above": ("on_ack", "sender.vector[packet.psn] = 1"),
     "vector below": ("on_ack", "sender.vector[-1 - packet.psn] = 1"),
@@ -287,18 +322,11 @@ RUN = {
     "Int32 overflow": ("on_ack", "sender.small = 2**31"),
     "Int32 of now": ("on_ack", "sender.small = now * 1000"),
     "Int overflow": ("on_ack", "sender.big = 2**62 + now\nsender.big += 2**62"),
-    "float to Int": ("on_ack", "sender.big = 3.5 * now"),
-    "float to Byte": ("on_ack", "sender.flag = 0.5"),
     "NaN to Int": ("on_ack", "sender.big = int(math.nan)"),
     "inf to Int": ("on_ack", "sender.big = int(math.inf)"),
     "big float to Int": ("on_ack", "sender.big = int(1e300)"),
-    "Float vector to Ints": ("on_ack", "sender.vector[0] = 1.5"),
     "header overflow": ("on_send", "packet.tag = 200"),
-    "text to Int": ("on_ack", "sender.big = 'x'"),
-    "None to Float": ("on_ack", "sender.x = None"),
-    "a list to Float": ("on_ack", "sender.x = [1.0]"),
     "bool to Byte": ("on_ack", "sender.flag = now > 5"),
-    "float deadline": ("on_ack", "sender.s_timer_ps = now + 1e6"),
     # Rates and windows
     "rate 0": ("on_ack", "sender.rate_bps = 0.0"),
     "rate negative": ("on_ack", "sender.rate_bps = -1e9"),
@@ -316,7 +344,6 @@ RUN = {
     "window 1": ("on_ack", "sender.window_bytes = 1"),
     "credits 0": ("on_ack", "qp.credits = 0"),
     "credits negative": ("on_ack", "qp.credits = -(2**60)"),
-    "credits large": ("on_ack", "qp.credits = 2**63 - 1"),
     "inflight negative": ("on_ack", "qp.inflight_bytes = -(10**9)"),
     # Packets
     "reply.kind 100": ("on_data", "reply.kind = 100"),
@@ -388,70 +415,48 @@ RUN = {
     "timer in the past": ("on_s_timer", "sender.s_timer_ps = -5"),
     "timer of an endpoint at now": ("on_e_timer", "endpoint.e_timer_ps = now"),
     "timer every ns": ("on_s_timer", "sender.s_timer_ps = now + 1000"),
+    "credits large": ("on_ack", "qp.credits = 2**63 - 1"),
     "timer at 2**63": ("on_ack", "sender.s_timer_ps = 2**63 - 1"),
     "timer far": ("on_ack", "sender.s_timer_ps = now + 10**15"),
     "reply of an endpoint's timer": ("on_e_timer", "reply.kind = ACK\nreply.message = 10**6"),
     "reply of an endpoint's timer, -1": ("on_e_timer", "reply.kind = ACK\nreply.message = -1"),
     "timer of an egress": ("on_p_timer", "egress.p_timer_ps = now + 10**6"),
     # What one engine knows and the other may not
-    "print": ("on_ack", "print(end='')"),
-    "a string": ("on_ack", "x = 'a' + 'b'\nsender.big = len(x)"),
-    "a list": ("on_ack", "x = [1, 2, 3]\nsender.big = x[0]"),
-    "a dict": ("on_ack", "x = {1: 2}\nsender.big = x[1]"),
-    "a set": ("on_ack", "x = {1, 2}\nsender.big = len(x)"),
-    "a lambda": ("on_ack", "f = lambda y: y + 1\nsender.big = f(3)"),
-    "a shared list": ("on_ack", "SHARED.append(1)\nsender.big = len(SHARED)"),
-    "a shared dict": ("on_ack", "COUNTS['n'] += 1\nsender.big = COUNTS['n']"),
-    "a shared array": ("on_ack", "ARRAY[0] += 1.0\nsender.x = ARRAY[0]"),
-    "numpy": ("on_ack", "sender.x = np.sqrt(2.0)"),
     "round": ("on_ack", "sender.big = round(2.5)"),
-    "min of mixed": ("on_ack", "sender.x = min(3, 2.5)"),
     "floor division of negatives": ("on_ack", "sender.big = (-7 - sender.flag) // 2"),
     "modulo of negatives": ("on_ack", "sender.big = (-7 - sender.flag) % 3"),
     "int of a negative": ("on_ack", "sender.big = int(-2.7 + sender.flag)"),
     "chained": ("on_ack", "sender.big = 1 if 0 < packet.psn < 5 else 2"),
-    "isinstance": ("on_ack", "sender.flag = isinstance(now, int)"),
-    "return a value": ("on_ack", "return 5"),
-    "assigns an argument": ("on_ack", "packet = 3\nsender.big = packet"),
-    "big constant": ("on_ack", "sender.big = 10**30"),
-    "uint64": ("on_ack", "sender.big = np.uint64(2**63 + now)"),
-    "None": ("on_ack", "x = None\nsender.flag = x is None"),
-    "walrus": ("on_ack", "if (y := now) > 3:\n    sender.big = y"),
-    "no function of numpy": ("on_ack", "sender.x = np.nothing(3)"),
-    "no method of a number": ("on_ack", "sender.big = now.nothing()"),
-    "two types": ("on_ack", "x = 1 if now else 'a'\nsender.flag = x == 1"),
-    "unpacking with a star": ("on_ack", "a, *b = (1, 2, 3)\nsender.big = a"),
-    "a class": ("on_ack", "class A:\n    pass"),
-    "text in a function": ("on_ack", "sender.big = below('x')"),
-    "text in a timer": ("on_s_timer", "sender.x = 'x'"),
 }
 """Bodies that run, or say why not."""
 
-ALONE = {
-    "print", "a string", "a list", "a dict", "a set", "a lambda", "a shared list", "a shared dict", "a shared array",
-    "None", "text to Int", "None to Float", "a list to Float", "undefined name", "assigns an argument",
-    "big constant", "uint64", "isinstance", "return a value", "Int32 overflow", "walrus", "no function of numpy",
-    "no method of a number", "two types", "unpacking with a star", "a class", "text in a function",
-    "text in a timer",
-}  # fmt: skip
-"""What the compiled engine may refuse to compile, so that it cannot share a handler with others."""
+REFUSED |= language.REFUSED
+RUN |= language.RUN
+
+
+def _apart(body: str, number: int) -> str:
+    """Return a body whose variables have names that no other body's have."""
+    tree = ast.parse(body)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    for node in names:
+        node.id = f"{node.id}_{number}" if node.id in own else node.id
+    return ast.unparse(tree)
 
 
 @cache
 def _together(hook: str) -> Any:
     """Return a scheme with the other bodies of a hook in one handler: `case` says which runs."""
-    names = [name for name, (where, _) in RUN.items() if where == hook and name not in ALONE]
+    names = [name for name, (where, _) in RUN.items() if where == hook]
     body = "".join(
-        f"if params.case == {names.index(name)}:\n" + "".join(f"    {line}\n" for line in RUN[name][1].splitlines())
-        for name in names
+        f"if params.case == {number}:\n{indent(_apart(RUN[name][1], number), '    ')}\n"
+        for number, name in enumerate(names)
     )
     return names, scheme_of(hook, body)
 
 
 def scheme_for(name: str) -> Any:
     """Return the scheme of a body that runs; those of a hook share their machine code."""
-    hook, body = RUN[name]
-    if name in ALONE:
-        return scheme_of(hook, body)
+    hook, _ = RUN[name]
     names, scheme = _together(hook)
     return scheme.replace(case=names.index(name))

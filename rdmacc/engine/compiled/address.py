@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import from_dtype, types
-from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from rdmacc.engine.compiled.unit import Part
@@ -117,7 +116,8 @@ def prefetch(typing_context: Any, address: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
         flag = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, flag, flag, flag])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
         builder.call(function, [pointer, flag(1), flag(3), flag(1)])
         return context.get_dummy_value()
 

@@ -10,7 +10,7 @@ from rdmacc import bits
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
 from rdmacc.engine.compiled.unit import OVERLOAD
 
-__all__ = ["FUNCTIONS", "words_of"]
+__all__ = ["FUNCTIONS", "clear_bit", "has_bit", "set_bit", "words_of"]
 
 FUNCTIONS = (bits.has_bit, bits.set_bit, bits.clear_bit, bits.find_set, bits.find_clear)
 """What handlers call."""
@@ -22,18 +22,21 @@ def words_of(packets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 @jit
-def _has_bit(address, psn):
+def has_bit(address, psn):
+    """Tell whether a packet is in the set."""
     return (load_i8(address + (psn >> 6) * 8) >> (psn & 63)) & 1 == 1
 
 
 @jit
-def _set_bit(address, psn):
+def set_bit(address, psn):
+    """Put a packet into the set."""
     at = address + (psn >> 6) * 8
     store_i8(at, load_i8(at) | (1 << (psn & 63)))
 
 
 @jit
-def _clear_bit(address, psn):
+def clear_bit(address, psn):
+    """Take a packet out of the set."""
     at = address + (psn >> 6) * 8
     store_i8(at, load_i8(at) & ~(1 << (psn & 63)))
 
@@ -55,17 +58,17 @@ def _first(address, start, end, flip):
 
 @overload(bits.has_bit, jit_options=OVERLOAD)
 def _overload_has_bit(bits, psn):
-    return lambda bits, psn: _has_bit(np.int64(bits), np.int64(psn))
+    return lambda bits, psn: has_bit(np.int64(bits), np.int64(psn))
 
 
 @overload(bits.set_bit, jit_options=OVERLOAD)
 def _overload_set_bit(bits, psn):
-    return lambda bits, psn: _set_bit(np.int64(bits), np.int64(psn))
+    return lambda bits, psn: set_bit(np.int64(bits), np.int64(psn))
 
 
 @overload(bits.clear_bit, jit_options=OVERLOAD)
 def _overload_clear_bit(bits, psn):
-    return lambda bits, psn: _clear_bit(np.int64(bits), np.int64(psn))
+    return lambda bits, psn: clear_bit(np.int64(bits), np.int64(psn))
 
 
 @overload(bits.find_set, jit_options=OVERLOAD)

@@ -18,7 +18,7 @@ __all__ = ["Kernel", "compiled_kernel"]
 _log = logging.getLogger(__name__)
 
 
-_ENTRIES = {
+_ENTRIES: dict[str, tuple[Any, str, str]] = {
     "run": (kernel.run_kernel, "int64(int64, int64, int64)", ""),
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),

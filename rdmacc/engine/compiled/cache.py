@@ -5,31 +5,36 @@ made of has a folder of its own, named by their hash: a stale kernel can never r
 from the imports. Handlers are kept in the same folder under the hash of what they are made of
 (`rdmacc.engine.compiled.handlers`).
 
-A unit of code is a zip archive of object files, so that `unzip` and `objdump -d` show what runs. The folder must belong
-to the user alone. An archive that is damaged is compiled anew; without a folder that can be written, code is compiled
-into memory.
+A unit of code is a zip archive of object files, so that `unzip` and `objdump -d` show what runs. The linker trusts an
+object file, and one that is cut short crashes the process. So each archive is signed, in its comment, with a key that
+only the user can read: what was not written here under the same name is compiled again. Nobody else may be able to
+write the folder, or to put another in its place. Without a folder that can be written, code is compiled into memory.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import io
 import logging
 import os
+import secrets
 import shutil
 import stat
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 
 import numba
+import numpy as np
 import platformdirs
 from llvmlite import binding
 
 from rdmacc.engine.collector import uncollected
+from rdmacc.engine.compiled.unit import INTERFACE
 from rdmacc.errors import ConfigError
 from rdmacc.sources import source_hashes
 
@@ -42,17 +47,21 @@ _KEPT = 4
 _MARKER = "rdmacc-kernel"
 """A file in each folder that is made here: no other folder is ever removed."""
 
+_KEY = "key"
+_KEY_BYTES = 32
+_SIGNATURE_BYTES = 64
+
 _ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.handlers")
 """What compiles. All that they import counts, at whatever depth: a constant of it may be in the machine code."""
 
 
 @cache
 def kernel_hash() -> str:
-    """Return a hash of the sources of all that is compiled, of the compiler's version, and of the processor."""
+    """Return a hash of the sources of all that is compiled, of the libraries' versions, and of the processor."""
     features = binding.get_host_cpu_features().flatten()
     text = (
-        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {binding.get_host_cpu_name()} {features}"
-        f" {source_hashes(_ROOTS)}"
+        f"{sys.version} {numba.__version__} {metadata.version('llvmlite')} {np.__version__} {INTERFACE}"
+        f" {binding.get_host_cpu_name()} {features} {source_hashes(_ROOTS)}"
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -67,8 +76,8 @@ def cache_folder() -> Path | None:
     Raises
     ------
     ConfigError
-        If ``RDMACC_CACHE_DIR`` is no absolute path, or if the folder belongs to somebody else or others may write
-        into it.
+        If ``RDMACC_CACHE_DIR`` is no absolute path, if the folder belongs to somebody else or others may write
+        into it, or if anyone may rename one of its parents.
     """
     root = _root()
     folder = root / kernel_hash()
@@ -76,6 +85,7 @@ def cache_folder() -> Path | None:
         for each in (root, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_private(each)
+        _check_parents(root)
         (folder / _MARKER).touch()
         os.utime(folder)
     except OSError as error:
@@ -106,6 +116,15 @@ def _check_private(folder: Path) -> None:
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         allowed = f"writable by you alone, since code that lies in it is run: chmod go-w {folder}"
         raise ConfigError("cache folder", str(folder), allowed)
+
+
+def _check_parents(folder: Path) -> None:
+    """Raise a ConfigError if anyone may put another folder in the place of this one, or of one that it lies in."""
+    for parent in {*folder.parents, *folder.resolve().parents} if hasattr(os, "getuid") else ():
+        mode = parent.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:  # in /tmp, which is sticky, each may rename only their own
+            allowed = f"in folders that not everyone may write, since code that lies in it is run: chmod o-w {parent}"
+            raise ConfigError("cache folder", str(folder), allowed)
 
 
 def is_kept(unit: str) -> bool:
@@ -143,27 +162,68 @@ def kept(unit: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
 
 
 def _read(unit: str) -> dict[str, bytes] | None:
-    """Return what is kept of a unit, None if that is nothing, or damaged."""
+    """Return what is kept of a unit; None if that is nothing, or was not written here."""
     folder = cache_folder()
     if folder is None:
         return None
+    content = _content(folder / f"{unit}.zip")
+    if len(content) < _SIGNATURE_BYTES or not _is_signed(folder, unit, content):
+        return None
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _content(path: Path) -> bytes:
+    """Return what is in a file; nothing if it is no file, such as a pipe, which nobody may ever write to."""
     try:
-        with zipfile.ZipFile(folder / f"{unit}.zip") as archive:
-            return {name: archive.read(name) for name in archive.namelist()} or None
-    except (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        return None  # the checksums do not agree, or there is no archive
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except OSError:
+        return b""
+
+
+def _is_signed(folder: Path, unit: str, content: bytes) -> bool:
+    key = _content(folder / _KEY)
+    return len(key) == _KEY_BYTES and hmac.compare_digest(_signature(key, unit, content), content[-_SIGNATURE_BYTES:])
+
+
+def _signature(key: bytes, unit: str, content: bytes) -> bytes:
+    """Return the signature that stands at the end of an archive, as its comment."""
+    return hmac.new(key, unit.encode() + b"\0" + content[:-_SIGNATURE_BYTES], "sha256").hexdigest().encode()
+
+
+def _key(folder: Path) -> bytes:
+    """Return the key, a new one if there is none that only the user can read."""
+    path = folder / _KEY
+    key = _content(path)
+    if len(key) != _KEY_BYTES or (path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) and hasattr(os, "getuid")):
+        key = secrets.token_bytes(_KEY_BYTES)
+        _replace(path, key)
+    return key
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file at once: another process may be reading it."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(draft, "xb", opener=partial(os.open, mode=0o600)) as file:
+            file.write(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _write(unit: str, objects: dict[str, bytes]) -> None:
     folder = cache_folder()
     if folder is None:
         return
-    draft = folder / f"{unit}.{os.getpid()}.tmp"
+    packed = io.BytesIO()
     try:
-        with zipfile.ZipFile(draft, "w") as archive:
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.comment = bytes(_SIGNATURE_BYTES)
             for name, code in objects.items():
                 archive.writestr(name, code)
-        draft.replace(folder / f"{unit}.zip")  # at once: another process may be reading
+        content = packed.getvalue()
+        _replace(folder / f"{unit}.zip", content[:-_SIGNATURE_BYTES] + _signature(_key(folder), unit, content))
     except OSError as error:
         _log.warning("rdmacc: compiled code is not kept, %s could not be written: %s", folder, error)
-        draft.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.faults import Catcher
 from rdmacc.engine.compiled.features import FEATURES
 from rdmacc.engine.compiled.heap import HEAP_PADDING
+from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
 from rdmacc.engine.hooks import records_of, transfer_fields
@@ -127,16 +128,33 @@ class CompiledEngine(Tables):
         return int(self.globals["accepted_bytes"])
 
     @property
+    def acknowledged_packets(self) -> int:
+        """Packets below the oldest one that is not acknowledged, of all messages."""
+        return int(self.messages["una_psn"].sum(dtype=np.int64))
+
+    @property
+    def moved_packets(self) -> int:
+        """Packets that ports have put on their links."""
+        return int(self.ports["tx_data_packets"].sum() + self.ports["tx_control_packets"].sum())
+
+    @property
     def events(self) -> int:
         """Events processed."""
         return int(self.globals["events"])
 
     def next_event_ps(self) -> int:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
+        return int(min(times.min(initial=NEVER) for times in self._event_times()))
+
+    def last_event_ps(self) -> int:
+        """Time of the last event so far that is not a probe's; now if none is pending."""
+        return int(max(times[times < NEVER].max(initial=self.now) for times in self._event_times()))
+
+    def _event_times(self) -> list[npt.NDArray[np.int64]]:
+        """Return the times of all events but those of probes; NEVER where a row is free."""
         near = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
-        later = self._nodes[: int(self.globals["node_used"])]  # those that are free have the time NEVER
-        times = (events[events[:, 1] < self._ranks["probe"], 0].min(initial=NEVER) for events in (near, later))
-        return int(min(times))
+        later = self._nodes[: int(self.globals["node_used"])]
+        return [events[events[:, 1] < self._ranks["probe"], 0] for events in (near, later)]
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
@@ -189,6 +207,12 @@ class CompiledEngine(Tables):
         at = qp * self.layout.row_bytes["qp"] + self.layout.offsets["Sender", component]
         row = np.ndarray(1, record_dtype(record), self._memory["qp"], at)
         return float(row[field][0])
+
+    def read(self, kind: str, number: int, field: str) -> float:
+        """Return a field of a "message", of a "port", or of the queue pair ("qp") of a message that has started."""
+        at = number * self.layout.row_bytes[kind]
+        row = np.ndarray(1, {"message": MESSAGE, "port": PORT, "qp": QP}[kind], self._memory[kind], at)
+        return row[field].tolist()[0]
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

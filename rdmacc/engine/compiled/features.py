@@ -11,9 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core.imputils import lower_getattr_generic
-from numba.extending import models, register_model
-from numba.np.arrayobj import record_getattr
+from numba.extending import lower_getattr_generic, models, register_model
 
 from rdmacc.engine.compiled.address import Row, record_at
 from rdmacc.engine.compiled.layout import GLOBALS
@@ -50,7 +48,9 @@ register_model(_Globals)(models.RecordModel)
 @lower_getattr_generic(_Globals)
 def _read(context: Any, builder: Any, kind: Any, row: Any, name: str) -> Any:
     """Read a field; one of a feature is 0 if the kernel is linked without them."""
-    value = record_getattr(context, builder, kind, row, name)
+    index = ir.IntType(32)
+    place = builder.gep(row, [index(0), index(kind.offset(name))], inbounds=True)
+    value = builder.load(builder.bitcast(place, context.get_data_type(kind.typeof(name)).as_pointer()))
     if name not in FEATURES:
         return value
     switches = builder.module.globals

@@ -24,12 +24,12 @@ from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import kept
 from rdmacc.engine.compiled.complaints import compile_error
 from rdmacc.engine.compiled.layout import PACKET, RECORDS, Layout, packet_with
-from rdmacc.engine.compiled.parts import constituents, names_in, part_of
+from rdmacc.engine.compiled.parts import names_in, part_of
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
 from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, object_code
 from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
-from rdmacc.engine.rewriting import is_instrumented
 from rdmacc.errors import ConfigError
+from rdmacc.handlers import content_hash
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class CompiledHooks:
         self.params_offsets: list[int] = []
         self.params_bytes = 0
         self._inputs: list[str] = []
-        """What the machine code depends on beside its source: layouts, the handlers' sources, their constants."""
+        """What the machine code depends on beside its source: layouts, and the handlers with all that they reach."""
         self._namespace: dict[str, Any] = {"__name__": __name__}
         for number, part in enumerate(scheme.components):
             dtype = params_dtype(part)
@@ -120,7 +120,6 @@ class CompiledHooks:
             self._namespace[f"{name}_at"] = record_at(record_dtype(*RECORDS[name]))
         self._handlers: dict[str, Callable[..., Any]] = {}
         self._calls: dict[str, Call] = {}
-        self._noted: set[Callable[..., Any]] = set()
         sources: dict[str, str] = {}
         for name in HOOKS:
             calls = calls_of(scheme, name)
@@ -149,7 +148,8 @@ class CompiledHooks:
             handler = f"{name}_{i}"
             function = call.function if self.checks is None else self.checks.function(call)
             self._handlers[handler], self._calls[handler] = function, call
-            self._inputs += constituents(function, self._noted)
+            owner = type(self._scheme.components[call.component]).__name__
+            self._inputs.append(content_hash(function, f"{owner}.{call.name}"))
             headers = self._headers_of(function) if _PACKETS.keys() & set(call.arguments) else ()
             arguments = [self._argument(argument, call.component, touched, headers) for argument in call.arguments]
             if self.checks is None:
@@ -158,8 +158,8 @@ class CompiledHooks:
                 record = partial(self._argument, component=call.component, touched=touched)
                 tests = f"{handler}_tests"
                 before, after, self._handlers[tests] = self.checks.apart(call.name, timer_kind, call, record, tests)
-                self._inputs += constituents(self._handlers[tests], self._noted)
-                arguments += ["trail"] if is_instrumented(function) else []
+                self._inputs.append(content_hash(self._handlers[tests], tests))
+                arguments.append("trail")
                 lines += [*before, f"{handler}({', '.join(arguments)})", *after]
             touched_components |= {(argument.capitalize(), call.component) for argument in call.arguments}
         if has_limits:

@@ -241,6 +241,8 @@ class KernelGlobals(Record):
     order = Int(doc="with a tick: what has been scheduled so far")
     order_now = Int(doc="with a tick: order of the event under way")
     places = Int(doc="numbers of queue pairs, NIC by NIC")
+    skipped = Int(doc="sets of each message's packets that were not sent though later ones were")
+    skipped_first = Int(doc="first word of each message's set")
     path_first = Int(doc="first step of each message's own path, there and back")
     path_nodes = Int()
     path_ports = Int()

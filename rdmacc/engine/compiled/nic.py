@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.bits import clear_bit, has_bit, set_bit
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
@@ -11,6 +12,7 @@ from rdmacc.engine.compiled.rows import (
     clock,
     cut_ps,
     host_at,
+    load_entry,
     message_at,
     new_packet,
     packet_at,
@@ -21,6 +23,7 @@ from rdmacc.engine.compiled.rows import (
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
 from rdmacc.engine.compiled.turns import enter, following, leave, qp_in_place
+from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, PACING, READY
 
@@ -179,6 +182,21 @@ def next_turn(g, port, backlog, cls):
             return best
 
 
+@rarely
+def note_out_of_order(g, message, psn):
+    """Count a packet that was sent before; mark those that are skipped, whose first time is still to come."""
+    highest = message.highest_psn
+    bits = g.skipped + 8 * load_entry(g.skipped_first, message.number)
+    if psn > highest:
+        for skipped in range(highest, min(psn, message.packets)):
+            set_bit(bits, skipped)
+        message.highest_psn = psn + 1
+    elif psn >= 0 and has_bit(bits, psn):
+        clear_bit(bits, psn)
+    else:
+        message.retransmissions += 1
+
+
 @jit
 def send_data(g, port, qp, message_number, now):
     """Make the message's next packet and put it on the link."""
@@ -199,10 +217,10 @@ def send_data(g, port, qp, message_number, now):
     packet.wire_bytes = max(payload + g.header_bytes, g.least_wire_bytes)
     packet.sent_ps = clock(g, host_at(g, port.node), now) if g.has_clocks else now
     message.next_psn = psn + 1
-    if psn < message.highest_psn:
-        message.retransmissions += 1
-    else:
+    if psn == message.highest_psn:
         message.highest_psn = psn + 1
+    else:
+        note_out_of_order(g, message, psn)
     qp.inflight_bytes += payload
     qp.credits -= 1
     g.sent_bytes += payload

@@ -1,26 +1,24 @@
-"""The compiled forms of handlers, which schemes share, and what each is made of.
+"""The compiled forms of handlers, which schemes share.
 
 Most of what a scheme new to this process is made of is not new: another one has the same switch, or the same recovery.
 A handler and the plain functions that it calls become `Part`s. A process keeps the last of them, with what Numba found
-out about their types, under all that they are made of: their code, their constants, the parts that they call.
+out about their types, under their content (`rdmacc.handlers.content`) and the parts that they call.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rdmacc.engine.compiled.unit import Part
-from rdmacc.handlers import NATIVE
+from rdmacc.handlers import NATIVE, content_hash
 
-__all__ = ["constituents", "names_in", "part_of"]
+__all__ = ["names_in", "part_of"]
 
 _CONSTANTS = (bool, int, float, str, bytes, tuple, np.generic)
 
@@ -30,8 +28,6 @@ _KEPT: OrderedDict[Hashable, Part] = OrderedDict()
 _MOST_KEPT = 512
 _MOST_VERSIONS = 16
 """A part for more kinds of arguments than these is made anew."""
-
-_SOURCES: WeakKeyDictionary[Callable[..., Any], str] = WeakKeyDictionary()
 
 
 def part_of(function: Callable[..., Any], **options: Any) -> Part:
@@ -44,16 +40,11 @@ def part_of(function: Callable[..., Any], **options: Any) -> Part:
     **options
         Numba's, as `rdmacc.engine.compiled.unit.CHECKED`.
     """
-    code, cells = function.__code__, [cell.cell_contents for cell in function.__closure__ or ()]
-    made_of: list[Hashable] = [code, code.co_filename, function.__module__, *options.items()]
-    made_of += [repr((function.__defaults__, function.__kwdefaults__, cells)), *map(id, cells)]
-    called = {}
-    for name, value in _globals_of(function):
-        if _is_plain(value):
-            called[name] = part_of(value, **options)
-        else:  # Numba freezes constants: another value is another function
-            made_of.append((name, repr(value) if isinstance(value, _CONSTANTS) else id(value)))
-    key = (*made_of, *called.items())
+    code = function.__code__
+    called = {name: part_of(value, **options) for name, value in _globals_of(function) if _is_plain(value)}
+    content = content_hash(function, function.__qualname__)  # Numba freezes constants: another value, another part
+    # Equal code of another place would be named with the wrong lines when it cannot be compiled.
+    key = (content, code, code.co_filename, function.__module__, *options.items(), *called.items())
     part = _KEPT.pop(key, None)
     if part is None or len(part.overloads) > _MOST_VERSIONS:
         namespace = function.__globals__ | called
@@ -64,29 +55,6 @@ def part_of(function: Callable[..., Any], **options: Any) -> Part:
     if len(_KEPT) > _MOST_KEPT:
         _KEPT.popitem(last=False)
     return part
-
-
-def constituents(function: Callable[..., Any], noted: set[Callable[..., Any]]) -> Iterator[str]:
-    """Yield what a plain function, and those that it calls, are made of, in words that outlive this process.
-
-    Parameters
-    ----------
-    function : callable
-        The function.
-    noted : set
-        Functions to leave out; those that were not are added.
-    """
-    if function in noted:
-        return
-    noted.add(function)
-    yield _source_of(function)
-    for name, value in _globals_of(function):
-        if _is_plain(value):
-            yield from constituents(value, noted)
-        elif isinstance(value, _CONSTANTS):
-            yield f"{name} = {value!r}"
-    for cell in function.__closure__ or ():
-        yield repr(cell.cell_contents)
 
 
 def names_in(function: Callable[..., Any]) -> frozenset[str] | None:
@@ -132,13 +100,3 @@ def _globals_of(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 def _codes(code: types.CodeType) -> tuple[types.CodeType, ...]:
     nested = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return (code, *(inner for item in nested for inner in _codes(item)))
-
-
-def _source_of(function: Callable[..., Any]) -> str:
-    if function not in _SOURCES:
-        try:
-            _SOURCES[function] = inspect.getsource(function)
-        except OSError:
-            code = function.__code__
-            _SOURCES[function] = repr((code.co_code, code.co_consts, code.co_names))
-    return _SOURCES[function]

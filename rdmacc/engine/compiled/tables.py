@@ -250,12 +250,14 @@ class Tables:
         return place
 
     def _fill_bits(self) -> None:
-        """Allocate the sets of packets that components keep of each message, and write their addresses."""
+        """Allocate the sets of packets that components and the kernel keep of each message."""
         words = words_of(self.plan.packets.astype(np.int64))
         begins = np.concatenate(([0], np.cumsum(words)[:-1]))
         for component, field in bits_of(self.plan.scheme):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
             self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
+        skipped = self._memory["skipped"] = np.zeros(int(words.sum()), np.int64)  # takes space once it is used
+        self._set(skipped=skipped.ctypes.data, skipped_first=self._table("skipped_first", begins))
 
     def _timer_offset(self, kind: str, slot: int) -> int:
         """Return where in a row a deadline is; the time of its pending event follows it."""

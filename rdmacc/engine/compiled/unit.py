@@ -1,210 +1,55 @@
-"""One translation unit of compiled code: a function and all that it calls, optimized together and once.
-
-Numba makes a library of each function that compiled code calls: it links in what the function calls, optimizes all of
-it and emits machine code, so that what lies ten calls deep is optimized ten times. Here the functions that are called
-(`Part`) stay as they are lowered. Only those that Python or the kernel calls are linked, with everything they reach,
-then optimized and emitted. What they reach is theirs alone: LLVM inlines a function that is called from one place, and
-drops what it has inlined everywhere.
+"""Units of compiled code: functions that are called by their addresses, as an object file.
 
 Numba never unloads what it has compiled, nor what it was compiled from. So a unit is emitted as an object file
-(`object_code`), which `MachineCode` loads, and frees with the last reference to it.
+(`object_code`), which `MachineCode` loads, and frees with the last reference to it. Numba's private interfaces make
+that quick (`rdmacc.engine.compiled.numba_private`); where one of them is missing, its public ones do.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-from weakref import WeakSet
 
+import numba
 from llvmlite import binding
-from numba import njit, types
-from numba.core import sigutils
-from numba.core.ccallback import _CFuncCompiler  # type: ignore[attr-defined]
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import register_pass
-from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.runtime.nrt import rtsys
-from numba.core.typed_passes import NativeLowering
-from numba.core.typing.ctypes_utils import to_ctypes
+from numba import types
 
-__all__ = ["CHECKED", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "object_code", "rarely"]
+from rdmacc.engine.compiled import numba_public
+from rdmacc.engine.compiled.numba_public import NotCompiledError, signature_of
 
+__all__ = [
+    "CHECKED", "INTERFACE", "OVERLOAD", "UNIT", "MachineCode", "NotCompiledError", "Part", "object_code", "rarely",
+]  # fmt: skip
 
-class NotCompiledError(Exception):
-    """A function cannot be compiled; `args` are its name and what the compiler raised."""
+_log = logging.getLogger(__name__)
 
+_numba: Any
+try:
+    from rdmacc.engine.compiled import numba_private as _numba
+except (ImportError, AttributeError) as error:
+    _log.warning(
+        "rdmacc: Numba %s has not all that the quick way to compile needs (%s): compiling takes minutes",
+        numba.__version__, error,
+    )  # fmt: skip
+    _numba = numba_public
 
-class _NoEnvironment:
-    """Parts are never called from Python, so that nothing looks for the globals of their modules."""
+INTERFACE: str = _numba.__name__
+"""The module that compiles."""
 
-    def set_env(self, name: str, environment: Any) -> None:
-        pass
+UNIT, OVERLOAD = _numba.UNIT, _numba.OVERLOAD
+"""Options for a function that Python calls, and for the compiled form of a function that handlers call."""
 
+Part, rarely = _numba.Part, _numba.rarely
+"""Compile a function that compiled code calls; one that is seldom called, whose code lies apart from the others'."""
 
-class _PartLibrary(JITCodeLibrary):
-    """Code of a function that other compiled functions call."""
-
-    codegen = _NoEnvironment()
-    _shared_module: Any
-
-    def _optimize_functions(self, module: Any) -> None:
-        """Leave it to the unit; here, only say for which machine it is."""
-        module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        """Leave linking and optimizing to the unit."""
-        self._raise_if_finalized()
-        for function in self._final_module.functions:
-            if not function.is_declaration:
-                function.linkage = "linkonce_odr"
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """Return 0: there is no machine code."""
-        self._ensure_finalized()
-        return 0
-
-    def _get_module_for_linking(self) -> Any:
-        """Return the code with all that it calls, for a library of Numba's, as of an overload in its own style."""
-        if self._shared_module is None:
-            self._shared_module = self._final_module.clone()
-            _link(self._shared_module, self)
-        return self._shared_module
-
-
-class _UnitLibrary(JITCodeLibrary):
-    """Code of a function that Python calls, with everything that it calls."""
-
-    def finalize(self) -> None:
-        """Link, optimize, and emit machine code."""
-        self._raise_if_finalized()
-        own = {function.name for function in self._final_module.functions if not function.is_declaration}
-        _link(self._final_module, self)
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.name not in own:
-                function.linkage = "internal"
-        self._optimize_final_module()
-        self._final_module.verify()
-        self._finalize_final_module()
-        self._linking_libraries.clear()  # the machine code has all of it: let go of what it was made of
-
-
-def _link(module: Any, library: Any) -> None:
-    """Link into a module all that a library's code calls.
-
-    LLVM leaves out a function that nothing calls yet. So what calls comes first, and Numba's own libraries, which call
-    nothing of ours, come last.
-    """
-    for called in sorted(_reached(library), key=lambda called: not isinstance(called, _PartLibrary)):
-        code = called._final_module if isinstance(called, _PartLibrary) else called._get_module_for_linking()
-        module.link_in(code, preserve=True)
-
-
-def _reached(library: Any) -> Iterator[Any]:
-    """Yield the libraries of everything that a library's code calls, however deep, once each."""
-    found = {library}
-    todo = [library]
-    while todo:
-        for called in todo.pop()._linking_libraries:
-            if called not in found:
-                found.add(called)
-                yield called
-                if isinstance(called, _PartLibrary):  # others hold what they call
-                    todo.append(called)
-
-
-_RARE: WeakSet[Callable[..., Any]] = WeakSet()
-
-
-class _Lowering(NativeLowering):
-    library_class: type[JITCodeLibrary]
-
-    def run_pass(self, state: Any) -> bool:
-        """Lower into a library of our own."""
-        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
-        changed = bool(super().run_pass(state))
-        if state.func_id.func in _RARE:
-            function = state.library._final_module.get_function(state["cr"].fndesc.mangled_name)
-            function.add_function_attribute("cold")
-            function.add_function_attribute("noinline")
-        return changed
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _PartLowering(_Lowering):
-    _name = "part_lowering"
-    library_class = _PartLibrary
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _UnitLowering(_Lowering):
-    _name = "unit_lowering"
-    library_class = _UnitLibrary
-
-
-class _PartCompiler(CompilerBase):
-    lowering: type[_Lowering] = _PartLowering
-
-    def define_pipelines(self) -> list[Any]:
-        """Return Numba's pipeline with our lowering."""
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [(self.lowering if step is NativeLowering else step, why) for step, why in manager.passes]
-        manager.finalize()
-        return [manager]
-
-
-class _UnitCompiler(_PartCompiler):
-    lowering = _UnitLowering
-
-
-UNIT = {"pipeline_class": _UnitCompiler, "error_model": "numpy"}
-"""Options for a function that Python calls. Division by zero is as in C."""
-
-PART = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Options for a function that compiled code calls: without the ways in from Python and C, a third of the work."""
-
-CHECKED = {"error_model": "python", "boundscheck": True}
+CHECKED: dict[str, Any] = {"error_model": "python", "boundscheck": True}
 """Options for handlers whose mistakes are caught: division by zero and an index out of range are exceptions."""
 
-OVERLOAD = {"pipeline_class": _PartCompiler, **PART}
-"""Options for the compiled form of a function that handlers call."""
+_CTYPES: dict[Any, Any] = {types.void: None, types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
 
 
-class Part(CPUDispatcher):
-    """A function that compiled code calls. There is one version of it for all widths of integers: 64 bits."""
-
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        super().__init__(function, targetoptions={"nopython": True, **PART, **options}, pipeline_class=_PartCompiler)
-
-    def __call__(self, *args: Any) -> Any:
-        """Call it from Python, as tests do: it becomes a unit of its own."""
-        return self._unit(*args)
-
-    @cached_property
-    def _unit(self) -> Any:
-        return njit(**UNIT)(self.py_func)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Resolve a call with its integers widened."""
-        return super().get_call_template([_widened(kind) for kind in args], kws)
-
-
-def rarely(function: Callable[..., Any]) -> Part:
-    """Compile a function that is seldom called: its code lies apart, and what runs all the time is closer together."""
-    _RARE.add(function)
-    return Part(function)
-
-
-def _widened(kind: types.Type) -> types.Type:
-    kind = types.unliteral(kind)
-    return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
-
-
-@global_compiler_lock
 def object_code(
     functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
 ) -> bytes:
@@ -231,42 +76,8 @@ def object_code(
     NotCompiledError
         If one of them cannot be compiled.
     """
-    arguments, result = sigutils.normalize_signature(signature)
-    options = {"nopython": True, "error_model": "numpy", **options}
-    unit = _PartLibrary(_codegen(), "unit")
-    symbols = {}
-    for name, function in functions.items():
-        compiler = _CFuncCompiler(function, cpu_target, options, {}, _PartCompiler)
-        try:
-            made = compiler.compile(arguments, result)
-        except Exception as error:  # Numba raises others than its own, too
-            raise NotCompiledError(name, error) from error
-        symbol = made.fndesc.llvm_cfunc_wrapper_name
-        symbols[symbol] = name
-        unit.add_linking_library(made.library)
-        made.library._final_module.get_function(symbol).linkage = "external"  # else the linker leaves it out
-    module = unit._final_module
-    _link(module, unit)
-    module.link_in(binding.parse_assembly(definitions))
-    for constant in module.global_variables:
-        if not constant.is_declaration:
-            constant.linkage = "internal"
-    for function in module.functions:
-        if function.name in symbols:
-            function.name, function.linkage = symbols[function.name], "external"
-        elif not function.is_declaration:
-            function.linkage = "internal"
-    passes, builder = _codegen()._module_pass_manager()
-    passes.run(module, builder)
-    module.verify()
-    missing = [each.name for each in module.functions if each.is_declaration and not _is_known(each.name)]
-    if missing:  # the linker would say nothing, and leave all calls that go outside at address 0
-        raise RuntimeError(f"{', '.join(symbols.values())}: nothing defines {', '.join(missing)}")
-    return bytes(_codegen()._tm.emit_object(module))
-
-
-def _is_known(name: str) -> bool:
-    return name.startswith("llvm.") or bool(binding.address_of_symbol(name))
+    code: bytes = _numba.object_code(functions, signature, definitions, **options)
+    return code
 
 
 class MachineCode:
@@ -286,7 +97,7 @@ class MachineCode:
     """
 
     def __init__(self, objects: Iterable[bytes], names: Iterable[str]) -> None:
-        _codegen()  # so that the linker knows what is called
+        _numba.prepare()  # so that the linker knows what is called
         machine = binding.Target.from_default_triple().create_target_machine(jit=True)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
         for code in objects:
@@ -296,14 +107,7 @@ class MachineCode:
 
     def function(self, name: str, signature: str) -> Callable[..., Any]:
         """Return a function for Python to call, which keeps the code. No other thread of Python runs meanwhile."""
-        arguments, result = sigutils.normalize_signature(signature)
-        entry: Any = ctypes.PYFUNCTYPE(to_ctypes(result), *map(to_ctypes, arguments))(self.addresses[name])
+        arguments, result = signature_of(signature)
+        entry: Any = ctypes.PYFUNCTYPE(*(_CTYPES[kind] for kind in (result, *arguments)))(self.addresses[name])
         entry.code = self
         return entry
-
-
-@cache
-def _codegen() -> Any:
-    """Return what emits code; the linker knows all of Numba's functions then, which is else so after a compilation."""
-    rtsys.initialize(cpu_target.target_context)
-    return cpu_target.target_context.codegen()

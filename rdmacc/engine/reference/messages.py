@@ -11,7 +11,10 @@ from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.senders import call_sender, send_request
 from rdmacc.records import NEVER
 
-__all__ = ["Message", "after_sender", "count_down", "fail_dependents", "finish", "schedule_next_start", "start"]
+__all__ = [
+    "Message", "after_sender", "count_down", "fail_dependents", "finish", "note_out_of_order", "schedule_next_start",
+    "start",
+]  # fmt: skip
 
 
 class Message(state.Message, MessageProgress):
@@ -54,6 +57,18 @@ def start(net: Any, number: int, now: int) -> None:
         request = call_sender(net, net.on_start, qp, message, None, now)
         send_request(net, request, qp, message, now)
     qp.nic.schedule(qp, now)
+
+
+def note_out_of_order(net: Any, message: Any, psn: int) -> None:
+    """Count a packet that was sent before; note those that are skipped, whose first time is still to come."""
+    skipped = net.skipped[message.number]
+    if psn > message.highest_psn:
+        skipped.update(range(message.highest_psn, psn))
+        message.highest_psn = psn + 1
+    elif psn in skipped:
+        skipped.remove(psn)
+    else:
+        message.retransmissions += 1
 
 
 def after_sender(net: Any, qp: Any, message: Any, now: int) -> None:

@@ -138,6 +138,8 @@ class Network:
         self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
+        # By message: packets that were not sent though later ones were.
+        self.skipped: defaultdict[int, set[int]] = defaultdict(set)
         self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
         self.unfinished = plan.n_messages
@@ -352,6 +354,20 @@ class Network:
         """Time of the next event that is not a probe's; NEVER if none is pending."""
         return min((event[0] for event in self.env._queue if event[1] < self.ranks["probe"]), default=NEVER)
 
+    def last_event_ps(self) -> int:
+        """Time of the last event so far that is not a probe's; now if none is pending."""
+        return max((event[0] for event in self.env._queue if event[1] < self.ranks["probe"]), default=self.now)
+
+    @property
+    def acknowledged_packets(self) -> int:
+        """Packets below the oldest one that is not acknowledged, of all messages."""
+        return sum(message.una_psn for message in self.messages)
+
+    @property
+    def moved_packets(self) -> int:
+        """Packets that ports have put on their links."""
+        return sum(port.tx_data_packets + port.tx_control_packets for port in self.ports)
+
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""
         return (int(self.env._queue[0][0]), int(self.env._queue[0][1])) if self.env._queue else None
@@ -440,6 +456,10 @@ class Network:
     def sender_value(self, qp: int, component: int, field: str) -> float:
         """Return a number that a component's sender record has for a queue pair."""
         return float(getattr(getattr(self.qps[qp], f"sender{component}"), field))
+
+    def read(self, kind: str, number: int, field: str) -> float:
+        """Return a field of a "message", of a "port", or of the queue pair ("qp") of a message that has started."""
+        return getattr({"message": self.messages, "port": self.ports, "qp": self.qps}[kind][number], field)
 
     def longest_pause_ps(self) -> int:
         """For how long the port that PFC has stopped longest has been stopped."""

@@ -9,7 +9,7 @@ from typing import Any
 from rdmacc import state
 from rdmacc.engine.records import QueuePairUse
 from rdmacc.engine.reference.events import push
-from rdmacc.engine.reference.messages import Message
+from rdmacc.engine.reference.messages import Message, note_out_of_order
 from rdmacc.engine.reference.ports import FIRST_CLASS, Port
 from rdmacc.engine.reference.senders import address_request
 from rdmacc.records import NEVER
@@ -153,10 +153,10 @@ class NicPort(Port):
         packet.wire_bytes = max(payload + net.header_bytes, net.least_wire_bytes)
         packet.sent_ps = now if not net.has_clocks else self.node.clock(now)
         message.next_psn = psn + 1
-        if psn < message.highest_psn:
-            message.retransmissions += 1
-        else:
+        if psn == message.highest_psn:
             message.highest_psn = psn + 1
+        else:
+            note_out_of_order(net, message, psn)
         qp.inflight_bytes += payload
         qp.credits -= 1
         net.sent_bytes += payload

@@ -224,8 +224,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
                 rank += after.order << ORDER_SHIFT
             heappush(self._events, (after.arrival_ps, rank, 0, self._deliver))
         if self._may_lose and self.is_lost(packet):
-            self.lost_packets += 1
-            self._net.discard(packet, self, now)
+            self._lose(packet, now)
             return
         if self._net.trace is not None:
             self._net.trace.add(now, ARRIVED, self.number, packet)
@@ -248,17 +247,19 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def fail(self, now: int) -> None:
         """Lose what is under way and what waits; send nothing any more."""
         self.is_down = 1
-        lost = list(self.flight)
-        self.flight.clear()
+        while self.flight:
+            self._lose(self.flight.popleft(), now)
         for cls, queue in enumerate(self.queues):
             while queue:
                 packet = self.take(cls)
                 if cls >= DATA_CLASS and self.link_class != HOST_NIC:
                     self.node.release(packet, now)
-                lost.append(packet)
-        for packet in lost:
-            self.lost_packets += 1
-            self._net.discard(packet, self, now)
+                self._lose(packet, now)
+
+    def _lose(self, packet: Any, now: int) -> None:
+        """Count a packet that the link has lost, and drop it."""
+        self.lost_packets += 1
+        self._net.discard(packet, self, now)
 
 
 class SwitchPort(Port):

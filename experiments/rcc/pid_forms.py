@@ -1,0 +1,173 @@
+"""RCC's PID, read in different ways: equation (4) with and without its memory, and what "RTT" means.
+
+Setup and assumptions: `rdmacc.experiments.rcc.loops`; 2 to 16 flows through one link. Equation (4) is run as printed
+and without u(t - 1), with an update in each current RTT, as in the fluid model, or in each base RTT, as table I's timer
+has it. *One way*: the paper measures one-way delays (III-B), yet its 12 us and 13.2 us are round trips of its network.
+With one-way values, 6 us and 6.6 us, a queue is late and on target at half the length: the same as half of delta.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from rdmacc.experiments.framework.bands import All, AnyOf, At, AtLeast, AtMost, Between, Each, LessThan, MoreThan, Some
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
+from rdmacc.experiments.framework.experiment import Experiment, Seeding
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue
+from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
+from rdmacc.plotting.style import COLOURS, style
+from rdmacc.results.result import Result
+from rdmacc.sweep.tidy import scalar, tidy
+from rdmacc.units import ms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PidForms"]
+
+_FLOWS = {"quick": (2, 4), "paper": (2, 4, 8, 16)}
+_LASTS_PS = {"quick": ms(3), "paper": ms(10)}
+PERIODS = {"rtt": "in each RTT", "base-rtt": "in each base RTT"}
+_LOOKS = {
+    ("accumulating", "rtt"): ("vermilion", "o-"), ("accumulating", "base-rtt"): ("orange", "o--"),
+    ("pd", "rtt"): ("sky", "s-"), ("pd", "base-rtt"): ("blue", "s--"),
+}  # fmt: skip
+
+
+def _point(flows: int, form: str, period: str, delta: float = DELTA) -> str:
+    return f"{flows} flows, {form}, {period}" + (", one way" if delta != DELTA else "")
+
+
+def _numbers(table: pd.DataFrame, form: str, period: str, quantity: str) -> pd.Series:
+    """Return a number by the number of flows."""
+    counts = sorted(table["flows"].unique())
+    return pd.Series({int(n): scalar(table, _point(int(n), form, period), quantity) for n in counts})
+
+
+def _worst(table: pd.DataFrame, form: str, period: str) -> dict[str, float]:
+    """Return the worst of each number, of 2 to 16 flows."""
+    return {
+        name: float(_numbers(table, form, period, name).agg(worst))
+        for name, worst in {"Jain": "min", "use": "min", "mean queue": "max", "swing": "max"}.items()
+    }
+
+
+def _fixed_point(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
+    return {
+        words: {name: _worst(table, form, period) for period, name in PERIODS.items()} for form, words in FORMS.items()
+    }
+
+
+def _more_flows(table: pd.DataFrame) -> dict[str, dict[str, dict[str, float]]]:
+    many = [int(n) for n in sorted(table["flows"].unique()) if n >= 4]
+    names = ("Jain", "use", "mean queue")
+    printed = {
+        f"{n} flows, {words}": {name: _numbers(table, "accumulating", period, name)[n] for name in names}
+        for period, words in PERIODS.items()
+        for n in many
+    }
+    return {_PRINTED: printed, _WITHOUT: {words: _worst(table, "pd", period) for period, words in PERIODS.items()}}
+
+
+def _one_way(table: pd.DataFrame) -> Measured:
+    both = (DELTA, DELTA / 2)
+    queue, short = (
+        scalar(table, _point(2, "accumulating", "rtt", delta), "mean queue in bytes") for delta in both
+    )  # fmt: skip
+    use = [f"{scalar(table, _point(2, 'pd', 'base-rtt', delta), 'use'):.1%}" for delta in both]
+    note = f"{short / 1e3:.1f} of {queue / 1e3:.1f} KB; use of the link without memory {use[1]} instead of {use[0]}"
+    return Measured(short / queue, note)
+
+
+_PRINTED, _WITHOUT = FORMS["accumulating"], FORMS["pd"]
+_JAIN, _USE, _QUEUE = 0.95, 0.9, 2.0
+_WORKS = All({"Jain": AtLeast(_JAIN), "use": AtLeast(_USE), "mean queue": AtMost(_QUEUE)})
+"""Windows come out equal, the link is used and the queue, in targets, does not grow."""
+_CALM = At("swing", LessThan(OSCILLATES))
+_BROKEN = AnyOf({"Jain": LessThan(_JAIN), "use": LessThan(_USE), "mean queue": MoreThan(_QUEUE)})
+
+
+@register_experiment
+class PidForms(Experiment):
+    """Shares, use and queue of flows under the PID alone, by how equation (4) and RTT are read."""
+
+    name = "rcc.readings"
+    title = "The PID by how equation (4) is read"
+    description = (
+        "RCC: equation (4) as printed and without its memory, for 2 to 16 flows; round trips or one-way delays"
+    )
+    seeding = Seeding.NONE
+    claims = (
+        Claim(
+            "rcc-x-3", "III-E, equations (10), (11)", "the worst of 2 to 16 flows through one link",
+            "equation (4) as printed", "a unique fixed point W*, with equal windows",
+            measure=_fixed_point, direction=At(_WITHOUT, Some(_WORKS, of="the periods")),
+            band=At(_PRINTED, All(Some(_WORKS, of="the periods"), {PERIODS["rtt"]: _CALM})),
+            expect=Outcome.DIRECTION, too_small=SHORT,
+            why="As printed each flow sums up its own errors, and the differences between the sums stay for good. With"
+            " four flows shares drift apart. With eight or more, windows run from one bound to the other and the queue"
+            " to a MB. Without u(t - 1), for which table I has no room, two to sixteen flows get equal shares.",
+        ),
+        Claim(
+            "rcc-x-3a", "equation (4)", "shares, use and queue", "4 flows or more through one link",
+            "(not in the paper)", by=OURS,
+            measure=_more_flows, band=All({_PRINTED: Each(_BROKEN), _WITHOUT: Each(_WORKS)}),
+            direction=All({_PRINTED: Some(_BROKEN), _WITHOUT: Each(_WORKS)}), too_small=SHORT,
+        ),
+        Claim(
+            "rcc-x-3b", "III-B, V-A", "mean queue over that with RTTs as round trips",
+            "RTTs as the one-way delays that receivers measure", "(12 us and 13.2 us are called one-way)", by=OURS,
+            measure=_one_way, band=Between(0.4, 0.65), direction=LessThan(1), expect=Outcome.DIRECTION,
+            why="The target halves, but a queue as short as that runs empty with every swing. So as printed it"
+            " oscillates (0.74 of the full target, 0.13 with round trips), about a mean above the new target.",
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        lasts_ps = _LASTS_PS[check_scale(scale)]
+        cases = [(n, form, period, DELTA) for n in _FLOWS[scale] for form in FORMS for period in PERIODS]
+        cases += [(2, "accumulating", "rtt", DELTA / 2), (2, "pd", "base-rtt", DELTA / 2)]
+        return [
+            Point(
+                name=_point(*case),
+                scenario=loop_scenario(lasts_ps, flows=case[0], pid_form=case[1], period=case[2], delta=case[3]),
+                labels={"flows": case[0], "form": case[1], "period": case[2], "delta": case[3]},
+            )
+            for case in cases
+        ]
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        half = result.now_ps // 2
+        flows = [result.samples(f"received_packets {i}") for i in range(point.labels["flows"])]
+        got = pd.Series([float(one.iloc[-1] - one[one.index <= half].iloc[-1]) for one in flows]) * PAYLOAD_BYTES
+        queue = result.samples("queue s0->s1")
+        numbers = measure_queue(result) | {
+            "Jain": (jain(got), ""),
+            "least share": (got.min() / got.mean(), ""),
+            "mean queue in bytes": (queue[queue.index > half].mean(), "bytes"),
+        }
+        return tidy(point.name, numbers)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        panels = {"Jain": "Jain's index", "use": "use of the link", "mean queue": "mean queue (targets)"}
+        with style():
+            figure, axes = plt.subplots(1, 3, figsize=(13, 3.8))
+            for ax, (quantity, label) in zip(axes, panels.items(), strict=True):
+                for (form, period), (colour, look) in _LOOKS.items():
+                    found = _numbers(table, form, period, quantity)
+                    ax.plot(found.index, found, look, color=COLOURS[colour], markersize=5,
+                            label=f"{FORMS[form]}, {PERIODS[period]}")  # fmt: skip
+                ax.set(xlabel="flows through the link", title=label, xscale="log")
+                ax.set_xticks(found.index, [str(n) for n in found.index])
+                ax.minorticks_off()
+                ax.set_ylim(bottom=0)
+            axes[0].legend(fontsize=7, loc="lower left")
+            figure.suptitle(f"RCC: {self.title}, gains of the paper", x=0.01, ha="left", fontsize=12)
+        return figure

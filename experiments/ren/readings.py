@@ -1,0 +1,189 @@
+"""REN: what the paper leaves open, and what speaks for each answer.
+
+Figures whose tables have runs of a reading beside the default are `rdmacc.experiments.ren.setup.ReadingFigure`. What
+concerns the leaf-spine networks is varied at one point: `rdmacc.experiments.ren.sensitivity`.
+"""
+
+from __future__ import annotations
+
+from rdmacc.experiments.framework.reading import Question, Reading, register
+
+__all__ = ["QUESTIONS"]
+
+QUESTIONS = register(
+    "ren",
+    Question(
+        title="How many packets does a port mark at the end of a period?",
+        place="3.2.3",
+        sentence="If ql is larger than ti, ql - ti packets are marked as over-utilization. Otherwise, ti - ql packets"
+        " are marked as under-utilization.",
+        readings=(
+            Reading(
+                name="outstanding",
+                answer="ql - ti or ti - ql, less the marks of that kind that it made during the last round trip.",
+                evidence="Both worked examples come out as drawn (ren-f5-1, ren-f6-1), and the queue of figure 3 drains"
+                " within three round trips at full use of the link (ren-f3a-4, ren-f3-b).",
+            ),
+            Reading(
+                name="packet",
+                answer="The same, computed for each packet as it leaves: figure 7 and the text beside it compare the"
+                " gaps of single packets.",
+                evidence="Figure 3's queue drains a little sooner (ren-f3-c), and the sampling period no longer matters"
+                " (ren-f22-1 holds, ren-f22-2 does not). The worked examples come out otherwise: one packet stays in"
+                " the queue of figure 5, and figure 6 settles at four packets (ren-f5-1, ren-f6-1).",
+            ),
+            Reading(
+                name="literal",
+                answer="ql - ti or ti - ql, whatever was marked before.",
+                evidence="The sentence itself. But marks take a round trip to show, so the same queue is marked twice"
+                " (ren-f5-a) and the same gap filled twice (ren-f6-a). One bottleneck is left at 88% use (ren-f3-b),"
+                " and if a sender's last packet may be cancelled, flows never end (ren-x-1a).",
+            ),
+        ),
+        why="3.2.1 and 3.2.2 say that the queue is gone, and the link full, in the next round. Of the three readings"
+        " the first alone does both.",
+    ),
+    Question(
+        title="May a grant cancel the last packet that a sender has in flight?",
+        place="3.1",
+        sentence="Specifically, if receiving one grant packet with over-utilization notification, to mitigate the queue"
+        " buildup, the sender does not send out a new data packet.",
+        readings=(
+            Reading(
+                name="one kept",
+                answer="No: a sender whose last packet was marked sends one all the same.",
+                evidence="Without a packet in flight no grant comes back, and the paper has no other way to go on. The"
+                " price is a queue where many flows share a link: 53 packets with 80 flows (ren-f20-2).",
+            ),
+            Reading(
+                name="none kept",
+                answer="Yes; such a sender waits for its timer of 1 ms and sends one packet.",
+                evidence="3.1 as it stands. Figure 20 comes out as published: the link is full, and one packet waits"
+                " (ren-f20-a). With marks to the letter, flows die (ren-x-1a).",
+            ),
+        ),
+        why="The paper's flows end, and it does not mention the timer that the other answer needs.",
+    ),
+    Question(
+        title="What are pHost and Homa?",
+        place="2.1",
+        sentence="The receiver-driven sender transmits only one data packet once receiving a grant packet from the"
+        " receiver.",
+        readings=(
+            Reading(
+                name="own papers",
+                answer="The protocols of their own papers: receivers pace tokens or grants at the rate of their links,"
+                " and prefer the shortest message.",
+                evidence="pHost then loses no bandwidth with its packets (ren-f3b-1, ren-f11b-1), and both have"
+                " shorter completion times than REN in most of figures 14 to 18.",
+            ),
+            Reading(
+                name="one grant",
+                answer="What section 2 describes: each packet that arrives makes the receiver send one grant, and a"
+                " lost packet's grant is gone.",
+                evidence="Figures 3 and 11 come out as published (ren-f3-a; ren-f3b-1 and ren-f11b-1 hold). REN's marks"
+                " then save timeouts (ren-f12-a), but not time for all flows at scale (ren-x-1c).",
+            ),
+        ),
+        why="2.3 names the protocols and refers to their papers. The sentence describes the principle, and leaves out"
+        " what both do about lost packets and the order of messages.",
+    ),
+    Question(
+        title="Of whose links is the load a fraction?",
+        place="6",
+        sentence="We simulate seven traffic loads ranging from 0.1 to 0.7.",
+        readings=(
+            Reading(
+                name="core links",
+                answer="Of the links between ToR and core switches.",
+                evidence="At an oversubscription of 6 these are the bottleneck, and every load up to 0.7 can last.",
+            ),
+            Reading(
+                name="host links",
+                answer="Of the hosts' links: at 0.7 the core is offered 3.7 times what it carries, and drains"
+                " afterwards.",
+                evidence="Completion times are those of a backlog. REN's AFCT is 80% below Homa's and 13% above"
+                " pHost's, that of its short flows 61% below pHost's: gains as large as the headline's appear"
+                " (ren-x-4a). We have run one point of figures 14 to 19.",
+            ),
+        ),
+        why="A load is something that a network can carry. The published gains of short flows speak for the other"
+        " answer; it would take all of figures 14 to 18 to decide.",
+    ),
+    Question(
+        title="Whose are the 128 KB of buffer?",
+        place="6",
+        sentence="The packet size and switch buffer size are 1.5KB and 128KB, respectively.",
+        readings=(
+            Reading(
+                name="port buffer",
+                answer="Each port's.",
+                evidence="NS2, with which section 6 simulates, has a queue for each link.",
+            ),
+            Reading(
+                name="switch buffer",
+                answer="A whole switch's: 2.3 KB for each of its 56 ports.",
+                evidence="Packets are lost, and the timers of the others decide: REN's AFCT is 42% below pHost's and"
+                " 92% below Homa's, and 22% above NDP's (ren-x-4b).",
+            ),
+        ),
+        why="The word is switch, but the simulator's queues belong to links, and a port with less than two packets of"
+        " buffer would make NDP's limit of eight packets meaningless.",
+    ),
+    Question(
+        title="Which schemes keep a flow on one path?",
+        place="6.1",
+        sentence="Since ExpressPass uses per-flow ECMP to ensure in-order transmssion, the link utilization is degraded"
+        " compared with NDP and REN, which use per-packet loader balancing.",
+        readings=(
+            Reading(
+                name="own paths",
+                answer="ExpressPass and DCTCP. pHost, Homa and Aeolus spray packets, as in their own papers.",
+                evidence="ExpressPass's long flows have 68% of the throughput of REN's and NDP's (ren-f15c-3).",
+            ),
+            Reading(
+                name="ECMP",
+                answer="pHost and Homa, too. The run has REN on one path as well, which the sentence rules out.",
+                evidence="Queues form where spraying has none, and packets are lost: REN's AFCT is 75% below Homa's and"
+                " 13% above pHost's; its p99 of short flows is 68% below pHost's (ren-x-4a).",
+            ),
+        ),
+        why="The sentence names three schemes. For the others we take what their authors say.",
+    ),
+    Question(
+        title="After what time is a lost packet made good?",
+        place="5.2",
+        sentence="However, pHost and Homa suffer from persistent queue backlog, which results in a higher probability"
+        " of tail packet loss and timeout.",
+        readings=(
+            Reading(
+                name="timers 1 ms",
+                answer="After 1 ms in pHost, Homa, Aeolus and NDP; after three base RTTs in REN.",
+                evidence="Homa's paper speaks of a few milliseconds. REN's paper has no timer at all.",
+            ),
+            Reading(
+                name="timers 0.1 ms",
+                answer="After 0.1 ms in the others.",
+                evidence="Homa is further ahead: REN's AFCT is 33% above its own (ren-x-4a).",
+            ),
+            Reading(
+                name="timers 10 ms",
+                answer="After 10 ms in the others.",
+                evidence="REN's AFCT is 63% below Homa's, which is near the headline (ren-x-4a); pHost and NDP do not"
+                " change.",
+            ),
+            Reading(
+                name="REN timer 0.1 ms",
+                answer="After 0.1 ms in REN, too.",
+                evidence="A round trip through a full buffer takes 37 us, REN's timer 30 to 50 us. No verdict on"
+                " figures 21 and 22 changes (ren-f21-a).",
+            ),
+            Reading(
+                name="REN timer 1 ms",
+                answer="After 1 ms in REN, too.",
+                evidence="REN loses next to nothing at this load, so nothing changes (ren-x-4a).",
+            ),
+        ),
+        why="The paper does not say. Homa's authors speak of a few milliseconds, of which 1 ms favours REN least.",
+    ),
+)

@@ -1,0 +1,94 @@
+"""Runs without end: when a simulation that goes on has come to a stop.
+
+A scheme may ask again and again for what never comes. Such a run makes no progress: no receiver accepts a byte, no
+acknowledgement is new, no message ends. It need not be over, since timers may be long. So the quiet is counted in
+rounds: a round lasts until everything that was pending at its start has happened, and at least one slice. A round in
+which a packet moves is a retry. A scheme gives a message up after `retry_limit` retries at most; when there have been
+more of them, and the quiet exceeds 100 base RTTs, no retry will help.
+
+Random losses can lie about this, so that the retries grow by the chance that a packet and its answer get through.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rdmacc.engine.outcome import Engine
+from rdmacc.engine.plan import Plan
+from rdmacc.units import time_ps
+
+__all__ = ["Progress"]
+
+_LEAST_RETRIES = 100
+_MARGIN = 1.25
+"""So many times the retries after which a scheme gives up, since a round need not hold exactly one."""
+
+_LEAST_RTTS = 100
+
+_STILL_PS = time_ps("10s")
+"""If no packet moves for so long, only timers are left that lead nowhere."""
+
+
+class Progress:
+    """Watches whether a simulation makes progress.
+
+    Parameters
+    ----------
+    plan : Plan
+        What runs.
+
+    Attributes
+    ----------
+    since_ps : int
+        When progress was seen last.
+    retries : int
+        Rounds since then in which packets moved.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._last_start_ps = int(plan.start_ps.max()) + plan.scheme.start_delay_ps
+        self._least_ps = _LEAST_RTTS * int(plan.qp_base_rtt_ps.max())
+        limits = [getattr(part, "retry_limit", 0) for part in plan.scheme.components]
+        self._most_retries = _MARGIN * max(_LEAST_RETRIES, *limits) * _tries(plan)
+        self._done = (-1, -1)
+        self._acknowledged = 0
+        self.since_ps = self.retries = 0
+        self._moved = self._moved_ps = 0
+        self._round_end_ps = self._round_moved = 0
+
+    def has_ended(self, engine: Engine) -> bool:
+        """Tell whether a simulation has come to a stop; call it after each slice."""
+        now, done = engine.now, (engine.accepted_bytes, engine.unfinished)
+        if done != self._done or now <= self._last_start_ps:
+            self._done = done
+            self._begin(engine)
+            return False
+        acknowledged, moved = engine.acknowledged_packets, engine.moved_packets
+        if acknowledged > self._acknowledged:
+            self._acknowledged = acknowledged
+            self._begin(engine)
+            return False
+        if moved != self._moved:
+            self._moved, self._moved_ps = moved, now
+        if now - self._moved_ps >= _STILL_PS:
+            return True
+        if now > self._round_end_ps:
+            self.retries += moved != self._round_moved
+            self._round_moved, self._round_end_ps = moved, engine.last_event_ps()
+        return self.retries > self._most_retries and now - self.since_ps >= self._least_ps
+
+    def _begin(self, engine: Engine) -> None:
+        """Count from here."""
+        self.since_ps = self._moved_ps = engine.now
+        self.retries = self._round_end_ps = 0
+
+
+def _tries(plan: Plan) -> float:
+    """Return in how many tries a packet and its answer get through a network with random losses, on average."""
+    losses = np.maximum(plan.loss_data, plan.loss_control)
+    worst = float(losses[losses < 1.0].max(initial=0.0))
+    if worst == 0.0:
+        return 1.0
+    hops = int(plan.fabric.hops().max()) + 2
+    return float((1.0 - worst) ** -min(2.0 * hops, 1e3))

@@ -1,0 +1,278 @@
+"""Checks that a handler, and the plain functions that it calls, keep to the handlers' language.
+
+`_Body` has one method for each kind of statement that there is; all others are refused. What only a run can show is
+marked for checked mode (`rdmacc.engine.rewriting`): where integers may outgrow 63 bits, a field may not hold a number,
+`math` has no value.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+from rdmacc.errors import ConfigError
+from rdmacc.handlers.calls import Calls
+from rdmacc.handlers.expressions import UNSET
+from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHING, NUMBERS, Kind
+from rdmacc.handlers.source import source_tree
+from rdmacc.handlers.unbound import falls_through, first_unbound
+
+__all__ = ["Checker", "Mark", "Marks"]
+
+Mark = tuple[int, str]
+"""A node of a function's tree by its place in `ast.walk`, and what checked mode does with it."""
+
+Marks = Mapping[Callable[..., Any], frozenset[Mark]]
+
+
+class Checker:
+    """Checks a handler and the plain functions that it calls, for one component.
+
+    Parameters
+    ----------
+    handler : str
+        Component and handler, as errors name it.
+    fields : mapping
+        Type codes of the fields by argument and name; a vector's ends in "[]", that of a set of packets is "bits".
+    writable : mapping
+        Names of those that the handler may write.
+
+    Attributes
+    ----------
+    marks : dict
+        By function, what checked mode puts into it.
+    used : dict
+        What the functions took from outside, by function and name: a number's kind, or the thing itself.
+    """
+
+    def __init__(
+        self, handler: str, fields: Mapping[str, Mapping[str, str]], writable: Mapping[str, frozenset[str]]
+    ) -> None:
+        self.handler, self.fields, self.writable = handler, fields, writable
+        self.marks: dict[Callable[..., Any], set[Mark]] = {}
+        self.used: dict[tuple[Callable[..., Any], str], Any] = {}
+        self.under_way: list[Callable[..., Any]] = []
+        self._returned: dict[Any, Kind] = {}
+
+    def read(self, function: Callable[..., Any], kinds: Mapping[str, Kind]) -> Kind:
+        """Check a function for arguments of some kinds.
+
+        Parameters
+        ----------
+        function : callable
+            A plain function.
+        kinds : mapping
+            What its arguments are, by name.
+
+        Returns
+        -------
+        Kind
+            What it returns.
+
+        Raises
+        ------
+        ConfigError
+            For the first line that is not in the language.
+        """
+        key = function, tuple(kinds.items())
+        if key not in self._returned:
+            tree = source_tree(function)
+            if not isinstance(tree, ast.FunctionDef):
+                line = function.__code__.co_firstlineno
+                word = "async def" if isinstance(tree, ast.AsyncFunctionDef) else f"{function.__name__}(...)"
+                allowed = f"{ADVICE['function']}, whose source can be read: in a file, or a notebook's cell"
+                raise self.error(function, line, word, allowed)
+            given = tree.args
+            if given.vararg or given.kwarg or given.kwonlyargs:
+                raise self.error(
+                    function, tree.lineno, f"{tree.name}({ast.unparse(given)})", "must take plain arguments, without *"
+                )
+            self.under_way.append(function)
+            self._returned[key] = _Body(self, function, tree, kinds).read()
+            self.under_way.pop()
+        return self._returned[key]
+
+    def error(self, function: Callable[..., Any], line: int, text: str, allowed: str) -> ConfigError:
+        """Return the error for a line of a function.
+
+        Parameters
+        ----------
+        function : callable
+            The function.
+        line : int
+            The line's number in its file.
+        text : str
+            What is wrong there.
+        allowed : str
+            What to write instead.
+        """
+        where = f"line {line} of {Path(function.__code__.co_filename).name}"
+        return ConfigError(self.handler, _Code(text.split("\n")[0]), allowed, where=where)
+
+
+class _Body(Calls):
+    """A function with its statements."""
+
+    def read(self) -> Kind:
+        """Check all of it."""
+        self._block(self._tree.body)
+        unset = first_unbound(self._tree)
+        if unset is not None:
+            raise self._error(unset, UNSET)
+        returned = self._returned or NOTHING
+        if returned is not NOTHING and falls_through(self._tree.body):
+            raise self._error(self._tree, "must return a value on every way", f"{self._tree.name}(...)")
+        return returned
+
+    # Statements
+
+    def _block(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            name = type(statement).__name__
+            method = getattr(self, f"_do_{name}", None)
+            if method is None:
+                raise self._error(statement, ADVICE.get(name, ADVICE[""]))
+            method(statement)
+
+    def _do_Pass(self, node: ast.stmt) -> None:
+        pass
+
+    _do_Break = _do_Continue = _do_Pass
+
+    def _do_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | EllipsisType):
+            return
+        self._of(node.value)
+        if not isinstance(node.value, ast.Call):
+            raise self._error(node, "must do something: assign it, or call a function")
+
+    def _do_Assign(self, node: ast.Assign) -> None:
+        kind = self._of(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Tuple | ast.List):
+                self._take_apart(node, target, kind)
+            else:
+                self._store(node, target, kind)
+
+    def _take_apart(self, node: ast.Assign, target: ast.Tuple | ast.List, kind: Kind) -> None:
+        if not all(isinstance(one, ast.Name) for one in target.elts):
+            raise self._error(node, "must assign to names when it takes a tuple apart, and to a field by itself")
+        if len(kind.parts) != len(target.elts):
+            raise self._error(node, f"must be given a tuple of {len(target.elts)} values")
+        for one, part in zip(target.elts, kind.parts, strict=True):
+            self._store(node, one, part)
+
+    def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is None or not isinstance(node.target, ast.Name):
+            raise self._error(node, "must annotate nothing but a variable that is given a value")
+        self._store(node, node.target, self._of(node.value))
+
+    def _do_AugAssign(self, node: ast.AugAssign) -> None:
+        inner = list(ast.walk(node.target))
+        if any(isinstance(part, ast.Call) for part in inner):
+            raise self._error(node, "must call no function in an index that is read and written: name the index before")
+        kind = self._arithmetic(node, node.op, node.target, node.value)
+        self._store(node, node.target, kind)
+
+    def _store(self, node: ast.stmt, target: ast.AST, kind: Kind) -> None:
+        """Check what a variable, a field or an element is given."""
+        if isinstance(target, ast.Name):
+            if kind is NOTHING:
+                raise self._error(node, "must be given a value: the function returns none")
+            known = self._names.get(target.id, kind)
+            since = f"; {target.id} is {known.name} in line {self._first.get(target.id, self._tree.lineno)}"
+            self._names[target.id] = self._join(node, known, kind, since)
+            self._first.setdefault(target.id, node.lineno)
+            return
+        code = self._place_to_write(target)
+        if kind not in NUMBERS:
+            raise self._error(node, f"must be given a number, not {kind.name}")
+        if code == "f8" and kind is BOOL:
+            raise self._error(node, "must be given a float or an integer: use float(int(...))")
+        if code != "f8" and kind is FLOAT:
+            raise self._error(node, "must be given an integer, not a float: use int(...)")
+        self._mark(target, f"fit_{code}")
+
+    def _place_to_write(self, target: Any) -> str:
+        """Return the type code of the field or the element that a target is."""
+        if isinstance(target, ast.Attribute):
+            code = self._field(target, is_write=True)
+            if code is not None and not code.endswith("[]"):
+                return code
+            raise self._error(target, ADVICE["Slice"] if code else "must be a variable, or a field of a record")
+        if isinstance(target, ast.Subscript):
+            vector = self._of(target.value)
+            if isinstance(target.value, ast.Attribute):
+                self._field(target.value, is_write=True)
+            if vector.code:
+                self._index(target)
+                return vector.code
+        raise self._error(target, "must be a variable, a field of a record, or an element of a vector field")
+
+    def _do_If(self, node: ast.If) -> None:
+        self._condition(node.test)
+        self._block(node.body)
+        self._block(node.orelse)
+
+    def _do_While(self, node: ast.While) -> None:
+        self._condition(node.test)
+        self._loop(node)
+
+    def _do_For(self, node: ast.For) -> None:
+        if not isinstance(node.target, ast.Name):
+            raise self._error(node, "must count by one variable", f"for {ast.unparse(node.target)} in ...")
+        called = node.iter
+        if isinstance(called, ast.Call) and self._value(called.func) is range:
+            for argument in called.args:
+                self._integer(argument)
+            if called.keywords or not 1 <= len(called.args) <= 3:
+                raise self._error(called, "must have one to three arguments")
+            kind = INT
+        else:
+            kind = self._uniform(node.iter, self._of(node.iter))
+        self._store(node, node.target, kind)
+        self._loop(node)
+
+    def _loop(self, node: ast.For | ast.While) -> None:
+        self._block(node.body)
+        if node.orelse:
+            raise self._error(node.orelse[0], "must not stand in the `else` of a loop: set a variable in the loop")
+
+    def _do_Return(self, node: ast.Return) -> None:
+        kind = NOTHING if node.value is None else self._of(node.value)
+        if kind is NOTHING and node.value is not None:
+            raise self._error(node, "must return a value: the function returns none")
+        self._returned = kind if self._returned is None else self._join(node, self._returned, kind)
+
+    def _do_Assert(self, node: ast.Assert) -> None:
+        self._condition(node.test)
+        if node.msg is not None and not _is_text(node.msg):
+            raise self._error(node.msg, "must be a text as it stands")
+
+    def _do_Raise(self, node: ast.Raise) -> None:
+        raised = node.exc
+        if node.cause is not None or raised is None:
+            raise self._error(node, "must be `raise` with an exception, without a cause")
+        given = raised.args if isinstance(raised, ast.Call) else []
+        kind = self._value(raised.func if isinstance(raised, ast.Call) else raised)
+        names = ", ".join(sorted(one.__name__ for one in EXCEPTIONS))
+        if not (isinstance(kind, type) and kind in EXCEPTIONS):
+            raise self._error(node, f"must raise one of {names}")
+        if len(given) > 1 or not all(map(_is_text, given)) or getattr(raised, "keywords", None):
+            raise self._error(node, "must name at most a text as it stands")
+
+
+class _Code(str):
+    """Source text: shown as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

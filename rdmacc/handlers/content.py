@@ -1,0 +1,455 @@
+"""A hash of everything that a handler can reach: part of the key to compiled code, and to stored rows.
+
+What a function computes follows from its bytecode, its defaults, its closure and the names that it takes from its
+module. All of these are followed as far as they lead and described by content, so that equal content has an equal hash
+in every process. Only what a release of Python, NumPy or Numba defines counts by its name. A module counts with those
+of its attributes that are read. What cannot be described is refused: a key without it would find stale code.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copyreg
+import dis
+import enum
+import functools
+import hashlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rdmacc.errors import ConfigError
+from rdmacc.handlers.language import NATIVE
+from rdmacc.sources import is_standard
+
+__all__ = ["content_hash", "thaw"]
+
+_PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
+_ARRAYS = (np.ndarray, np.memmap, np.recarray)
+_LIBRARIES = ("numpy", "numba", "scipy")
+"""Their versions are part of both keys, as Python's is."""
+
+_OURS = ("rdmacc.component", "rdmacc.records", "rdmacc.schemes")
+"""Classes of these modules count by their names: both keys hold the modules' sources."""
+
+_HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
+"""Built-in functions that reach what no bytecode names."""
+
+_OF_NO_EFFECT = frozenset({
+    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__dataclass_fields__",
+    "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__", "__parameters__",
+    "__orig_bases__", "__abstractmethods__", "_abc_impl", "__annotate__", "__annotate_func__", "__annotations_cache__",
+    "__slotnames__",
+})  # fmt: skip
+"""Attributes of a class. A dataclass's fields have values, and those are described with its instances."""
+
+_WRITTEN = frozenset({
+    "__init__", "__repr__", "__eq__", "__hash__", "__lt__", "__le__", "__gt__", "__ge__", "__setattr__", "__delattr__",
+    "__replace__", "__getstate__", "__setstate__",
+})  # fmt: skip
+"""Methods that the dataclass decorator writes."""
+
+_HEAP_TYPE = 1 << 9
+"""Flag of a type that is made while Python runs."""
+
+_PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+_ALLOWED = (
+    "must have a content that can be compared, such as a number, a text, a tuple, an array, an enumeration or a plain"
+    " function: compiled code and stored rows are found again by it"
+)
+
+
+def content_hash(value: Any, field: str) -> str:
+    """Return the hash of a function, or of a class, and of everything that it can reach.
+
+    Functions that Numba has compiled with other values than those of now, which it freezes, are compiled again.
+
+    Parameters
+    ----------
+    value : object
+        A handler, a component's class.
+    field : str
+        Its name in an error.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    ConfigError
+        If it reaches something whose content is not known, which is named.
+    """
+    walk = _Walk()
+    try:
+        digest = walk.digest(value)
+    except _UnknownError as unknown:
+        raise ConfigError(field, unknown.name, _ALLOWED) from None
+    for function in walk.compiled:
+        _thaw(function)
+    return digest
+
+
+def thaw(function: Callable[..., Any]) -> None:
+    """Compile again what a handler calls and Numba has compiled with other values than those of now.
+
+    Parameters
+    ----------
+    function : callable
+        A handler.
+    """
+    walk = _Walk(is_strict=False)
+    walk.digest(function)
+    for compiled in walk.compiled:
+        _thaw(compiled)
+
+
+_FROZEN: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""What functions of Numba's were made of when they were compiled."""
+
+
+def _thaw(function: Any) -> None:
+    walk = _Walk(is_strict=False)
+    digest = walk.digest(function.py_func)
+    if _FROZEN.get(function) == digest:
+        return
+    # Seen first: what it was compiled with, or what Numba has in a cache of its own, may be old.
+    is_stale = function in _FROZEN or function.overloads or function.stats.cache_path
+    _FROZEN[function] = digest
+    for called in walk.compiled:
+        _thaw(called)
+    if is_stale:
+        function.recompile()
+
+
+_MISSING: Any = object()
+"""The value of a name that nothing defines."""
+
+
+class _UnknownError(Exception):
+    """Something has no content to describe."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self._kind, self._path = type(value).__name__, ""
+
+    def within(self, name: str) -> _UnknownError:
+        """Return it, with the name by which it was reached."""
+        self._path = f"{name}.{self._path}" if self._path else name
+        return self
+
+    @property
+    def name(self) -> str:
+        """By which names it was reached, and what it is."""
+        return f"{self._path} ({self._kind})"
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What is known of bytecode before it is known where it runs."""
+
+    digest: str
+    taken: tuple[tuple[str, bool, tuple[str, ...]], ...]
+    """Names that it takes from its module or (True) its closure, and the attributes that are read of each."""
+    names: frozenset[str]
+    """All attributes that it may read."""
+    has_import: bool
+
+
+@lru_cache(4096)
+def _code(code: types.CodeType) -> _Code:
+    taken: dict[tuple[str, bool, tuple[str, ...]], None] = {}
+    constants, names, has_import = set(), set(code.co_names), False
+    chain: list[str] = []
+    is_free = False
+
+    def end() -> None:
+        if chain:
+            taken[chain[0], is_free, tuple(chain[1:])] = None
+            chain.clear()
+
+    for step in dis.get_instructions(code):
+        if step.opcode in dis.hasconst and step.arg is not None:
+            constants.add(step.arg)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+            end()
+            chain, is_free = [step.argval], step.opname.endswith("DEREF")
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            chain += [step.argval] if chain else []
+        elif step.opname not in ("EXTENDED_ARG", "PUSH_NULL", "NOP"):
+            end()
+            has_import |= step.opname == "IMPORT_NAME"
+    end()
+    described: list[Any] = []
+    for number in sorted(constants):  # a docstring is a constant too, and is not used
+        value = code.co_consts[number]
+        if isinstance(value, types.CodeType):
+            inner = _code(value)
+            taken |= dict.fromkeys(inner.taken)
+            names |= inner.names
+            has_import |= inner.has_import
+            value = inner.digest
+        elif isinstance(value, str):
+            names.add(value)
+        described.append((number, _Walk().of(value)))
+    parts = (
+        code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount,
+        code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable, described,
+    )  # fmt: skip
+    own = tuple(one for one in taken if not one[1] or one[0] in code.co_freevars)
+    return _Code(_sha256(repr(parts).encode()), own, frozenset(names), has_import)
+
+
+class _Walk:
+    """Describes values as nested tuples of plain ones, whose repr is the same in every process.
+
+    Functions and classes are numbered as they are found, and described one after another.
+    """
+
+    def __init__(self, *, is_strict: bool = True) -> None:
+        self._is_strict = is_strict
+        self._numbers: dict[int, int] = {}
+        self._found: list[Any] = []
+        self._around: list[int] = []
+        self._modules: list[types.ModuleType] = []
+        self._names: set[str] = set()
+        self.compiled: list[Any] = []
+        """Functions of Numba's."""
+
+    def digest(self, value: Any) -> str:
+        """Return the hash of a value with all that it reaches."""
+        described = [self.of(value)]
+        done = 0
+        read: set[tuple[int, str]] = set()
+        while done < len(self._found):
+            for one in self._found[done:]:
+                described.append(self._class(one) if isinstance(one, type) else self._function(one))
+                done += 1
+            for number, module in enumerate(self._modules):
+                if not self._names.isdisjoint(("getattr", "__dict__")):
+                    self._unknown(module)
+                for name in sorted(self._names & vars(module).keys()):
+                    if (number, name) not in read:
+                        read.add((number, name))
+                        described.append((number, name, self._named(name, vars(module)[name])))
+        return _sha256(repr(described).encode())
+
+    def of(self, value: Any) -> Any:
+        """Return the description of a value."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is types.FunctionType:
+            # A function of a library's with a closure may hold one of ours.
+            if value in NATIVE or (not value.__closure__ and _is_library_file(value.__code__.co_filename)):
+                return ("name", value.__module__, value.__qualname__)
+            return ("function", self._number(value))
+        if isinstance(value, type):
+            if value.__module__ in _OURS or _is_known(value):
+                return ("name", value.__module__, value.__qualname__)
+            return ("class", self._number(value))
+        if (kind in _ARRAYS or (isinstance(value, np.generic) and _is_known(kind))) and not value.dtype.hasobject:
+            return self._array(value, kind)
+        if value is _MISSING:
+            return ("missing",)
+        if isinstance(value, enum.Enum):
+            return ("member", self.of(kind), value.name)
+        if kind is types.ModuleType:
+            return self._module(value)
+        if id(value) in self._around:
+            return ("around", len(self._around) - self._around.index(id(value)))
+        self._around.append(id(value))
+        try:
+            return self._container(value, kind)
+        finally:
+            self._around.pop()
+
+    def _array(self, value: Any, kind: type[Any]) -> Any:
+        layout = (value.flags.c_contiguous, value.flags.f_contiguous)
+        head = ("array", kind.__name__, value.shape, repr(value.dtype), layout)
+        if value.dtype.names:  # between its fields may lie anything
+            return (*head, *(self.of(np.asarray(value[name])) for name in value.dtype.names))
+        return (*head, _sha256(np.ascontiguousarray(value)) if value.nbytes else "")
+
+    def _container(self, value: Any, kind: type[Any]) -> Any:
+        if kind in (tuple, list):
+            return (kind.__name__, *map(self.of, value))
+        if kind is dict:
+            return ("dict", *((self.of(key), self._named(str(key), item)) for key, item in value.items()))
+        if kind in (set, frozenset):
+            return (kind.__name__, *sorted((self.of(item) for item in value), key=repr))
+        if kind in (staticmethod, classmethod):
+            return (kind.__name__, self.of(value.__func__))
+        if kind is property:
+            return ("property", *map(self.of, (value.fget, value.fset, value.fdel)))
+        if kind is types.MappingProxyType:
+            return ("proxy", self.of(dict(value)))
+        if isinstance(value, functools._lru_cache_wrapper):
+            return ("cached", self.of(value.__wrapped__))
+        if isinstance(value, functools.cached_property):
+            return ("cached", self.of(value.func))
+        if _is_known(value):
+            return ("name", value.__module__, value.__name__)
+        if hasattr(value, "__objclass__"):  # a method of a type of C's, such as str.upper
+            return ("name", value.__name__, self.of(value.__objclass__))
+        if isinstance(value, types.MethodType):
+            return ("method", self.of(value.__func__), self.of(value.__self__))
+        if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType):
+            return ("method", value.__name__, self.of(value.__self__))
+        if kind.__module__.startswith("numba."):
+            return self._numba(value)
+        return self._instance(value, kind)
+
+    def _numba(self, value: Any) -> Any:
+        if all(hasattr(value, name) for name in ("py_func", "recompile", "targetoptions")):
+            self.compiled.append(value)
+            return ("njit", self.of(value.targetoptions), self.of(value.py_func))
+        return ("name", repr(value)) if isinstance(value, sys.modules["numba"].types.Type) else self._unknown(value)
+
+    def _instance(self, value: Any, kind: type[Any]) -> Any:
+        """Describe an object by what pickle would write of it, unless its own class decides what that is."""
+        reduce = copyreg.dispatch_table.get(kind)
+        methods = [next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) for name in _PICKLING]
+        own = [method for method in (*methods, reduce) if isinstance(method, types.FunctionType)]
+        if any(not _is_library_file(method.__code__.co_filename) for method in own):
+            return self._unknown(value)
+        try:
+            parts = reduce(value) if reduce is not None else value.__reduce_ex__(4)
+        except Exception:  # whatever a class raises that cannot be pickled
+            return self._unknown(value)
+        if isinstance(parts, str):
+            return self._unknown(value)
+        rows = (list(part) if number in (3, 4) and part is not None else part for number, part in enumerate(parts))
+        return ("object", self.of(kind), *map(self.of, rows))
+
+    def _unknown(self, value: Any) -> Any:
+        if self._is_strict:
+            raise _UnknownError(value)
+        return ("unknown", type(value).__name__)
+
+    def _named(self, name: str, value: Any) -> Any:
+        try:
+            return self.of(value)
+        except _UnknownError as unknown:
+            raise unknown.within(name) from None
+
+    def _number(self, value: Any) -> int:
+        if id(value) not in self._numbers:
+            self._numbers[id(value)] = len(self._found)
+            self._found.append(value)
+        return self._numbers[id(value)]
+
+    def _module(self, module: types.ModuleType, attributes: tuple[str, ...] = ()) -> Any:
+        """Describe the attribute of a module that is read, or all that may be if the module itself is passed on."""
+        value: Any = module
+        for depth, name in enumerate(attributes):
+            value = getattr(value, name, _MISSING)
+            if type(value) is not types.ModuleType:
+                return self._named(".".join(attributes[: depth + 1]), value)
+        if not _is_library(value.__name__) and value not in self._modules:
+            self._modules.append(value)
+        return ("module", value.__name__)
+
+    def _function(self, function: Any) -> Any:
+        code = _code(function.__code__)
+        self._names |= code.names
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        parts: list[Any] = [code.digest]
+        try:
+            if code.has_import and not _is_ours(function):
+                self._unknown(__import__)
+            for name, is_free, attributes in code.taken:
+                value = _content(cells[name]) if is_free else function.__globals__.get(name, _MISSING)
+                if value is _MISSING and not is_free:
+                    value = getattr(builtins, name, _MISSING)
+                    if name in _HIDDEN and not _is_ours(function):
+                        self._unknown(value)
+                try:
+                    parts.append(self._module(value, attributes) if type(value) is types.ModuleType else self.of(value))
+                except _UnknownError as unknown:
+                    raise unknown.within(name) from None
+            for name in sorted(cells.keys() - {name for name, is_free, _ in code.taken if is_free}):
+                parts.append((name, self.of(_content(cells[name]))))
+            for part in (function.__defaults__, function.__kwdefaults__, vars(function)):
+                parts.append(self.of(part) if part else None)
+        except _UnknownError as unknown:
+            raise unknown.within(function.__qualname__) from None
+        return parts
+
+    def _class(self, kind: type[Any]) -> Any:
+        parts: list[Any] = [self.of(type(kind)), *map(self.of, kind.__bases__)]
+        try:
+            if issubclass(kind, enum.Enum):
+                parts += [(name, self.of(member.value)) for name, member in kind.__members__.items()]
+            parts += [(name, self._named(name, item)) for name, item in _own(kind)]
+        except _UnknownError as unknown:
+            raise unknown.within(kind.__qualname__) from None
+        return parts
+
+
+def _own(kind: type[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what a class defines itself, by name."""
+    is_enum = issubclass(kind, enum.Enum)
+    for name, item in sorted(vars(kind).items()):
+        file = item.__code__.co_filename if isinstance(item, types.FunctionType) else None
+        if name in _OF_NO_EFFECT or isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType):
+            continue
+        if name in _WRITTEN and file is not None and (file == "<string>" or _is_library_file(file)):
+            continue
+        if is_enum and file is None and (name.startswith("_") or name in kind.__members__):
+            continue
+        yield name, item
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet
+        return _MISSING
+
+
+def _is_known(value: Any) -> bool:
+    """Tell whether a library defines an object under its name."""
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else None)
+    if not isinstance(name, str) or not isinstance(module, str) or not _is_library(module):
+        return False
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value or (isinstance(value, type) and not value.__flags__ & _HEAP_TYPE)
+
+
+def _is_ours(function: Any) -> bool:
+    return str(function.__globals__.get("__name__")).partition(".")[0] == "rdmacc"
+
+
+@cache
+def _is_library(module: str) -> bool:
+    """Tell whether a module belongs to Python itself, or to a library whose version counts."""
+    top = module.partition(".")[0]
+    if top in _LIBRARIES or top in sys.builtin_module_names:
+        return True
+    file = getattr(sys.modules.get(top), "__file__", None)
+    return top in sys.stdlib_module_names and (file is None or _is_library_file(file))
+
+
+@cache
+def _is_library_file(file: str) -> bool:
+    if file.startswith("<frozen "):
+        return True
+    folders = set(Path(file).parents)
+    libraries = (getattr(sys.modules.get(name), "__file__", None) for name in _LIBRARIES)
+    return not folders.isdisjoint(Path(path).parent for path in libraries if path) or is_standard(Path(file))
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,346 @@
+"""The kinds of expressions in the handlers' language; `Expressions` has one method for each that there is.
+
+It works out whether each is an integer, a float or a record, since compiled code gives a variable one type: what may be
+an integer on one way and a float on another would be a float there.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.handlers.language import ADVICE, BITS, BOOL, FLOAT, INT, LARGEST, NUMBERS, Kind, constant, kind_of
+from rdmacc.handlers.source import MISSING, outside
+
+__all__ = ["Expressions", "record_kind", "topic"]
+
+_INTEGER = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.FloorDiv: "", ast.Mod: "", ast.Pow: "power"}
+_BITWISE = {ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "word", ast.BitOr: "word",
+            ast.BitXor: "word"}  # fmt: skip
+_SAFE = {ast.RShift: 63, ast.BitAnd: LARGEST}
+_CHANCE = ("random", "secrets", "time", "datetime", "uuid")
+_EXACT = 2**53
+_PACKETS = frozenset({"packet", "reply", "notice", "request"})
+UNSET = "must be set on every way to this line: give it a value first"
+
+
+def record_kind(*roles: str) -> Kind:
+    """Return the kind of a record.
+
+    Parameters
+    ----------
+    *roles : str
+        The handlers' arguments that it may be.
+    """
+    return Kind("a record", roles=frozenset(roles))
+
+
+class Expressions:
+    """A function, for arguments of some kinds: its names, and its expressions that call nothing.
+
+    Parameters
+    ----------
+    checker : Checker
+        The checker that reads it.
+    function : callable
+        The function.
+    tree : FunctionDef
+        Its syntax tree.
+    kinds : mapping
+        What its arguments are, by name.
+    """
+
+    def __init__(
+        self, checker: Any, function: Callable[..., Any], tree: ast.FunctionDef, kinds: Mapping[str, Kind]
+    ) -> None:
+        self._checker, self._function, self._tree = checker, function, tree
+        self._names = dict(kinds)
+        self._first: dict[str, int] = {}
+        self._locals = _stored(tree) | kinds.keys()
+        self._place = _places(tree)
+        self._marks = checker.marks.setdefault(function, set())
+        self._returned: Kind | None = None
+
+    # Errors and marks
+
+    def _error(self, node: Any, allowed: str, text: str = "") -> ConfigError:
+        return self._checker.error(self._function, node.lineno, text or ast.unparse(node), allowed)
+
+    def _mark(self, node: ast.AST, name: str) -> None:
+        place = self._place[node]
+        if any(other == place and known != name for other, known in self._marks):
+            raise self._error(node, "must be of one type in all calls: write a function for each")
+        self._marks.add((place, name))
+
+    # Expressions
+
+    def _of(self, node: Any) -> Kind:
+        """Return the kind of an expression."""
+        try:
+            number = constant(node)
+        except OverflowError:
+            number = 2**64
+        if type(number) is int and abs(number) > LARGEST:
+            raise self._error(node, "must be an integer within 63 bits")
+        if number is not None:
+            return {bool: BOOL, int: INT, float: FLOAT}[type(number)]
+        name = type(node).__name__
+        method = getattr(self, f"_of_{name}", None)
+        if method is None:
+            raise self._error(node, ADVICE.get(name, ADVICE[""]))
+        kind: Kind = method(node)
+        return kind
+
+    def _number(self, node: ast.expr) -> Kind:
+        """Return the kind of an operand: an integer or a float."""
+        kind = self._of(node)
+        if kind is BOOL:
+            raise self._error(node, "must be a number to compute with: use int(...)")
+        return self._checked_number(node, kind)
+
+    def _checked_number(self, node: ast.expr, kind: Kind) -> Kind:
+        if kind not in NUMBERS:
+            element = "; use a vector element by element, a set of packets by the functions of rdmacc.bits"
+            raise self._error(node, f"must be a number, not {kind.name}{element if kind.code or kind is BITS else ''}")
+        return kind
+
+    def _integer(self, node: ast.expr) -> None:
+        if self._number(node) is not INT:
+            raise self._error(node, "must be an integer: use int(...)")
+
+    def _condition(self, node: ast.expr) -> None:
+        """Check what is true or false: any number, and what `and`, `or` and `not` make of them."""
+        if isinstance(node, ast.BoolOp):
+            for value in node.values:
+                self._condition(value)
+        else:
+            self._checked_number(node, self._of(node))
+
+    def _join(self, node: Any, one: Kind, other: Kind, since: str = "") -> Kind:
+        """Return the kind of what is the one or the other."""
+        if one == other:
+            return one
+        if {one, other} == {BOOL, INT}:
+            return INT
+        if one.roles and one.roles | other.roles <= _PACKETS:
+            return record_kind(*one.roles, *other.roles)
+        if one.parts and len(one.parts) == len(other.parts):
+            parts = zip(one.parts, other.parts, strict=True)
+            return Kind(one.name, parts=tuple(self._join(node, *pair, since) for pair in parts))
+        hint = ": write 1.0 for 1, or use int(...) or float(...)" if {one, other} == {INT, FLOAT} else ""
+        raise self._error(node, f"must be of one type, not {one.name} here and {other.name} there{hint}{since}")
+
+    def _of_Name(self, node: ast.Name) -> Kind:
+        if node.id in self._locals:
+            if node.id not in self._names:
+                raise self._error(node, UNSET)
+            return self._names[node.id]
+        return self._constant(node)
+
+    def _constant(self, node: ast.expr) -> Kind:
+        """Return the kind of a constant from outside the function."""
+        value = self._value(node)
+        kind = kind_of(value)
+        if kind is None:
+            if type(value) is int:
+                raise self._error(node, "must be an integer within 63 bits")
+            raise self._error(node, ADVICE[topic(value) or "value"])
+        return kind
+
+    def _value(self, node: ast.expr) -> Any:
+        """Return what a name, or an attribute of a module, stands for outside the function."""
+        if isinstance(node, ast.Attribute):
+            module = self._value(node.value)
+            if not isinstance(module, types.ModuleType):
+                raise self._error(node, ADVICE[topic(module) or "value"])
+        elif not isinstance(node, ast.Name) or node.id in self._locals:
+            raise self._error(node, ADVICE["call"])
+        value = outside(self._function, ast.unparse(node))
+        if value is MISSING:
+            raise self._error(node, "must be a name that the module has")
+        self._checker.used[self._function, ast.unparse(node)] = kind_of(value) or value
+        return value
+
+    def _of_Attribute(self, node: ast.Attribute) -> Kind:
+        code = self._field(node, is_write=False)
+        if code is None:
+            return self._constant(node)
+        if code == "bits":
+            return BITS
+        if code.endswith("[]"):
+            return Kind("a vector", code=code.removesuffix("[]"))
+        return FLOAT if code == "f8" else INT
+
+    def _field(self, node: ast.Attribute, is_write: bool) -> str | None:
+        """Return the type code of a record's field; None if it is not a record's."""
+        if not isinstance(node.value, ast.Name) or node.value.id not in self._locals:
+            return None
+        kind = self._of_Name(node.value)
+        codes = set()
+        if not kind.roles:
+            raise self._error(node, f"must be a field of a record: {node.value.id} is {kind.name}")
+        for role in sorted(kind.roles):
+            known = self._checker.fields[role]
+            if node.attr not in known:
+                noun = "a parameter that is a number" if role == "params" else f"a field of `{role}`"
+                raise self._unknown(node, known, noun)
+            if is_write and node.attr not in self._checker.writable[role]:
+                raise self._error(node, self._allowed(role), f"{ast.unparse(node)} = ...")
+            codes.add(known[node.attr])
+        if len(codes) > 1:
+            raise self._error(node, "must have one type in all records that it may be of")
+        return codes.pop()
+
+    def _unknown(self, node: ast.Attribute, known: Iterable[str], noun: str) -> ConfigError:
+        names = sorted(known)
+        guess = unknown("", node.attr, names, noun).allowed
+        meant = guess.split("; did you mean ")[1].rstrip("?") if "; did you mean " in guess else ""
+        allowed = f"must be {noun}" + (f"; did you mean {meant}?" if meant else ".")
+        return self._error(node, f"{allowed} There are {', '.join(names)}" if names else f"{allowed} There is none")
+
+    def _allowed(self, role: str) -> str:
+        names = sorted(self._checker.writable[role])
+        if role == "params":
+            return "must not write parameters: they are the same for all; keep what changes in a record"
+        hook = self._checker.handler.rsplit(".", 1)[1]
+        if not names:
+            return f"must not write `{role}` in {hook}: its fields are the engine's"
+        return f"must write no field of the engine's; of `{role}` {hook} may write {', '.join(names)}"
+
+    def _of_Tuple(self, node: ast.Tuple) -> Kind:
+        if not node.elts:
+            raise self._error(node, "must have an element")
+        return Kind("a tuple", parts=tuple(self._of(part) for part in node.elts))
+
+    def _uniform(self, node: ast.expr, kind: Kind) -> Kind:
+        """Return the kind of a tuple's elements."""
+        is_constant = not any(
+            isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in self._locals)
+            for part in ast.walk(node)
+        )
+        if not kind.parts or len(set(kind.parts)) > 1 or kind.parts[0] not in (INT, FLOAT) or not is_constant:
+            raise self._error(node, "must be range(...), or a tuple of constants of one type")
+        return kind.parts[0]
+
+    def _index(self, node: ast.Subscript) -> None:
+        if isinstance(node.slice, ast.Slice):
+            raise self._error(node, ADVICE["Slice"])
+        self._integer(node.slice)
+
+    def _of_Subscript(self, node: ast.Subscript) -> Kind:
+        kind = self._of(node.value)
+        if kind.roles:
+            raise self._error(node, "must name a record's field after a dot")
+        if not kind.parts and not kind.code:
+            raise self._error(node, "must be an element of a vector field, or of a tuple of numbers")
+        self._index(node)
+        if kind.parts:
+            return self._uniform(node.value, kind)
+        return FLOAT if kind.code == "f8" else INT
+
+    def _of_BinOp(self, node: ast.BinOp) -> Kind:
+        return self._arithmetic(node, node.op, node.left, node.right)
+
+    def _arithmetic(self, node: Any, op: ast.operator, left: ast.expr, right: ast.expr) -> Kind:
+        kinds = self._number(left), self._number(right)
+        by = constant(right)
+        if type(op) in _BITWISE:
+            if kinds != (INT, INT):
+                raise self._error(node, "must be of integers: use int(...)")
+            if not (isinstance(op, ast.RShift | ast.BitAnd) and by is not None and 0 <= by <= _SAFE[type(op)]):
+                self._mark(node, _BITWISE[type(op)])
+            return INT
+        if isinstance(op, ast.Div):
+            if kinds == (INT, INT):
+                self._mark(node, "divide")
+            return FLOAT
+        if type(op) not in _INTEGER:
+            raise self._error(node, ADVICE.get(type(op).__name__, ADVICE[""]))
+        if kinds == (INT, INT):
+            if _INTEGER[type(op)]:
+                self._mark(node, _INTEGER[type(op)])
+            return INT
+        if isinstance(op, ast.Pow):
+            raise self._error(node, ADVICE["pow"])
+        return FLOAT
+
+    def _of_UnaryOp(self, node: ast.UnaryOp) -> Kind:
+        if isinstance(node.op, ast.Not):
+            self._condition(node.operand)
+            return BOOL
+        kind = self._number(node.operand)
+        if isinstance(node.op, ast.Invert):
+            if kind is not INT:
+                raise self._error(node, "must be of an integer: use int(...)")
+            self._mark(node, "word")
+        if isinstance(node.op, ast.USub) and kind is INT:
+            self._mark(node, "negative")
+        return kind
+
+    def _of_BoolOp(self, node: ast.BoolOp) -> Kind:
+        kinds = [self._of(value) for value in node.values]
+        joined = kinds[0]
+        for kind in kinds[1:]:
+            joined = self._join(node, joined, kind)
+        return self._checked_number(node, joined)
+
+    def _of_IfExp(self, node: ast.IfExp) -> Kind:
+        self._condition(node.test)
+        return self._join(node, self._of(node.body), self._of(node.orelse))
+
+    def _of_Compare(self, node: ast.Compare) -> Kind:
+        operands = [node.left, *node.comparators]
+        kinds = [self._of(operand) for operand in operands]
+        for i, op in enumerate(node.ops):
+            left, right = kinds[i : i + 2]
+            if isinstance(op, ast.In | ast.NotIn):
+                if left is not self._uniform(operands[i + 1], right) or len(node.ops) > 1:
+                    raise self._error(node, "must look for a number in a tuple of numbers of its type")
+            elif isinstance(op, ast.Is | ast.IsNot):
+                raise self._error(node, ADVICE["Is"])
+            else:
+                for operand, kind in zip(operands[i : i + 2], (left, right), strict=True):
+                    self._checked_number(operand, kind)
+                if BOOL in (left, right) and FLOAT in (left, right):
+                    raise self._error(node, "must not compare a truth value with a float")
+                if {left, right} == {INT, FLOAT}:
+                    whole = constant(operands[i if left is INT else i + 1])
+                    if whole is None or abs(whole) > _EXACT:
+                        self._mark(node, "exact")
+        return BOOL
+
+
+@cache
+def _places(tree: ast.FunctionDef) -> dict[ast.AST, int]:
+    return {node: place for place, node in enumerate(ast.walk(tree))}
+
+
+@cache
+def _stored(tree: ast.FunctionDef) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_read(node))
+
+
+def topic(value: Any) -> str:
+    """Return the word of `ADVICE` for something of another module, or nothing.
+
+    Parameters
+    ----------
+    value : object
+        What a handler names.
+    """
+    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    owner = getattr(value, "__self__", None)  # random.random is a method of a hidden generator
+    module = str(module or type(owner).__module__)
+    if module.startswith("numpy.random") or module.split(".")[0].lstrip("_") in _CHANCE:
+        return "chance"
+    if module.split(".")[0] == "numpy" or type(value).__module__ == "numpy":
+        return "numpy"
+    return "math" if module == "math" else ""
+
+
+def _is_read(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)

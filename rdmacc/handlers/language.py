@@ -1,0 +1,201 @@
+"""The handlers' language: the kinds of values, and the calls that a handler may make.
+
+`docs/interface.md` lists the language for its users, `rdmacc.handlers.checker` enforces it. All in it gives the same
+result, to the last bit, interpreted and compiled. So it lacks what differs: `math.gamma` and `math.hypot`, powers of
+floats, `round` to a digit, NumPy's numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rdmacc import bits, chance
+
+__all__ = [
+    "ADVICE", "BITS", "BOOL", "EXCEPTIONS", "FLOAT", "INT", "LARGEST", "MATH_BOOL", "MATH_EXACT", "MATH_FINITE",
+    "MATH_INT", "NATIVE", "NOTHING", "NUMBERS", "SETS", "Kind", "constant", "kind_of",
+]  # fmt: skip
+
+LARGEST = 2**63 - 1
+"""The largest integer; the smallest is its negative."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an expression is.
+
+    Attributes
+    ----------
+    name : str
+        As errors call it.
+    roles : frozenset of str
+        Of a record: the handlers' arguments that it may be.
+    parts : tuple of Kind
+        Of a tuple: its elements.
+    code : str
+        Of a vector: the NumPy type code of its elements.
+    """
+
+    name: str
+    roles: frozenset[str] = frozenset()
+    parts: tuple[Kind, ...] = ()
+    code: str = ""
+
+
+BOOL, INT, FLOAT = Kind("a truth value"), Kind("an integer"), Kind("a float")
+NUMBERS = (BOOL, INT, FLOAT)
+BITS, NOTHING = Kind("a set of packets"), Kind("nothing")
+
+_KINDS = {bool: BOOL, int: INT, float: FLOAT}
+
+
+def kind_of(value: object) -> Kind | None:
+    """Return the kind of a constant of a module, a closure or a default; None for what is no constant.
+
+    Parameters
+    ----------
+    value : object
+        A number, or a tuple of numbers.
+    """
+    if type(value) is int and abs(value) > LARGEST:
+        return None
+    if type(value) is tuple and value:
+        parts = tuple(_KINDS.get(type(part)) and kind_of(part) for part in value)
+        return None if None in parts else Kind("a tuple", parts=parts)  # type: ignore[arg-type]
+    return _KINDS.get(type(value))
+
+
+NATIVE = (
+    chance.hash63, chance.uniform, bits.has_bit, bits.set_bit, bits.clear_bit, bits.find_set, bits.find_clear,
+)  # fmt: skip
+"""Functions for handlers that each engine has in a form of its own."""
+
+SETS = {
+    bits.has_bit: (1, BOOL), bits.set_bit: (1, NOTHING), bits.clear_bit: (1, NOTHING),
+    bits.find_set: (2, INT), bits.find_clear: (2, INT),
+}  # fmt: skip
+"""Those of sets of packets: how many packet numbers they take, and what they return."""
+
+MATH_EXACT = frozenset({
+    math.asinh, math.atan, math.atan2, math.copysign, math.degrees, math.erf, math.erfc, math.fabs, math.radians,
+    math.tanh,
+})  # fmt: skip
+"""Functions from numbers to a float that have a value everywhere."""
+
+MATH_FINITE = frozenset({
+    math.acos, math.acosh, math.asin, math.atanh, math.cos, math.cosh, math.exp, math.exp2, math.expm1, math.log,
+    math.log10, math.log1p, math.log2, math.sin, math.sinh, math.sqrt, math.tan,
+})  # fmt: skip
+"""Those that have none for some numbers: Python raises there, compiled code goes on with NaN or infinity."""
+
+MATH_INT = frozenset({math.ceil, math.floor, math.trunc})
+"""From a float to an integer."""
+
+MATH_BOOL = frozenset({math.isfinite, math.isinf, math.isnan})
+
+EXCEPTIONS = frozenset({
+    ArithmeticError, AssertionError, Exception, IndexError, LookupError, NotImplementedError, OverflowError,
+    RuntimeError, TypeError, ValueError, ZeroDivisionError,
+})  # fmt: skip
+"""What a handler may raise."""
+
+_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+
+
+def constant(node: ast.AST) -> int | float | None:
+    """Return the number that an expression of numbers alone stands for, such as `2**31`; None for another one.
+
+    Parameters
+    ----------
+    node : ast.AST
+        The expression.
+
+    Raises
+    ------
+    OverflowError
+        If a part of it is an integer beyond 2**64, which Python may leave to compiled code.
+    """
+    if isinstance(node, ast.Constant):
+        values: list[Any] = [node.value] if type(node.value) in _KINDS else []
+    elif isinstance(node, ast.UnaryOp | ast.BinOp):
+        operands = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
+        numbers = [constant(operand) for operand in operands]
+        if type(node.op) not in _OPERATIONS or not all(type(number) in (int, float) for number in numbers):
+            return None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow | ast.LShift) and abs(numbers[1]) > 1100:  # type: ignore[arg-type]
+            raise OverflowError
+        try:
+            values = [_OPERATIONS[type(node.op)](*numbers)]
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+    else:
+        return None
+    if values and type(values[0]) is int and abs(values[0]) > 2**64:
+        raise OverflowError
+    number: int | float | None = values[0] if values and type(values[0]) in _KINDS else None
+    return number
+
+
+_PLAIN = "must be a plain function, made by `def` and called by its own name"
+
+ADVICE = {
+    "Import": "must not import in a handler: import in the module, outside the class",
+    "ImportFrom": "must not import in a handler: import in the module, outside the class",
+    "Global": "must not change what a module holds: keep what changes in a record",
+    "Nonlocal": "must not change what is outside: keep what changes in a record",
+    "Delete": "must not delete: set the field to its default",
+    "With": "must not use `with`: handlers hold nothing open",
+    "Try": "must not use `try`: test for the case before",
+    "Match": "must not use `match`: write `if` and `elif`",
+    "ClassDef": "must not make a class: declare a record in the component",
+    "FunctionDef": "must not make a function inside: write it in the module",
+    "Lambda": "must not use `lambda`: write a function in the module with `def`",
+    "Yield": "must not be a generator: a handler runs to its end",
+    "YieldFrom": "must not be a generator: a handler runs to its end",
+    "Await": "must not wait: a handler runs to its end; set a timer",
+    "NamedExpr": "must not assign within an expression: write an assignment before",
+    "Starred": "must not use `*`: name each value",
+    "JoinedStr": "must not make text: only `raise` and `assert` take a text, as it stands",
+    "List": "must not make a list: use a tuple of numbers, or a vector field of a record",
+    "ListComp": "must not make a list: use a loop",
+    "Dict": "must not make a dictionary: use a vector field of a record",
+    "DictComp": "must not make a dictionary: use a vector field of a record",
+    "Set": "must not make a set: use a `Bits` field of a Transfer record",
+    "SetComp": "must not make a set: use a `Bits` field of a Transfer record",
+    "GeneratorExp": "must not make a generator: use a loop",
+    "Slice": "must not take a part of a vector: use it element by element",
+    "Constant": "must be a number",
+    "Is": "must compare numbers by == or !=",
+    "IsNot": "must compare numbers by == or !=",
+    "MatMult": "must not multiply matrices",
+    "print": "must not print: give `simulate` a probe (rdmacc.probes), or `trace=True`",
+    "pow": "must multiply: x * x, or math.exp(y * math.log(x)); powers of floats differ in the last bit",
+    "round": "must round to a whole number, round(x); for digits write round(x * 100) / 100",
+    "hypot": "must be written math.sqrt(x * x + y * y); math.hypot differs in the last bit",
+    "isinstance": "must not ask for a type: a number's type is known from where it comes",
+    "type": "must not ask for a type: a number's type is known from where it comes",
+    "divmod": "must be written with // and %",
+    "sum": "must be written as a loop",
+    "any": "must be written as a loop, or with `or`",
+    "all": "must be written as a loop, or with `and`",
+    "open": "must not open a file",
+    "range": "must stand in `for i in range(...)`",
+    "chance": "must take chance from rdmacc.chance and the time from `now`, so that runs can be repeated",
+    "numpy": "must use `math` and plain numbers: NumPy's numbers wrap, and differ from Python's",
+    "math": "must be a function of `math` that both engines share: {known}",
+    "function": _PLAIN,
+    "call": f"{_PLAIN}, or min, max, abs, int, float, bool, round, len, or of math, rdmacc.bits, rdmacc.chance",
+    "value": "must be a number, or a tuple of numbers, of the module; what changes is kept in a record",
+    "": "must not be used in a handler; docs/interface.md lists the language",
+}  # fmt: skip
+"""What to write instead, by what is refused."""

@@ -1,0 +1,172 @@
+"""Folders that hold saved frames: Parquet files and one JSON file, which says what they are and has their digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import stat
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from rdmacc.errors import ConfigError
+
+__all__ = ["read_folder", "write_folder"]
+
+FORMAT = 2
+
+
+def write_folder(
+    folder: str | Path, kind: str, about: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], *, replace: bool
+) -> Path:
+    """Write frames beside the place where they belong, then rename the folder: what is there stays until then.
+
+    Parameters
+    ----------
+    folder : path
+        Where to; made if it is not there.
+    kind : str
+        "result" or "study": the JSON file's name.
+    about : mapping
+        What JSON can hold.
+    frames : mapping of DataFrame
+        By name; names of several types become text.
+    replace : bool
+        Whether a saved folder of this kind may be replaced.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    ConfigError
+        If the folder is a symbolic link, has other files in it, or may not be replaced.
+    """
+    target = _path(folder)
+    if not isinstance(replace, bool):
+        raise ConfigError("replace", replace, "True or False")
+    own = {f"{kind}.json", *(f"{name}.parquet" for name in frames)}
+    if target.is_symlink():
+        raise ConfigError("folder", str(target), "a folder itself, not a symbolic link")
+    if target.exists() and not target.is_dir():
+        raise ConfigError("folder", str(target), "a folder, or a new one")
+    there = {path.name for path in target.iterdir()} if target.exists() else set()
+    if there - own or (there and f"{kind}.json" not in there):
+        example = sorted(there - own or there)[0]
+        raise ConfigError(
+            "folder", str(target), f"empty: it contains files other than a saved {kind}, such as {example}"
+        )
+    if there and not replace:
+        raise ConfigError("folder", str(target), "empty; or pass replace=True")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".tmp", dir=target.parent))
+    try:
+        for name, frame in frames.items():
+            _storable(frame).to_parquet(draft / f"{name}.parquet", index=False)
+        digests = {path.name: _digest(path.read_bytes()) for path in sorted(draft.iterdir())}
+        content = {"format": FORMAT, "kind": kind, **about, "digests": digests}
+        content["digest"] = _digest(_canonical(content))
+        (draft / f"{kind}.json").write_text(json.dumps(content, indent=1))
+        draft.chmod(0o755)
+        if there:
+            before = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".old", dir=target.parent))
+            target.replace(before)
+            draft.replace(target)
+            shutil.rmtree(before)
+        else:
+            draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return target
+
+
+def read_folder(folder: str | Path, kind: str, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """Read what `write_folder` wrote.
+
+    Parameters
+    ----------
+    folder : path
+        Where it is.
+    kind : str
+        As it was written.
+    names : sequence of str
+        Names of the frames.
+
+    Returns
+    -------
+    about : dict
+        What the JSON file holds.
+    frames : dict of DataFrame
+        By name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, a part is not a file, or anything was changed.
+    """
+    source = _path(folder)
+    wanted = f"a folder that {kind.capitalize()}.save wrote"
+    try:
+        about = json.loads(_read(source / f"{kind}.json"))
+        if not isinstance(about, dict):
+            raise TypeError("not a JSON object")
+        if about.get("format") != FORMAT:
+            raise ConfigError("folder", str(source), f"{wanted}, in format {FORMAT}, not {about.get('format')!r}")
+        digest = about.pop("digest", None)
+        if digest != _digest(_canonical(about)):
+            raise ValueError(f"{kind}.json has another digest: it was changed")
+        frames = {}
+        for name in names:
+            content = _read(source / f"{name}.parquet")
+            if _digest(content) != about["digests"][f"{name}.parquet"]:
+                raise ValueError(f"{name}.parquet has another digest: it was changed")
+            frames[name] = pd.read_parquet(pa.BufferReader(content))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError("folder", str(source), f"{wanted} ({type(error).__name__}: {error})") from None
+    return about, frames
+
+
+def _path(folder: object) -> Path:
+    if not isinstance(folder, str | Path) or "\0" in str(folder):
+        raise ConfigError("folder", folder, "a path")
+    return Path(folder)
+
+
+def _read(path: Path) -> bytes:
+    """Return a file's content; a pipe, which might never end, or a folder has none."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(f"{path.name} is not a file")
+    return path.read_bytes()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _canonical(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _storable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose columns have one type each: names of several types become text."""
+    stored = frame.copy(deep=False)
+    for name in frame:
+        values = frame[name]
+        if values.dtype == object and not (
+            values.map(_is_plain).all() and len(set(values.map(type)) - {type(None)}) <= 1
+        ):
+            stored[name] = values.map(str)
+    return stored
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float)

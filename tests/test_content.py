@@ -1,0 +1,449 @@
+"""Nothing stale is used: a change of whatever a handler reaches changes the results, at once and in new processes."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import functools
+import importlib
+import json
+import math
+import operator
+import os
+import re
+import subprocess
+import sys
+import threading
+import types
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc.engine.select import why_not_compiled
+from rdmacc.errors import ConfigError
+from rdmacc.handlers import content_hash
+
+HELPERS = """
+import numba
+import numpy as np
+
+K = {module_attribute}
+NESTED = {nested}
+
+
+@numba.njit
+def twice(value):
+    return value * NESTED
+"""
+
+MINE = """
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+import rdmacc
+from rdmacc.records import Float, Int, Record
+
+import lab_helpers
+from lab_helpers import twice as doubled
+
+CONSTANT = {constant}
+ARRAY = np.full(3, {array})
+LARGE = np.zeros(5000)
+LARGE[4321] = {large}
+TUPLE = (np.array([1.0, {array_in_tuple}]), 2)
+BYTE = np.int64({numpy_number})
+TEXT = {text!r}
+
+
+class Mode(enum.IntEnum):
+    SLOW = 1
+    FAST = {enumeration}
+
+
+class Pair(NamedTuple):
+    one: float
+    other: float
+
+
+PAIR = Pair(1.0, {named_tuple})
+
+
+@numba.njit
+def by_njit(value):
+    return value * {njit}
+
+
+def by_call(value):
+    return inner(value)
+
+
+def inner(value):
+    return value * {function}
+
+
+def by_default(value, factor={default}):
+    return value * factor
+
+
+def by_keyword(value, factor={keyword_default}):
+    return value * factor
+
+
+def made(factor, table):
+    def by_closure(value):
+        return value * factor * (1.0 + table[4321])
+
+    return by_closure
+
+
+by_closure = made({closure}, np.append(np.zeros(4321), {closure_of_array}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(rdmacc.Component):
+    class Sender(Record):
+        rate_bps = Float()
+
+    class Header(Record):
+        stamp = Int()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_ack(qp, sender, packet):
+        value = qp.line_bps * 0.5
+{body}
+        sender.rate_bps = value
+"""
+BODIES = {
+    "module_attribute": "value *= lab_helpers.K",
+    "nested": "value = doubled(value) if len(TEXT) > 0 else lab_helpers.twice(value)",
+    "constant": "value *= CONSTANT",
+    "array": "value *= ARRAY[1]",
+    "large": "value *= LARGE[4321]",
+    "array_in_tuple": "value *= TUPLE[0][1]",
+    "numpy_number": "value = value * 2.0 / (2.0 + BYTE)",
+    "text": "value = value * 0.5 if TEXT == 'half' else value",
+    "enumeration": "value = value * 0.5 if Mode.FAST == 2 else value",
+    "named_tuple": "value *= PAIR.other",
+    "njit": "value = by_njit(value)",
+    "function": "value = by_call(value)",
+    "default": "value = by_default(value)",
+    "keyword_default": "value = by_keyword(value=value)",
+    "closure": "value = by_closure(value)",
+    "closure_of_array": "value = by_closure(value)",
+}
+"""What a handler does with each kind of thing."""
+OUTSIDE = ("module_attribute", "nested")
+"""Those that lie in another module: the handler's own file stays as it is."""
+FIRST: dict[str, Any] = dict.fromkeys(BODIES, 0.5) | {"numpy_number": 1, "text": "half", "enumeration": 2}
+SECOND: dict[str, Any] = dict.fromkeys(BODIES, 0.25) | {"numpy_number": 3, "text": "whole", "enumeration": 4}
+FIRST["closure_of_array"], SECOND["closure_of_array"] = 0.0, -0.5
+
+RUN = """
+import json
+import logging
+import sys
+from pathlib import Path
+
+logging.disable()
+import rdmacc
+
+network, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "128kB")
+found = {}
+for name in sys.argv[1:]:
+    module = __import__(f"lab_{name}")
+    scheme = rdmacc.Scheme(name="lab", control=module.Mine())
+    found[name] = [
+        int(rdmacc.simulate(network, work, scheme, engine=engine, progress=False).flows.fct_ps.max())
+        for engine in ("simpy", "compiled")
+    ]
+    study = rdmacc.study(network, work, scheme, engine="simpy", jobs=1, progress=False, store=Path("store"))
+    found[name] += [int(study.flows.fct_ps.max()), study.reused]
+print(json.dumps(found))
+"""
+
+pytestmark = pytest.mark.skipif(bool(why_not_compiled()), reason="no compiled engine")
+
+
+def write(folder: Path, values: dict[str, Any]) -> None:
+    """Write a user's modules, each with a handler that reaches one kind of thing, and one that they import."""
+    (folder / "lab_helpers.py").write_text(HELPERS.format(**values))
+    for name, body in BODIES.items():
+        own = FIRST | {name: values[name]}
+        (folder / f"lab_{name}.py").write_text(MINE.format(body=f"        {body}", **own))
+
+
+def results(folder: Path, names: list[str]) -> dict[str, list[int]]:
+    """Return, from a process of its own, FCTs by SimPy, compiled and stored, and whether that was in the store."""
+    environment = os.environ | {
+        "RDMACC_CACHE_DIR": str(folder / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, "-c", RUN, *names]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    found: dict[str, list[int]] = json.loads(done.stdout)
+    return found
+
+
+def assert_changed(before: dict[str, list[int]], after: dict[str, list[int]]) -> None:
+    """Assert that all results are others, that the engines agree, and that nothing came from the store."""
+    assert before.keys() == after.keys()
+    for name, (simpy, compiled, stored, reused) in after.items():
+        first = before[name]
+        assert first[0] == first[1] == first[2] != simpy, (name, first, simpy)
+        assert (compiled, stored, reused) == (simpy, simpy, 0), name
+
+
+@pytest.mark.slow
+def test_what_a_handler_reaches_counts_in_new_processes(tmp_path: Path) -> None:
+    """With the same cache and the same store. The source of the handler itself never changes."""
+    inside, outside = [name for name in BODIES if name not in OUTSIDE], list(OUTSIDE)
+    write(tmp_path, FIRST)
+    before = results(tmp_path, [*inside, *outside])
+    for name in OUTSIDE:
+        write(tmp_path, FIRST | {name: SECOND[name]})
+        assert_changed({name: before[name]}, results(tmp_path, [name]))
+    write(tmp_path, SECOND | {name: FIRST[name] for name in OUTSIDE})
+    assert_changed({name: before[name] for name in inside}, results(tmp_path, inside))
+    write(tmp_path, FIRST)
+    again = results(tmp_path, [inside[0], *outside])
+    assert again == {name: [*before[name][:3], 1] for name in again}
+
+
+def factor_of(function: Any) -> types.CellType:
+    """Return the closure's cell that holds the factor."""
+    return function.__closure__[function.__code__.co_freevars.index("factor")]
+
+
+CHANGES: dict[str, Any] = {
+    "module_attribute": lambda lab: setattr(lab.lab_helpers, "K", 0.25),
+    "nested": lambda lab: setattr(lab.lab_helpers, "NESTED", 0.25),
+    "constant": lambda lab: setattr(lab, "CONSTANT", 0.25),
+    "array": lambda lab: lab.ARRAY.fill(0.25),
+    "large": lambda lab: lab.LARGE.fill(0.25),
+    "array_in_tuple": lambda lab: lab.TUPLE[0].fill(0.25),
+    "njit": lambda lab: setattr(lab, "by_njit", numba.njit(lambda value: value * 0.25)),
+    "function": lambda lab: setattr(lab, "inner", types.FunctionType((lambda value: value * 0.25).__code__, {})),
+    "default": lambda lab: setattr(lab.by_default, "__defaults__", (0.25,)),
+    "keyword_default": lambda lab: setattr(lab.by_keyword, "__defaults__", (0.25,)),
+    "closure": lambda lab: setattr(factor_of(lab.by_closure), "cell_contents", 0.25),
+}
+"""What changes while Python runs."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_a_handler_reaches_counts_at_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, FIRST)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for module in (f"lab_{name}", "lab_helpers"):
+        sys.modules.pop(module, None)
+    lab = importlib.import_module(f"lab_{name}")
+    network, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "128kB")
+    scheme = rdmacc.Scheme(name="lab", control=lab.Mine())
+
+    def fct_ps(check: bool) -> int:
+        simpy, compiled = (
+            int(rdmacc.simulate(network, work, scheme, engine=engine, check=check, progress=False).flows.fct_ps.max())
+            for engine in ("simpy", "compiled")
+        )
+        assert simpy == compiled
+        return simpy
+
+    first = fct_ps(True), fct_ps(False)
+    CHANGES[name](lab)
+    changed = fct_ps(True), fct_ps(False)
+    assert first[0] == first[1] != changed[0] == changed[1]
+
+
+def with_globals(**names: Any) -> Any:
+    """Return a function that reads some names of its module."""
+    source = "def handler():\n    return " + ", ".join(names)
+    exec(source, names)
+    return names["handler"]
+
+
+def hash_of(*values: Any) -> str:
+    return content_hash(with_globals(**{f"v{number}": value for number, value in enumerate(values)}), "test")
+
+
+@dataclass(frozen=True)
+class Constants:
+    gain: float
+    table: Any = ()
+
+
+class Weight:
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+def gain(low: float) -> type:
+    return type("Gains", (), {"low": low, "__module__": "theirs"})
+
+
+DIFFERENT = [
+    (0.0, -0.0), (1, 1.0), (1, True), ((1, 2), [1, 2]), ({"a": 1}, {"a": 2}), ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    ({1, 2}, {1, 3}), (np.float64(1), 1.0), (np.int32(1), np.int64(1)), (np.zeros(3), np.zeros((1, 3))),
+    (np.zeros(3), np.zeros(3, "f4")), (np.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 4]]).T),
+    (np.zeros((2, 3)), np.zeros((2, 3), order="F")), (np.array([1, None], object), np.array([2, None], object)),
+    (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0])), (Constants(0.5), Constants(0.25)),
+    (Constants(0.5, [1]), Constants(0.5, [2])), (Weight(1.0), Weight(2.0)), (gain(0.5), gain(0.25)),
+    (gain(0.5)(), gain(0.25)()), (partial(pow, 2), partial(pow, 3)), (lambda: 1, lambda: 2),
+    (lambda *, a=1: a, lambda *, a=2: a), (contextmanager(lambda: 1), contextmanager(lambda: 2)), (range(3), range(4)),
+    (min, max), (np.sin, np.cos), (math.pi, math.e), ("numpy", np), (re.compile("a"), re.compile("b")),
+    (functools.lru_cache(lambda: 1), functools.lru_cache(lambda: 2)), (Weight(1.0).__init__, Weight(2.0).__init__),
+    (numba.njit(lambda: 1), numba.njit(lambda: 2)), (numba.njit(lambda: 1), numba.njit(fastmath=True)(lambda: 1)),
+    (numba.int64, numba.float64), (operator.itemgetter(1), operator.itemgetter(2)), (Decimal("0.1"), Decimal("0.2")),
+    (int, float), (b"a", "a"), (None, "None"), (complex(1, 0), complex(1, -0.0)), (frozenset({1}), {1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), DIFFERENT, ids=[f"{n} {type(one).__name__}" for n, (one, _) in enumerate(DIFFERENT)]
+)
+def test_other_content_has_another_hash(one: Any, other: Any) -> None:
+    assert hash_of(one) == hash_of(one) != hash_of(other)
+    if not isinstance(one, type | types.FunctionType | type(np.sin) | type(np)):
+        try:
+            twin = copy.deepcopy(one)
+        except TypeError:
+            return
+        assert hash_of(twin) == hash_of(one)
+
+
+def test_a_hash_is_the_same_in_every_process() -> None:
+    """Whatever the order of sets, the addresses of objects and the seed of strings' hashes there."""
+    script = (
+        "import rdmacc; from rdmacc.handlers import content_hash;"
+        "print(*(content_hash(type(part), '') for name in sorted(rdmacc.SCHEMES) for part in"
+        " (lambda one: (*one.components, one.buffer, one.queueing))(rdmacc.scheme(name))))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+def test_comments_docstrings_and_places_do_not_count() -> None:
+    sources = (
+        "def handler(a):\n    return a + 1",
+        '\n\ndef handler(a):\n    """Add."""\n    # one\n    return a + 1',
+        "def handler(a):\n    return a + 2",
+    )
+    one, same, other = (content_hash(defined(source), "test") for source in sources)
+    assert one == same != other
+
+
+def defined(source: str, **names: Any) -> Any:
+    exec(source, names)
+    return names["handler"]
+
+
+def test_a_name_that_nobody_defines_yet_counts() -> None:
+    handler = defined("def handler(a):\n    return abs(a)")
+    before = content_hash(handler, "test")
+    handler.__globals__["abs"] = handler
+    assert content_hash(handler, "test") != before
+
+
+def test_of_a_module_what_is_read_counts_and_nothing_else() -> None:
+    lab = types.ModuleType("lab")
+    lab.inner = types.ModuleType("inner")  # type: ignore[attr-defined]
+    lab.inner.K, lab.other = 1, 1  # type: ignore[attr-defined]
+    direct = defined("def handler():\n    return lab.inner.K", lab=lab)
+    passed = defined("def read(module):\n    return module.inner.K\ndef handler():\n    return read(lab)", lab=lab)
+    for handler in (direct, passed):
+        lab.inner.K = 1  # type: ignore[attr-defined]
+        before = content_hash(handler, "test")
+        lab.other += 1  # type: ignore[attr-defined]
+        assert content_hash(handler, "test") == before
+        lab.inner.K = 2  # type: ignore[attr-defined]
+        assert content_hash(handler, "test") != before
+
+
+def test_what_refers_to_itself_ends() -> None:
+    one: list[Any] = [1]
+    one.append(one)
+    other: list[Any] = [2]
+    other.append(other)
+    assert hash_of(one) == hash_of(one) != hash_of(other)
+    assert content_hash(defined("def handler(n):\n    return handler(n - 1)"), "test")
+
+
+class Secretive:
+    def __reduce__(self) -> Any:
+        return Secretive, ()
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (threading.Lock(), "lock"), (ctypes.CDLL(None).abs, "_FuncPtr"), (Secretive(), "Secretive"),
+        (np.frompyfunc(abs, 1, 1), "ufunc"), (numba.cfunc("f8(f8)")(lambda value: value), "CFunc"),
+        (open(os.devnull), "TextIOWrapper"),  # noqa: SIM115
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_what_has_no_content_to_compare_is_refused_by_its_name(value: Any, kind: str) -> None:
+    lab = types.ModuleType("lab")
+    lab.table = {"deep": [value]}  # type: ignore[attr-defined]
+    handler = defined("def handler():\n    return lab.table", lab=lab)
+    with pytest.raises(
+        ConfigError, match=rf"^Mine\.on_ack = 'handler\.lab\.table\.deep \({kind}\)': must have a content"
+    ):
+        content_hash(handler, "Mine.on_ack")
+
+
+@pytest.mark.parametrize("body", ["eval('K')", "globals()['K']", "getattr(lab, 'K')"])
+def test_what_is_reached_in_the_dark_is_refused(body: str) -> None:
+    lab = types.ModuleType("lab")
+    with pytest.raises(ConfigError, match="must have a content"):
+        content_hash(defined(f"def handler():\n    return {body}", K=1, lab=lab), "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locked(rdmacc.Component):
+    """Reads what nobody can compare."""
+
+    @staticmethod
+    def on_ack(qp):  # type: ignore[no-untyped-def]
+        qp.credits += 0 if LOCK else 1
+
+
+LOCK = threading.Lock()
+
+
+def test_the_compiled_engine_and_the_store_refuse_it(tmp_path: Path) -> None:
+    network, work = rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "4kB")
+    scheme = rdmacc.Scheme(name="locked", control=Locked())
+    for run in (
+        partial(rdmacc.simulate, engine="compiled"),
+        partial(rdmacc.study, engine="simpy", jobs=1, store=tmp_path, progress=False),
+    ):
+        with pytest.raises(ConfigError, match=r"^Locked.* = '(Locked\.)?on_ack\.LOCK \(lock\)'"):
+            run(network, work, scheme)
+    assert len(rdmacc.simulate(network, work, scheme, engine="simpy").flows) == 2

@@ -1,0 +1,93 @@
+"""The handlers' language: what the documentation lists is what is allowed, and both engines compute it alike."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from rdmacc.engine.compiled.unit import CHECKED
+from rdmacc.handlers import language
+from rdmacc.handlers.language import MATH_BOOL, MATH_EXACT, MATH_FINITE, MATH_INT
+
+_PAGE = (Path(__file__).parents[1] / "docs" / "interface.md").read_text()
+_PAIRS = (math.atan2, math.copysign)
+
+
+def _row(name: str) -> set[str]:
+    """Return the names that a row of the page's table lists before its semicolon."""
+    row = re.search(rf"^\| {name} \| (.*?)[;|]", _PAGE, re.MULTILINE)
+    assert row is not None
+    return set(re.findall(r"`(\w+)", row[1]))
+
+
+def test_the_page_lists_the_functions_of_math() -> None:
+    allowed = MATH_EXACT | MATH_FINITE | MATH_INT | MATH_BOOL
+    assert _row("`math`") == {function.__name__ for function in allowed}
+
+
+def test_the_page_lists_the_built_in_functions() -> None:
+    from rdmacc.handlers.calls import _BUILT_IN
+
+    names = {function.__name__ for function in _BUILT_IN if function.__module__ == "builtins"}
+    assert _row("built-in functions") == names
+
+
+def _bits(value: float) -> bytes:
+    return b"NaN" if math.isnan(value) else struct.pack("d", value)
+
+
+def _numbers(count: int) -> list[float]:
+    rng = np.random.default_rng(1)
+    sizes = [rng.uniform(-10, 10, count), rng.uniform(-1, 1, count), rng.uniform(-1e6, 1e6, count)]
+    sizes.append(rng.uniform(-1, 1, count) * 10.0 ** rng.integers(-300, 300, count))
+    edges = [0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, 1.7e308, 2.0**53, 0.5, 1.5, 2.5]
+    return [*np.concatenate(sizes).tolist(), *edges]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", sorted(MATH_EXACT | MATH_FINITE, key=lambda one: one.__name__))
+def test_a_function_of_math_has_the_same_bits_compiled(function: Any) -> None:
+    numbers = _numbers(5000)
+    others = numbers[::-1] if function in _PAIRS else []
+    if others:
+        compiled = numba.njit(**CHECKED)(lambda a, b: function(a, b))
+    else:
+        compiled = numba.njit(**CHECKED)(lambda a: function(a))
+    for given in zip(numbers, others, strict=True) if others else zip(numbers):
+        try:
+            expected = function(*given)
+        except (ValueError, OverflowError):
+            assert function in MATH_FINITE
+            assert not math.isfinite(compiled(*given))
+            continue
+        assert _bits(expected) == _bits(compiled(*given)), given
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text", ["a // b", "a % b", "a / b", "min(a, b)", "max(a, b)", "-a", "abs(a)", "a < b", "not a"]
+)
+def test_an_operator_has_the_same_bits_compiled(text: str) -> None:
+    operator: Any = eval(f"lambda a, b: {text}")
+    compiled, numbers = numba.njit(**CHECKED)(operator), _numbers(5000)
+    for given in zip(numbers, numbers[7:]):
+        if given[1] or text[:3] not in ("a /", "a %"):
+            assert _bits(operator(*given)) == _bits(compiled(*given)), given
+
+
+def test_a_constant_is_worked_out_as_python_does() -> None:
+    for text in ("2**31", "-1", "2**63 - 1", "7 // 2", "1 << 64 >> 3", "0.1 + 0.2", "~5", "2**-1", "True"):
+        assert language.constant(ast.parse(text, mode="eval").body) == eval(text)
+    for text in ("2**65", "2**100 >> 60", "10**10**10", "1 << 5000"):
+        with pytest.raises(OverflowError):
+            language.constant(ast.parse(text, mode="eval").body)
+    for text in ("1 / 0", "x + 1", "(-8) ** 0.5", "'a'", "1j", "None"):
+        assert language.constant(ast.parse(text, mode="eval").body) is None

@@ -1,0 +1,123 @@
+"""Numba's private interfaces: in one module only, and where one is missing the same comes out of the public ones."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numba
+import pytest
+
+from rdmacc.engine.select import why_not_compiled
+from rdmacc.sources import PACKAGE
+
+pytestmark = pytest.mark.skipif(bool(why_not_compiled()), reason="no compiled engine")
+
+
+def test_only_one_module_imports_what_is_private():
+    """Documented are `numba`, `numba.types`, `numba.extending` and `numba.typed`."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                if re.match(
+                    r"numba\.(?!types$|types\.|extending\.[a-z]|typed\.)\w+\.|numba\.(core|np)\b|numba\.\w*\._", name
+                ):
+                    found.add(path.name)
+    assert found == {"numba_private.py"}
+
+
+def test_the_release_that_is_installed_is_one_that_is_asked_for():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    (bounds,) = [re.findall(r"\d+", one) for one in project["dependencies"] if one.startswith("numba")]
+    low, high = (int(bounds[0]), int(bounds[1])), (int(bounds[2]), int(bounds[3]))
+    assert low <= tuple(map(int, numba.__version__.split(".")[:2])) < high
+    assert high == (low[0], low[1] + 1)
+
+
+HIDE = """
+import numba.core.codegen, numba.core.registry, numba.core.compiler
+del {name}
+"""
+PRIVATE = (
+    "numba.core.codegen.JITCodeLibrary",
+    "numba.core.codegen.CPUCodeLibrary._finalize_final_module",
+    "numba.core.compiler.DefaultPassBuilder.define_nopython_pipeline",
+)
+
+
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"RDMACC_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
+    done = run(HIDE.format(name=name) + "from rdmacc.engine.compiled.unit import INTERFACE; print(INTERFACE)", tmp_path)
+    assert done.stdout.strip() == "rdmacc.engine.compiled.numba_public"
+    (line,) = done.stderr.splitlines()
+    assert name.rpartition(".")[2] in line
+
+
+RUN = """
+import json
+import sys
+from dataclasses import dataclass
+
+import rdmacc
+from rdmacc.records import Float, Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divides(rdmacc.Component):
+    class Sender(Record):
+        rate_bps = Float()
+
+    @staticmethod
+    def on_open(qp, sender):
+        sender.rate_bps = qp.line_bps
+
+    @staticmethod
+    def on_ack(qp, sender, packet):
+        sender.rate_bps = qp.line_bps / (3 - packet.psn)
+
+
+network, work = rdmacc.leaf_spine(2, 2, 2), rdmacc.incast(["h1", "h2", "h3"], "h0", "64kB")
+found = []
+for scheme, settings in (
+    ("dcqcn", {"check": False}),
+    ("dcqcn", {"check": True}),
+    ("ndp", {"faults": [rdmacc.Loss(data=0.01)], "trace": True}),
+    (rdmacc.Scheme(name="divides", control=Divides()), {}),
+):
+    try:
+        result = rdmacc.simulate(network, work, scheme, engine="compiled", progress=False, **settings)
+        found.append([result.flows["fct_ps"].tolist(), {key: float(value) for key, value in result.counters.items()}])
+    except rdmacc.SimulationError as error:
+        found.append(str(error))
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_public_interfaces_compile_the_same(tmp_path):
+    """Twice, so that what was compiled comes out of the cache once."""
+    (tmp_path / "hidden").mkdir()
+    private = run(RUN, tmp_path)
+    public, again = (run(HIDE.format(name=PRIVATE[0]) + RUN, tmp_path / "hidden") for _ in range(2))
+    assert private.stdout == public.stdout == again.stdout
+    assert "division by zero" in json.loads(public.stdout)[-1]
+    warnings = [line for line in public.stderr.splitlines() if "quick way to compile" in line]
+    assert len(warnings) == 1
+    assert "compiling the simulation kernel" in public.stderr
+    assert "compiling the simulation kernel" not in again.stderr

@@ -1,0 +1,220 @@
+"""Runs that only retries keep alive end, on both engines alike, and say who waits for what; long pauses do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import rdmacc
+from rdmacc import Component, DropTail, LinkDown, Loss, Pfc, Scheme, ScriptedLoss, StalledError, param
+from rdmacc.engine.waits import explain_stall
+from rdmacc.errors import SimulationError, microseconds
+from rdmacc.protocols.go_back_n import GoBackN
+from rdmacc.records import Deadline, Float, Int, Int32, Record
+from rdmacc.schemes import SCHEMES
+from rdmacc.state import REQUEST
+from rdmacc.units import ms, s, us
+
+ENGINES = ("simpy", "compiled")
+_STAR = rdmacc.star(3)
+_INCAST = rdmacc.incast(["h1", "h2"], "h0", "10kB")
+
+FAILURES = {
+    "data lost": (Loss(data=1.0), "all data is lost on the way to h0 (h1->s0)"),
+    "control lost": (Loss(control=1.0), "all packets back are lost on the way to h1 (h0->s0)"),
+    "sender cut off": (LinkDown(link=("h1", "s0"), at_ps=us(3)), "no route to h0 (h1->s0)"),
+    "receiver cut off": (LinkDown(link=("h0", "s0"), at_ps=us(3)), "no route to h0"),
+}
+ENDLESS = {"expresspass", "expresspass-aeolus", "phost"}
+"""Schemes whose receivers go on asking when all data is lost."""
+
+
+def ending(engine: str, scheme: Any, *faults: Any, topology: Any = _STAR, work: Any = _INCAST) -> tuple[str, Any]:
+    """Return how a run ends, and its result."""
+    try:
+        return "", rdmacc.simulate(topology, work, scheme, engine=engine, faults=faults, progress=False)
+    except SimulationError as error:
+        return str(error), error.result
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "go-back-n" else pytest.mark.slow) for name in sorted(SCHEMES)]
+)
+def test_every_scheme_ends_whatever_fails(name: str) -> None:
+    for case, (fault, reason) in FAILURES.items():
+        (one, first), (other, second) = (ending(engine, name, fault) for engine in ENGINES)
+        assert one == other
+        assert first.flows["status"].tolist() == second.flows["status"].tolist()
+        if one:
+            assert one.startswith("stalled at ")
+            assert f"message 0 from h1 to h0: {reason}" in one
+        else:
+            assert "failed" in first.flows["status"].tolist(), case
+        assert bool(one) or not (name in ENDLESS and case == "data lost")
+
+
+def test_endless_retries_end(engine: str) -> None:
+    """No retry limit counts while the receiver answers: credits flow, and all data is lost."""
+    work = rdmacc.messages([("h1", "h0", "3kB")])
+    with pytest.raises(StalledError, match=r"in spite of \d+ retries. message 0 .* all data is lost") as caught:
+        rdmacc.simulate(_STAR, work, "expresspass", engine=engine, faults=[Loss(data=1.0)], progress=False)
+    assert caught.value.messages == [0]
+    assert caught.value.time_ps < s(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chatty(Component):
+    """Paced at a rate, with a request every millisecond."""
+
+    start_bps: float = param("20kbps", "pacing rate", unit="bps")
+
+    class Sender(Record):
+        """A rate, and when to talk."""
+
+        rate_bps = Float()
+        talk_timer_ps = Deadline()
+        talks = Int32()
+
+    @staticmethod
+    def on_open(params, sender):
+        sender.rate_bps = params.start_bps
+
+    @staticmethod
+    def on_start(sender, now):
+        sender.talk_timer_ps = now
+
+    @staticmethod
+    def on_talk_timer(sender, request, now):
+        sender.talks += 1
+        request.kind = REQUEST
+        sender.talk_timer_ps = now + 1_000_000_000
+
+
+def test_a_low_rate_is_no_stall_however_much_is_said_meanwhile(engine: str) -> None:
+    """Half a second from packet to packet, and a request in each millisecond."""
+    work = rdmacc.messages([("h1", "h0", "3kB")])
+    said, result = ending(engine, Scheme(control=Chatty()), work=work)
+    assert said == ""
+    gap_ps = round(Scheme().wire_bytes * 8e12 / 20e3)
+    assert result.flows["fct_ps"][0] > 2 * gap_ps > 200 * ms(1)
+
+
+def test_a_long_link_is_no_stall(engine: str) -> None:
+    """Two hundred timeouts before the first ACK."""
+    scheme = rdmacc.scheme("go-back-n").replace(timeout_ps="5ms", retry_limit=1000, buffer=DropTail())
+    work = rdmacc.messages([("h1", "h0", "1kB")])
+    said, result = ending(engine, scheme, topology=rdmacc.star(2, delay="300ms"), work=work)
+    assert said == ""
+    assert result.flows["timeouts"][0] > 200
+
+
+def test_retries_up_to_their_limit_are_no_stall(engine: str) -> None:
+    scheme = rdmacc.scheme("go-back-n").replace(timeout_ps="2ms", retry_limit=400)
+    faults = [ScriptedLoss(message=0, psn=0, nth=nth) for nth in range(1, 400)]
+    said, result = ending(engine, scheme, *faults, work=rdmacc.messages([("h1", "h0", "1kB")]))
+    assert (said, result.flows["retransmissions"][0]) == ("", 399)
+
+
+def test_the_run_goes_on_until_the_last_message_has_started(engine: str) -> None:
+    """Message 0 will never end; message 1 starts long after that is clear."""
+    work = rdmacc.messages([("h1", "h0", "3kB"), ("h2", "h0", "3kB")]).assign(start_ps=[0, s(1)])
+    lost = Loss(data=1.0, links=(("h1", "s0"),))
+    said, result = ending(engine, "expresspass", lost, work=work)
+    assert "1 message unfinished: 0 (" in said
+    assert result.flows["status"].tolist() == ["running", "finished"]
+
+
+def test_it_waits_for_links_that_are_still_to_fail(engine: str) -> None:
+    """Routes lead through a link that loses everything, until it fails for good."""
+    net = rdmacc.leaf_spine(2, 2, 1)
+    work = rdmacc.messages([("h0", "h1", "3kB")])
+    lost = Loss(data=1.0, links=(("leaf0", "spine0"),))
+    down = LinkDown(link=("leaf0", "spine0"), at_ps=s(1))
+    said, result = ending(engine, "expresspass", lost, down, topology=net, work=work)
+    stuck, _ = ending(engine, "expresspass", lost, topology=net, work=work)
+    assert said == ""
+    assert result.flows["fct_ps"][0] > s(1)
+    assert "message 0 from h0 to h1: data is lost on some ways to h1 (leaf0->spine0); 0 of 3 packets" in stuck
+
+
+def test_a_message_behind_losses_by_chance_gets_through(engine: str) -> None:
+    """One packet in 1,600 crosses both links."""
+    said, result = ending(
+        engine, "phost", Loss(data=0.975), topology=rdmacc.star(2), work=rdmacc.messages([("h1", "h0", "1kB")])
+    )
+    assert (said, result.flows["status"].tolist()) == ("", ["finished"])
+
+
+# Who waits for what
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop(Component):
+    """A sender that may send so much and no more."""
+
+    credits: int = param(100, "credits")
+    granted: int = param(100, "packets granted")
+    window_bytes: int = param(10**6, "window", unit="bytes")
+
+    class Sender(Record):
+        """A window."""
+
+        window_bytes = Int()
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        qp.credits = params.credits
+        sender.window_bytes = params.window_bytes
+
+    @staticmethod
+    def on_start(params, message):
+        message.granted_psn = min(message.packets, params.granted)
+
+
+_ACKED = GoBackN(ack_every_packets=1, timer_after_last=False)
+
+
+@pytest.mark.parametrize(
+    ("stop", "text"),
+    [
+        (Stop(credits=3), "3 of 10 packets have arrived, 3 are acknowledged; it has no credit for packet 3"),
+        (Stop(granted=3), "3 of 10 packets have arrived, 3 are acknowledged; it may send 3: it waits for a grant"),
+        (
+            Stop(window_bytes=0),
+            "0 of 10 packets have arrived, 0 are acknowledged; Stop.Sender.window_bytes of queue pair 0 is 0",
+        ),
+    ],
+)
+def test_what_a_sender_lacks_is_named(engine: str, stop: Stop, text: str) -> None:
+    said, _ = ending(engine, Scheme(control=stop, recovery=_ACKED), work=rdmacc.messages([("h1", "h0", "10kB")]))
+    assert said.startswith("stalled at ")
+    assert said.endswith(f" us with 1 message unfinished: 0 (message 0 from h1 to h0: {text})")
+
+
+def test_messages_that_wait_for_others_are_counted() -> None:
+    work = rdmacc.messages([("h1", "h0", "10kB"), ("h0", "h2", "1kB")]).assign(after=[(), (0,)])
+    said = {ending(engine, Scheme(control=Stop(credits=3)), work=work)[0] for engine in ENGINES}
+    assert len(said) == 1
+    assert "2 messages unfinished: 0, 1" in (text := said.pop())
+    assert "1 waits for others to end" in text
+
+
+def test_a_paused_class_is_named() -> None:
+    net = rdmacc.star(5, buffer="800kB")
+    work = rdmacc.incast(["h1", "h2", "h3", "h4"], "h0", "200kB")
+    scheme = rdmacc.scheme("line-rate").replace(buffer=Pfc(alpha=0.01))
+    texts = set()
+    for engine in ENGINES:
+        simulation = rdmacc.Simulation(net, work, scheme, engine=engine)
+        simulation.run("30us", progress=False)
+        texts.add(explain_stall(simulation.engine, simulation.plan.fabric, [0, 1], 0, 0))
+    assert len(texts) == 1
+    assert "PFC has stopped class 3 of h1->s0 for " in texts.pop()
+
+
+def test_times_are_in_microseconds() -> None:
+    assert microseconds(0) == "0 us"
+    assert microseconds(1) == "0.000001 us"
+    assert microseconds(20_000_020_028_480) == "20,000,020.02848 us"
