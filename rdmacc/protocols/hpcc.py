@@ -12,7 +12,6 @@ trip only: any number of ACKs in one round trip give the same rate for the same 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from rdmacc.component import param
@@ -90,7 +89,7 @@ class Hpcc(IntStamp):
             k = sender.inflight / params.eta
             if k >= 1.0 or sender.stage >= params.max_stage:
                 rate, stage = sender.reference_rate_bps / k, 0
-                rate = (math.floor(rate) if params.whole_bps else rate) + sender.step_bps
+                rate = (float(int(rate)) if params.whole_bps else rate) + sender.step_bps
             else:
                 rate, stage = sender.reference_rate_bps + sender.step_bps, sender.stage + 1
             rate = min(max(rate, params.min_rate_bps), qp.line_bps)
