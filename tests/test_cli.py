@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import matplotlib
 
@@ -16,10 +16,11 @@ import pytest
 from typer.testing import CliRunner
 
 import rdmacc
-from rdmacc.cli import bench
+from rdmacc.cli import bench, commands
 from rdmacc.cli.main import app, main
 from rdmacc.cli.report import scalars_text
-from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, provenance, registry
+from rdmacc.experiments import EXPERIMENTS, Outcome, experiment, summary_path
+from rdmacc.experiments.framework import registry
 from rdmacc.schemes import about
 from rdmacc.sweep.run import sweep
 from rdmacc.sweep.store import Store, read_table, write_table
@@ -167,7 +168,7 @@ def tiny(monkeypatch):
 def expecting(expected):
     """Return the experiment whose claim holds, with another expectation."""
     one = Tiny()
-    one.claims = tuple(replace(claim, expected=expected, reason="we thought so") for claim in Tiny.claims)
+    one.claims = tuple(replace(claim, expect=expected, why="we thought so") for claim in Tiny.claims)
     return one
 
 
@@ -223,14 +224,33 @@ def test_plot_draws_the_results_that_come_with_rdmacc(tmp_path, tiny, monkeypatc
     one = tiny(Tiny())
     found = sweep(one, "paper", engine="simpy", store=Store(tmp_path / "elsewhere"))
     write_table(tmp_path / "tests.tiny.parquet", found.table, found.summary())
-    for module in (registry, provenance):
-        monkeypatch.setattr(module, "summary_path", lambda name: tmp_path / f"{name}.parquet")
-    provenance.write()
+    monkeypatch.setattr(registry, "summary_path", lambda name: tmp_path / f"{name}.parquet")
     invoke("plot", "tests.tiny", "--scale", "paper", "--store", tmp_path, "--out", tmp_path)
     assert (tmp_path / "tests.tiny.png").exists()
     pd.testing.assert_frame_equal(registry.load_summary("tests.tiny"), found.table)
     assert registry.load_summary("tests.tiny", seed=1) is None
     assert registry.load_summary("tests.other") is None
+
+
+def test_readings_are_listed_verified_and_drawn(tmp_path, monkeypatch, capsys):
+    """Under a reading whose rows a table has; the default reading's verdict stands beside one that differs."""
+    listed = invoke("readings", "igbn")
+    assert "last packet (default)" in listed
+    assert "first packet" in listed
+    table, made = read_table(summary_path("igbn.fig7"))
+    monkeypatch.setattr(commands, "_swept", lambda name, *_: [(experiment(name), FakeSweep(table))])
+    text = invoke("verify", "igbn.fig7", "--scale", "paper", "--reading", "first packet")
+    assert "igbn.fig7, paper scale" in text
+    assert made["scale"] == "paper"
+    drawn = invoke("plot", "igbn.fig7", "--scale", "paper", "--reading", "first packet", "--out", tmp_path,
+                   "--store", tmp_path / "store")  # fmt: skip
+    assert (tmp_path / "igbn.fig7.first-packet.png").stat().st_size > 10_000, drawn
+    assert "did you mean 'first packet'" in fail(monkeypatch, capsys, "verify", "igbn.fig7", "--reading", "first paket")
+
+
+@dataclass
+class FakeSweep:
+    table: pd.DataFrame
 
 
 @pytest.mark.slow

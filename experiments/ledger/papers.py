@@ -11,6 +11,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, questions_of
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import PAPERS, readings_text, score_text, standing_text
+from rdmacc.experiments.validation.page import summary_text
 
 __all__ = ["papers_page", "with_score", "write"]
 
@@ -36,14 +37,16 @@ in by the model. *Checks we added* test a reading, a model or an invariant."""
 
 
 def with_score(readme: str) -> str:
-    """Return the README's text with the score as it is now, and how many tables stand.
+    """Return the README's text with the score as it is now, how many tables stand, and what other simulators give.
 
     Parameters
     ----------
     readme : str
         The text; the score stands between two comments.
     """
-    score = f"{_BEGIN}\n{score_text()}\n\n{_EXPLAINED}\n\n{standing_text(is_short=True)}\n{_END}"
+    beside = f"[Validation](docs/validation.md): {summary_text()}"
+    parts = [score_text(), _EXPLAINED, standing_text(is_short=True), beside]
+    score = "\n".join([_BEGIN, "\n\n".join(parts), _END])
     return re.sub(f"{_BEGIN}.*?{_END}", lambda _: score, readme, flags=re.DOTALL)
 
 
