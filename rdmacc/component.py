@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -199,7 +200,7 @@ class Component:
             If a handler has an unknown name, a deadline has no handler, or an argument is not offered by its hook.
         """
         methods = {name: getattr(cls, name) for name in dir(cls) if name.startswith("on_")}
-        handlers = tuple((name, one) for name, one in methods.items() if inspect.isfunction(one))
+        handlers = tuple((name, one, one.__code__) for name, one in methods.items() if inspect.isfunction(one))
         kind: Any = cls  # a class is its own key in a cache
         _check_interface(kind, handlers, tuple(map(cls.record, RECORD_KINDS)))
 
@@ -207,7 +208,7 @@ class Component:
 @lru_cache(256)  # a class typed again in a notebook is another one, and is not kept for good
 def _check_interface(
     cls: type[Component],
-    handlers: tuple[tuple[str, Callable[..., None]], ...],
+    handlers: tuple[tuple[str, Callable[..., None], types.CodeType], ...],
     records: tuple[type[Record] | None, ...],
 ) -> None:
     """Check a class's handlers and records; schemes are made often, and it is read again only if these change."""
@@ -222,7 +223,7 @@ def _check_interface(
         if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
             raise ConfigError(f"{cls.__name__}.{kind}.{field.name}", field.handler_name, "a method of the component")
         offers[field.handler_name] = TIMER_OFFERS[kind]
-    for name, function in handlers:
+    for name, function, _ in handlers:
         if name not in offers:
             raise unknown(f"{cls.__name__}.{name}", name, sorted(offers), "the name of a hook")
         for argument in inspect.signature(function).parameters:

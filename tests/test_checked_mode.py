@@ -223,7 +223,7 @@ def test_a_handler_is_rewritten_once_and_takes_its_constants_as_they_are(
 ) -> None:
     scheme, counts = Scheme(control=Counts()), []
     rdmacc.simulate(_NET, _WORK, scheme, engine=engine)
-    monkeypatch.setattr(rewriting, "_rewritten", lambda *_: pytest.fail("rewritten again"))
+    before = rewriting._rewritten.cache_info().misses
     for step in (1, 3):
         monkeypatch.setattr(sys.modules[__name__], "STEP", step)
         simulation = rdmacc.Simulation(_NET, _WORK, scheme, engine=engine)
@@ -231,6 +231,7 @@ def test_a_handler_is_rewritten_once_and_takes_its_constants_as_they_are(
         counts.append(simulation.engine.sender_value(0, scheme.components.index(scheme.control[0]), "count"))
     assert counts[0] > 0
     assert counts[1] == 3 * counts[0]
+    assert rewriting._rewritten.cache_info().misses == before
 
 
 @pytest.mark.parametrize("check", [None, True, False])
@@ -346,20 +347,65 @@ def test_handlers_are_read_again_when_their_module_holds_something_else(monkeypa
         Scheme(control=Scales())
 
 
-def test_a_file_that_has_changed_since_it_was_imported_is_not_read(tmp_path: Path) -> None:
-    """Checked mode runs what it reads, so that it must be what was imported."""
-    file, source = tmp_path / "own.py", inspect.getsource(Counts).replace("STEP", "5")
-    names = {
-        "dataclass": dataclass,
-        "Component": Component,
-        "Record": Record,
-        "Float": Float,
-        "Int": Int,
-        "__name__": "own",
-    }
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str, dict[str, Any]]:
+    """Return a user's file, what it says, and what its module holds."""
+    monkeypatch.setattr("rdmacc.handlers.source._TREES", {})  # equal bytecode is known from another test
+    source = inspect.getsource(Counts).replace("STEP", "5")
+    names = {"dataclass": dataclass, "Component": Component, "Record": Record, "Float": Float, "Int": Int}
+    return tmp_path / "own.py", source, {**names, "__name__": "own"}
+
+
+def imported(file: Path, source: str, names: dict[str, Any]) -> Any:
     file.write_text(source)
+    linecache.checkcache(str(file))
     exec(compile(source, str(file), "exec"), names)
-    file.write_text(source.replace("+= 5", "+= 7"))
+    return names["Counts"]
+
+
+@pytest.mark.parametrize("other", ["-= 5", "+= 7", "+= 5.0", "+= 5 if sender.count else 5"])
+def test_a_file_that_has_changed_since_it_was_imported_is_not_read(own: Any, other: str) -> None:
+    """Checked mode runs what it reads: this must be what was imported."""
+    file, source, names = own
+    counts = imported(file, source, names)
+    file.write_text(source.replace("+= 5", other))
     linecache.checkcache(str(file))
     with pytest.raises(ConfigError, match=r"Counts\.on_send = .*must be a plain function.*whose source can be read"):
-        Scheme(control=names["Counts"]())
+        Scheme(control=counts())
+    file.write_text(source)
+    linecache.checkcache(str(file))
+    assert Scheme(control=counts())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda source: "# one\n\n" + source,
+        lambda source: source.replace("sender.count += 5", "sender.count += 5  # bytes"),
+        lambda source: source.replace("class Sender", "class Other:\n        pass\n\n    class Sender"),
+    ],
+    ids=["above", "comment", "class"],
+)
+def test_changes_elsewhere_in_a_file_do_not_matter(own: Any, change: Callable[[str], str]) -> None:
+    file, source, names = own
+    counts = imported(file, source, names)
+    file.write_text(change(source))
+    linecache.checkcache(str(file))
+    assert Scheme(control=counts())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_code_that_is_swapped_in_place_is_what_checked_mode_runs(engine: str, own: Any) -> None:
+    """IPython's autoreload gives the functions that are there the code of the file's new ones."""
+    file, source, names = own
+    counts = imported(file, source, names)
+    scheme, seen = Scheme(control=counts()), []
+    for step in (5, 7):
+        fresh = imported(file, source.replace("+= 5", f"+= {step}"), names)
+        counts.on_send.__code__ = fresh.on_send.__code__
+        for check in (True, False):
+            simulation = rdmacc.Simulation(_NET, _WORK, scheme, engine=engine, check=check)
+            simulation.run(progress=False)
+            seen.append(simulation.engine.sender_value(0, scheme.components.index(scheme.control[0]), "count"))
+    assert seen[0] == seen[1] > 0
+    assert seen[2] == seen[3] == 7 * seen[0] / 5

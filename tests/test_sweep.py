@@ -170,7 +170,7 @@ def test_sources_that_changed_meanwhile_are_noticed(tmp_path):
 
     payload = pickle.dumps((Tiny(), point, "simpy"))
     assert not isinstance(compute(Task(payload, code)), Failed)
-    assert "sources" in compute(Task(payload, code | {"hash": "another"})).reason
+    assert "the code" in compute(Task(payload, code | {"hash": "another"})).reason
     assert "UnpicklingError" in compute(Task(b"nonsense", code)).reason
 
 

@@ -11,10 +11,10 @@ import ast
 import copy
 import types
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from rdmacc.handlers import Mark, Marks, outside, source_tree
+from rdmacc.handlers import Mark, Marks, bytecode_of, outside, source_tree
 
 __all__ = ["instrumented"]
 
@@ -170,11 +170,6 @@ _CHECKS = {
 _OURS = "_rdmacc_"
 """How the names begin that are put into handlers: no name of theirs does."""
 
-_Version = tuple[frozenset[Mark], bool]
-
-_REWRITTEN: WeakKeyDictionary[Callable[..., Any], dict[_Version, types.CodeType]] = WeakKeyDictionary()
-"""Each function's code with its checks: a component has many simulations."""
-
 
 def instrumented(
     function: Callable[..., Any], marks: Marks, *, has_trail: bool, memo: dict[Any, Callable[..., Any]]
@@ -193,7 +188,7 @@ def instrumented(
         What has been rewritten.
     """
     code = function.__code__
-    known = {name: outside(function, name) for name in (*code.co_names, *code.co_freevars)}
+    known = {name: outside(function, name) for name, _, _ in bytecode_of(code).taken}
     called = {
         name: instrumented(value, marks, has_trail=False, memo=memo)
         for name, value in known.items()
@@ -201,20 +196,18 @@ def instrumented(
     }
     key = function, marks[function], has_trail, *called.values()
     if key not in memo:
-        versions = _REWRITTEN.setdefault(function, {})
-        version = marks[function], has_trail
-        if version not in versions:
-            versions[version] = _rewritten(function, *version)
-        closed = {name: known[name] for name in code.co_freevars}
+        rewritten = _rewritten(code, code.co_filename, marks[function], has_trail)
+        closed = {name: outside(function, name) for name in code.co_freevars}
         checks = {f"{_OURS}{name}": check for name, check in _CHECKS.items()}
         namespace = function.__globals__ | closed | called | checks  # as it is now: constants may have changed
-        memo[key] = types.FunctionType(versions[version], namespace, function.__name__, function.__defaults__)
+        memo[key] = types.FunctionType(rewritten, namespace, function.__name__, function.__defaults__)
     return memo[key]
 
 
-def _rewritten(function: Callable[..., Any], marks: frozenset[Mark], has_trail: bool) -> types.CodeType:
-    """Return the code of a function with its checks."""
-    tree: Any = copy.deepcopy(source_tree(function))
+@lru_cache(4096)  # a component has many simulations
+def _rewritten(code: types.CodeType, filename: str, marks: frozenset[Mark], has_trail: bool) -> types.CodeType:
+    """Return the code of a function with its checks. Code of two files may be equal."""
+    tree: Any = copy.deepcopy(source_tree(code))
     by_place = dict(marks)
     node: Any
     for place, node in enumerate(ast.walk(tree)):
@@ -227,8 +220,8 @@ def _rewritten(function: Callable[..., Any], marks: frozenset[Mark], has_trail: 
     if has_trail:
         tree.args.args.append(ast.arg(f"{_OURS}trail"))
     ast.fix_missing_locations(tree)
-    code = compile(ast.Module([tree], []), function.__code__.co_filename, "exec")
-    return next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    made = compile(ast.Module([tree], []), filename, "exec")
+    return next(constant for constant in made.co_consts if isinstance(constant, types.CodeType))
 
 
 class _Rewriter(ast.NodeTransformer):

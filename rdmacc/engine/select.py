@@ -8,7 +8,7 @@ from functools import cache
 from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import Plan
 from rdmacc.errors import ConfigError
-from rdmacc.handlers import thaw
+from rdmacc.handlers import check_handlers
 
 __all__ = ["ENGINES", "make_engine", "why_not_compiled"]
 
@@ -35,8 +35,10 @@ def make_engine(name: str, plan: Plan) -> Engine:
     Raises
     ------
     ConfigError
-        If there is no engine of that name, or the compiled one is asked for and not available.
+        If there is no engine of that name, or the compiled one is asked for and not available, or if a handler, or
+        what it reaches, has left the handlers' language since the scheme was made.
     """
+    check_handlers(plan.scheme)
     if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
     if name != "simpy":
@@ -50,7 +52,4 @@ def make_engine(name: str, plan: Plan) -> Engine:
         _log.warning("rdmacc: the SimPy engine runs this: %s", reason)
     from rdmacc.engine.reference.network import Network
 
-    for part in plan.scheme.components:
-        for handler in part.handlers().values():
-            thaw(handler)
     return Network(plan)

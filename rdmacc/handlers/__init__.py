@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.checker import Mark, Marks
-from rdmacc.handlers.content import content_hash, thaw
+from rdmacc.handlers.content import content_hash
 from rdmacc.handlers.language import NATIVE
 from rdmacc.handlers.reading import check_handlers, marks_of
 from rdmacc.handlers.source import outside, source_tree
 
 __all__ = [
-    "NATIVE", "Mark", "Marks", "check_handlers", "content_hash", "marks_of", "outside", "source_tree", "thaw",
+    "NATIVE", "Mark", "Marks", "bytecode_of", "check_handlers", "content_hash", "marks_of", "outside", "source_tree",
 ]  # fmt: skip

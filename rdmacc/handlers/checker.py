@@ -79,11 +79,11 @@ class Checker:
         """
         key = function, tuple(kinds.items())
         if key not in self._returned:
-            tree = source_tree(function)
+            tree = source_tree(function.__code__)
             if not isinstance(tree, ast.FunctionDef):
                 line = function.__code__.co_firstlineno
                 word = "async def" if isinstance(tree, ast.AsyncFunctionDef) else f"{function.__name__}(...)"
-                allowed = f"{ADVICE['function']}, whose source can be read: in a file, or a notebook's cell"
+                allowed = f"{ADVICE['function']}, whose source can be read as it was imported: in a file, or a cell"
                 raise self.error(function, line, word, allowed)
             given = tree.args
             if given.vararg or given.kwarg or given.kwonlyargs:

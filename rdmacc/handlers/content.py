@@ -10,29 +10,26 @@ from __future__ import annotations
 
 import builtins
 import copyreg
-import dis
 import enum
 import functools
 import hashlib
 import sys
 import types
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rdmacc.errors import ConfigError
+from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.language import NATIVE
 from rdmacc.sources import is_standard
 
-__all__ = ["content_hash", "thaw"]
+__all__ = ["content_hash"]
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented)})
-_ARRAYS = (np.ndarray, np.memmap, np.recarray)
 _LIBRARIES = ("numpy", "numba", "scipy")
 """Their versions are part of both keys, as Python's is."""
 
@@ -69,8 +66,6 @@ _ALLOWED = (
 def content_hash(value: Any, field: str) -> str:
     """Return the hash of a function, or of a class, and of everything that it can reach.
 
-    Functions that Numba has compiled with other values than those of now, which it freezes, are compiled again.
-
     Parameters
     ----------
     value : object
@@ -88,46 +83,10 @@ def content_hash(value: Any, field: str) -> str:
     ConfigError
         If it reaches something whose content is not known, which is named.
     """
-    walk = _Walk()
     try:
-        digest = walk.digest(value)
+        return _Walk().digest(value)
     except _UnknownError as unknown:
         raise ConfigError(field, unknown.name, _ALLOWED) from None
-    for function in walk.compiled:
-        _thaw(function)
-    return digest
-
-
-def thaw(function: Callable[..., Any]) -> None:
-    """Compile again what a handler calls and Numba has compiled with other values than those of now.
-
-    Parameters
-    ----------
-    function : callable
-        A handler.
-    """
-    walk = _Walk(is_strict=False)
-    walk.digest(function)
-    for compiled in walk.compiled:
-        _thaw(compiled)
-
-
-_FROZEN: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""What functions of Numba's were made of when they were compiled."""
-
-
-def _thaw(function: Any) -> None:
-    walk = _Walk(is_strict=False)
-    digest = walk.digest(function.py_func)
-    if _FROZEN.get(function) == digest:
-        return
-    # Seen first: what it was compiled with, or what Numba has in a cache of its own, may be old.
-    is_stale = function in _FROZEN or function.overloads or function.stats.cache_path
-    _FROZEN[function] = digest
-    for called in walk.compiled:
-        _thaw(called)
-    if is_stale:
-        function.recompile()
 
 
 _MISSING: Any = object()
@@ -152,77 +111,18 @@ class _UnknownError(Exception):
         return f"{self._path} ({self._kind})"
 
 
-@dataclass(frozen=True)
-class _Code:
-    """What is known of bytecode before it is known where it runs."""
-
-    digest: str
-    taken: tuple[tuple[str, bool, tuple[str, ...]], ...]
-    """Names that it takes from its module or (True) its closure, and the attributes that are read of each."""
-    names: frozenset[str]
-    """All attributes that it may read."""
-    has_import: bool
-
-
-@lru_cache(4096)
-def _code(code: types.CodeType) -> _Code:
-    taken: dict[tuple[str, bool, tuple[str, ...]], None] = {}
-    constants, names, has_import = set(), set(code.co_names), False
-    chain: list[str] = []
-    is_free = False
-
-    def end() -> None:
-        if chain:
-            taken[chain[0], is_free, tuple(chain[1:])] = None
-            chain.clear()
-
-    for step in dis.get_instructions(code):
-        if step.opcode in dis.hasconst and step.arg is not None:
-            constants.add(step.arg)
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"):
-            end()
-            chain, is_free = [step.argval], step.opname.endswith("DEREF")
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            chain += [step.argval] if chain else []
-        elif step.opname not in ("EXTENDED_ARG", "PUSH_NULL", "NOP"):
-            end()
-            has_import |= step.opname == "IMPORT_NAME"
-    end()
-    described: list[Any] = []
-    for number in sorted(constants):  # a docstring is a constant too, and is not used
-        value = code.co_consts[number]
-        if isinstance(value, types.CodeType):
-            inner = _code(value)
-            taken |= dict.fromkeys(inner.taken)
-            names |= inner.names
-            has_import |= inner.has_import
-            value = inner.digest
-        elif isinstance(value, str):
-            names.add(value)
-        described.append((number, _Walk().of(value)))
-    parts = (
-        code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount,
-        code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable, described,
-    )  # fmt: skip
-    own = tuple(one for one in taken if not one[1] or one[0] in code.co_freevars)
-    return _Code(_sha256(repr(parts).encode()), own, frozenset(names), has_import)
-
-
 class _Walk:
     """Describes values as nested tuples of plain ones, whose repr is the same in every process.
 
     Functions and classes are numbered as they are found, and described one after another.
     """
 
-    def __init__(self, *, is_strict: bool = True) -> None:
-        self._is_strict = is_strict
+    def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         self._found: list[Any] = []
         self._around: list[int] = []
         self._modules: list[types.ModuleType] = []
         self._names: set[str] = set()
-        self.compiled: list[Any] = []
-        """Functions of Numba's."""
 
     def digest(self, value: Any) -> str:
         """Return the hash of a value with all that it reaches."""
@@ -235,7 +135,7 @@ class _Walk:
                 done += 1
             for number, module in enumerate(self._modules):
                 if not self._names.isdisjoint(("getattr", "__dict__")):
-                    self._unknown(module)
+                    raise _UnknownError(module)
                 for name in sorted(self._names & vars(module).keys()):
                     if (number, name) not in read:
                         read.add((number, name))
@@ -256,8 +156,6 @@ class _Walk:
             if value.__module__ in _OURS or _is_known(value):
                 return ("name", value.__module__, value.__qualname__)
             return ("class", self._number(value))
-        if (kind in _ARRAYS or (isinstance(value, np.generic) and _is_known(kind))) and not value.dtype.hasobject:
-            return self._array(value, kind)
         if value is _MISSING:
             return ("missing",)
         if isinstance(value, enum.Enum):
@@ -271,13 +169,6 @@ class _Walk:
             return self._container(value, kind)
         finally:
             self._around.pop()
-
-    def _array(self, value: Any, kind: type[Any]) -> Any:
-        layout = (value.flags.c_contiguous, value.flags.f_contiguous)
-        head = ("array", kind.__name__, value.shape, repr(value.dtype), layout)
-        if value.dtype.names:  # between its fields may lie anything
-            return (*head, *(self.of(np.asarray(value[name])) for name in value.dtype.names))
-        return (*head, _sha256(np.ascontiguousarray(value)) if value.nbytes else "")
 
     def _container(self, value: Any, kind: type[Any]) -> Any:
         if kind in (tuple, list):
@@ -304,15 +195,9 @@ class _Walk:
             return ("method", self.of(value.__func__), self.of(value.__self__))
         if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType):
             return ("method", value.__name__, self.of(value.__self__))
-        if kind.__module__.startswith("numba."):
-            return self._numba(value)
+        if kind.__module__.startswith("numba."):  # it froze what it read
+            raise _UnknownError(value)
         return self._instance(value, kind)
-
-    def _numba(self, value: Any) -> Any:
-        if all(hasattr(value, name) for name in ("py_func", "recompile", "targetoptions")):
-            self.compiled.append(value)
-            return ("njit", self.of(value.targetoptions), self.of(value.py_func))
-        return ("name", repr(value)) if isinstance(value, sys.modules["numba"].types.Type) else self._unknown(value)
 
     def _instance(self, value: Any, kind: type[Any]) -> Any:
         """Describe an object by what pickle would write of it, unless its own class decides what that is."""
@@ -320,20 +205,15 @@ class _Walk:
         methods = [next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None) for name in _PICKLING]
         own = [method for method in (*methods, reduce) if isinstance(method, types.FunctionType)]
         if any(not _is_library_file(method.__code__.co_filename) for method in own):
-            return self._unknown(value)
+            raise _UnknownError(value)
         try:
             parts = reduce(value) if reduce is not None else value.__reduce_ex__(4)
         except Exception:  # whatever a class raises that cannot be pickled
-            return self._unknown(value)
+            raise _UnknownError(value) from None
         if isinstance(parts, str):
-            return self._unknown(value)
+            raise _UnknownError(value)
         rows = (list(part) if number in (3, 4) and part is not None else part for number, part in enumerate(parts))
         return ("object", self.of(kind), *map(self.of, rows))
-
-    def _unknown(self, value: Any) -> Any:
-        if self._is_strict:
-            raise _UnknownError(value)
-        return ("unknown", type(value).__name__)
 
     def _named(self, name: str, value: Any) -> Any:
         try:
@@ -359,19 +239,19 @@ class _Walk:
         return ("module", value.__name__)
 
     def _function(self, function: Any) -> Any:
-        code = _code(function.__code__)
+        code = bytecode_of(function.__code__)
         self._names |= code.names
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         parts: list[Any] = [code.digest]
         try:
             if code.has_import and not _is_ours(function):
-                self._unknown(__import__)
+                raise _UnknownError(__import__)
             for name, is_free, attributes in code.taken:
                 value = _content(cells[name]) if is_free else function.__globals__.get(name, _MISSING)
                 if value is _MISSING and not is_free:
                     value = getattr(builtins, name, _MISSING)
                     if name in _HIDDEN and not _is_ours(function):
-                        self._unknown(value)
+                        raise _UnknownError(value)
                 try:
                     parts.append(self._module(value, attributes) if type(value) is types.ModuleType else self.of(value))
                 except _UnknownError as unknown:

@@ -339,6 +339,8 @@ def topic(value: Any) -> str:
         return "chance"
     if module.split(".")[0] == "numpy" or type(value).__module__ == "numpy":
         return "numpy"
+    if type(value).__module__.split(".")[0] == "numba":
+        return "numba"
     return "math" if module == "math" else ""
 
 

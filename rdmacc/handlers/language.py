@@ -192,6 +192,7 @@ ADVICE = {
     "range": "must stand in `for i in range(...)`",
     "chance": "must take chance from rdmacc.chance and the time from `now`, so that runs can be repeated",
     "numpy": "must use `math` and plain numbers: NumPy's numbers wrap, and differ from Python's",
+    "numba": "must be a plain function, without `@njit`: the compiled engine compiles it, and under options of its own",
     "math": "must be a function of `math` that both engines share: {known}",
     "function": _PLAIN,
     "call": f"{_PLAIN}, or min, max, abs, int, float, bool, round, len, or of math, rdmacc.bits, rdmacc.chance",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.component import RECORD_KINDS, Component
@@ -100,24 +100,29 @@ def marks_of(scheme: Scheme, part: Component, name: str) -> Marks:
         if type(value) is int and abs(value) > LARGEST:
             raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
     params = frozenset((param, _PARAMS[type(value)]) for param, value in vars(part).items() if type(value) in _PARAMS)
-    key = type(part), name, part.handlers()[name], params, headers
+    function = part.handlers()[name]
+    if not isinstance(function, types.FunctionType):
+        allowed = f"{ADVICE['function']}, in the component as a static method"
+        raise ConfigError(f"{type(part).__name__}.{name}", function, allowed)
+    key = type(part), name, function, params, headers
     reading = _READ.get(key)
     if reading is None or not reading.is_current():
         reading = _READ[key] = _read(*key)
-    if isinstance(reading.found, ConfigError):
-        raise type(reading.found)(*reading.found.args)
-    return reading.found
+    return reading.marks
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """The marks of a handler, or what is wrong with it, and what it took from outside."""
+    """The marks of a handler, and what they were found from."""
 
-    found: Marks | ConfigError
-    used: Mapping[tuple[Callable[..., Any], str], Any] = field(default_factory=dict)
+    marks: Marks
+    used: Mapping[tuple[Callable[..., Any], str], Any]
+    forms: Mapping[Callable[..., Any], Any]
 
     def is_current(self) -> bool:
-        """Tell whether all outside is what it was, but for the values of numbers."""
+        """Tell whether the functions, and all outside, are what they were, but for the values of numbers."""
+        if any(_form(function) != form for function, form in self.forms.items()):
+            return False
         for one, was in self.used.items():
             value = outside(*one)
             if kind_of(value) != was if isinstance(was, Kind) else value is not was:
@@ -129,28 +134,29 @@ _READ: dict[Any, _Reading] = {}
 """What was read: schemes are made often."""
 
 
+def _form(function: Callable[..., Any]) -> Any:
+    """Return a function's bytecode, which may be another one next time, and the kinds of its defaults."""
+    return function.__code__, tuple(map(kind_of, function.__defaults__ or ()))
+
+
 def _read(
     owner: type[Component],
     name: str,
-    function: Callable[..., Any],
+    function: types.FunctionType,
     params: frozenset[tuple[str, str]],
     headers: frozenset[Field],
 ) -> _Reading:
     handler = f"{owner.__name__}.{name}"
-    if not isinstance(function, types.FunctionType):
-        return _Reading(ConfigError(handler, function, f"{ADVICE['function']}, in the component as a static method"))
     arguments = inspect.signature(function).parameters
     if len(arguments) != function.__code__.co_argcount:
-        return _Reading(ConfigError(handler, function, "must take the arguments that it shows: it wraps another"))
+        raise ConfigError(handler, function, "must take the arguments that it shows: it wraps another")
     checker = Checker(handler, *_fields(owner, name, dict(params), headers))
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
-    line = function.__code__.co_firstlineno
-    try:
-        if checker.read(function, kinds) is not NOTHING:
-            raise checker.error(function, line, "return ...", "must return nothing: write into a record")
-    except ConfigError as error:
-        return _Reading(error, checker.used)
-    return _Reading({each: frozenset(marks) for each, marks in checker.marks.items()}, checker.used)
+    if checker.read(function, kinds) is not NOTHING:
+        line = function.__code__.co_firstlineno
+        raise checker.error(function, line, "return ...", "must return nothing: write into a record")
+    marks = {each: frozenset(marks) for each, marks in checker.marks.items()}
+    return _Reading(marks, checker.used, {each: _form(each) for each in marks})
 
 
 def _fields(

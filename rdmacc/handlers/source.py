@@ -5,55 +5,71 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import textwrap
 import types
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
+
+from rdmacc.handlers.bytecode import bytecode_of
 
 __all__ = ["MISSING", "outside", "source_tree"]
 
-MISSING = object()
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+MISSING: Any = object()
 """What a name stands for that there is not."""
 
 
-@cache
-def source_tree(function: Callable[..., Any]) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+def source_tree(code: types.CodeType) -> Function | None:
     """Return the syntax tree of a function, with the line numbers of its file.
 
-    None if its source cannot be read, or is another one: a file may have changed since it was imported.
+    None if its source cannot be read, or says something else: a file may have changed since it was imported.
 
     Parameters
     ----------
-    function : callable
-        A plain function. Of one that wraps another it is the function's own.
+    code : code
+        A plain function's bytecode, which may change while the function stays.
     """
-    try:
-        lines, first = inspect.getsourcelines(function.__code__)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError, IndexError):
-        return None
-    if not tree.body or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
-        return None
-    if not _is_of(function.__code__, tree):
-        return None
-    ast.increment_lineno(tree, max(first, 1) - 1)
-    return tree.body[0]
+    key = code, code.co_linetable
+    if key not in _TREES:
+        try:
+            functions = _functions("".join(inspect.findsource(code)[0]))
+        except (OSError, TypeError, SyntaxError, ValueError, IndexError):
+            return None
+        found = [one for one in functions if _is_of(code, one[1])]
+        if not found:
+            return None
+        _TREES[key] = min(found, key=lambda one: abs(one[1].co_firstlineno - code.co_firstlineno))[0]
+    return _TREES[key]
 
 
-def _is_of(code: types.CodeType, tree: ast.Module) -> bool:
-    """Tell whether code may come from a source, by its names and constants; pytest adds its own to an `assert`."""
-    made = compile(tree, "", "exec", dont_inherit=True).co_consts
-    read = next(constant for constant in made if isinstance(constant, types.CodeType))
-    names = {*code.co_names, *code.co_freevars}
-    if any(isinstance(node, ast.Assert) for node in ast.walk(tree)):
-        return True
-    is_named = names.issuperset(read.co_names) and code.co_varnames == read.co_varnames
-    return is_named and _numbers(code) == _numbers(read)
+_TREES: dict[tuple[types.CodeType, bytes], Function] = {}
+"""What was found: a file that changes later says nothing about bytecode of before."""
 
 
-def _numbers(code: types.CodeType) -> set[str]:
-    return {repr(constant) for constant in code.co_consts if isinstance(constant, bool | int | float | tuple)}
+@lru_cache(8)
+def _functions(text: str) -> list[tuple[Function, types.CodeType]]:
+    """Return the functions of a file, and their bytecode."""
+    tree = ast.parse(text)
+    codes = [compile(tree, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    by_place = {(code.co_name, code.co_firstlineno): code for code in codes}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, Function):
+            line = min(part.lineno for part in (node, *node.decorator_list))
+            found += [(node, by_place[node.name, line])] if (node.name, line) in by_place else []
+    return found
+
+
+def _is_of(code: types.CodeType, read: types.CodeType) -> bool:
+    """Tell whether a function's code is what its source says; where it asserts, pytest adds its own."""
+    if code.co_qualname != read.co_qualname:
+        return False
+    if "@pytest_ar" in code.co_names:
+        return code.co_firstlineno == read.co_firstlineno
+    return bytecode_of(code).digest == bytecode_of(read).digest
 
 
 def outside(function: Callable[..., Any], name: str) -> Any:
@@ -70,11 +86,12 @@ def outside(function: Callable[..., Any], name: str) -> Any:
     code = function.__code__
     if first in code.co_freevars:
         cell: Any = (function.__closure__ or ())[code.co_freevars.index(first)]
-        value = cell.cell_contents
+        try:
+            value = cell.cell_contents
+        except ValueError:  # a variable that has no value yet
+            value = MISSING
     else:
         value = function.__globals__.get(first, getattr(builtins, first, MISSING))
     for attribute in attributes:
         value = getattr(value, attribute, MISSING) if isinstance(value, types.ModuleType) else MISSING
-    if type(value).__module__.startswith("numba."):  # a function that the user has compiled: its source counts
-        return getattr(value, "py_func", value)
     return value

@@ -65,6 +65,10 @@ def mixed(x):
     return 0.5
 
 
+def flag(record):
+    return record.flag
+
+
 def put(record, value):
     record.flag = value
 
@@ -320,9 +324,8 @@ _REST = {
     "names of ours": "value = turns = trail = packet.psn\n" + _BIG + "_add(value, turns) + trail",
     "names of ours in a loop": "y = 0\nfor turns in range(5):\n    y += turns\n" + _BIG + "y",
     # Functions
-    "an njit function": _BIG + "compiled(packet.psn)",
-    "an njit function beyond": _BIG + "compiled(NEVER * packet.psn)",
     "a default": _BIG + "clamp(packet.psn, 2)",
+    "a function named as a field": _BIG + "flag(sender) + packet.psn",
     "names of arguments": _BIG + "clamp(packet.psn, high=5, low=1)",
     "floats in the same function": _X + "clamp(packet.psn * 0.5, 0.25, 3.5)",
     "a tuple returned": "a, b = pair(packet.psn, sender.x + 3)\n" + _BIG + "a\n" + _X + "b",
@@ -467,6 +470,7 @@ _REFUSED = {
     "sys.maxsize": _BIG + "sys.maxsize.bit_length()",
     "os.environ": _BIG + "len(os.environ)",
     "a count in a closure": _BIG + "counter()",
+    "an njit function": _BIG + "compiled(packet.psn)",
     "a cached function": _BIG + "cached(now)",
     "a function that wraps": _BIG + "wrapped(now)",
     "a lambda of the module": _BIG + "following(now)",

@@ -183,8 +183,8 @@ class CompiledHooks:
 
     def _headers_of(self, function: Callable[..., Any]) -> tuple[str, ...]:
         """Return the scheme's header fields that a handler may read: with no others, schemes can share it."""
-        known = names_in(function) if self._headers else None
-        return self._headers if known is None else tuple(name for name in self._headers if name in known)
+        known = names_in(function) if self._headers else frozenset()
+        return tuple(name for name in self._headers if name in known)
 
     def _packet_at(self, headers: tuple[str, ...]) -> str:
         """Return the name of the function from an address to a packet with some of the scheme's header fields."""
