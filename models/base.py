@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import check_fields, param
+from rdmacc.errors import unknown
+from rdmacc.parameters import check_fields, check_names, param
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,16 +37,8 @@ class Model:
     """What the model is of, in a few words."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and names that are no parameter's."""
-        if not dataclasses.is_dataclass(cls):  # it has a constructor of its own
-            return super().__new__(cls)
-        names = [field.name for field in dataclasses.fields(cls) if field.init]
-        for name in named:
-            if name not in names:
-                raise unknown(cls.__name__, name, names, "the name of a parameter")
-        if given:
-            shown = ", ".join(f"{name}=..." for name in names[: len(given)])
-            raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
+        """Refuse values without names, and unknown names."""
+        check_names(cls, given, named)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:

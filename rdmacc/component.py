@@ -30,7 +30,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import check_fields, param
+from rdmacc.parameters import check_fields, check_names, param
 from rdmacc.records import Field, Record
 
 __all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
@@ -124,16 +124,8 @@ class Component:
             cls.__repr__ = Component.__repr__  # type: ignore[method-assign]
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and names that are no parameter's."""
-        if not dataclasses.is_dataclass(cls):  # it has a constructor of its own
-            return super().__new__(cls)
-        names = [field.name for field in dataclasses.fields(cls) if field.init]
-        for name in named:
-            if name not in names:
-                raise unknown(cls.__name__, name, names, "the name of a parameter")
-        if given:
-            shown = ", ".join(f"{name}=..." for name in names[: len(given)])
-            raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
+        """Refuse values without names, and unknown names."""
+        check_names(cls, given, named)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rdmacc import units
-from rdmacc.errors import ConfigError
+from rdmacc.errors import ConfigError, unknown
 
-__all__ = ["check", "check_fields", "param"]
+__all__ = ["check", "check_fields", "check_names", "param"]
 
 _PARSERS: dict[str, Callable[..., Any]] = {
     "ps": partial(units.time_ps, bare_ps=True),
@@ -85,6 +85,34 @@ def param(
         "high": high, "slider": slider, "is_log": is_log, "choices": choices,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_names(kind: type[Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    """Check the names that a dataclass of parameters is given.
+
+    Parameters
+    ----------
+    kind : type
+        The dataclass; a class with a constructor of its own may take what it likes.
+    given : tuple
+        Values without names.
+    named : mapping
+        Values by name.
+
+    Raises
+    ------
+    ConfigError
+        If a value has no name, or a name is unknown.
+    """
+    if not dataclasses.is_dataclass(kind):
+        return
+    names = [field.name for field in dataclasses.fields(kind) if field.init]
+    for name in named:
+        if name not in names:
+            raise unknown(kind.__name__, name, names, "the name of a parameter")
+    if given:
+        shown = ", ".join(f"{name}=..." for name in names[: len(given)])
+        raise ConfigError(kind.__name__, given[0], f"given by name, as in {kind.__name__}({shown})")
 
 
 def check_fields(owner: Any) -> None:

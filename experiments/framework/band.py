@@ -122,8 +122,7 @@ class Number(Band):
 
     def holds(self, value: Value) -> bool:
         low, high = self.limits
-        is_bound = self.is_open and value in (low, high) and math.isfinite(value)
-        return bool(low <= value <= high) and not is_bound
+        return bool(low <= value <= high)
 
     def margin(self, value: Value) -> float:
         low, high = self.limits
@@ -155,67 +154,56 @@ class Number(Band):
 
 
 @dataclass(frozen=True)
-class AtLeast(Number):
+class _OneSided(Number):
+    """Numbers to one side of a bound."""
+
+    bound: float
+    unit: str = ""
+    slack: float = 0.0
+    _name = ""
+    _is_least = True
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        slack = self.slack * abs(self.bound)
+        return (self.bound - slack, math.inf) if self._is_least else (-math.inf, self.bound + slack)
+
+    def words(self, unit: str = "") -> str:
+        return f"{self._name} {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
+
+
+class AtLeast(_OneSided):
     """The number, or more. The slack is a share of the bound."""
 
-    bound: float
-    unit: str = ""
-    slack: float = 0.0
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.bound - self.slack * abs(self.bound), math.inf
-
-    def words(self, unit: str = "") -> str:
-        return f"at least {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
+    _name = "at least"
 
 
-@dataclass(frozen=True)
-class AtMost(Number):
+class AtMost(_OneSided):
     """The number, or less. The slack is a share of the bound."""
 
-    bound: float
-    unit: str = ""
-    slack: float = 0.0
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return -math.inf, self.bound + self.slack * abs(self.bound)
-
-    def words(self, unit: str = "") -> str:
-        return f"at most {show(self.bound, self.unit or unit)}{in_brackets(self.slack)}"
+    _name, _is_least = "at most", False
 
 
 @dataclass(frozen=True)
-class MoreThan(Number):
+class _Beyond(_OneSided):
+    """Numbers beyond a bound, which may be infinite."""
+
+    is_open = True
+
+    def holds(self, value: Value) -> bool:
+        return bool(value > self.bound if self._is_least else value < self.bound)
+
+
+class MoreThan(_Beyond):
     """More than the number."""
 
-    bound: float
-    unit: str = ""
-    is_open = True
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.bound, math.inf
-
-    def words(self, unit: str = "") -> str:
-        return f"more than {show(self.bound, self.unit or unit)}"
+    _name = "more than"
 
 
-@dataclass(frozen=True)
-class LessThan(Number):
+class LessThan(_Beyond):
     """Less than the number."""
 
-    bound: float
-    unit: str = ""
-    is_open = True
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return -math.inf, self.bound
-
-    def words(self, unit: str = "") -> str:
-        return f"less than {show(self.bound, self.unit or unit)}"
+    _name, _is_least = "less than", False
 
 
 @dataclass(frozen=True)
