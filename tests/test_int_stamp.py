@@ -96,8 +96,10 @@ class Reader(Component):
     @staticmethod
     def on_ack(sender, packet):
         sender.hops = packet.int_hops
-        sender.sent_before, sender.time_before_ps = sender.sent, sender.time_ps
-        sender.sent, sender.time_ps = packet.int_tx_bytes[1], packet.int_time_ps[1]
+        sender.sent_before = sender.sent
+        sender.time_before_ps = sender.time_ps
+        sender.sent = packet.int_tx_bytes[1]
+        sender.time_ps = packet.int_time_ps[1]
         sender.queue = packet.int_queue_bytes[1]
 
 

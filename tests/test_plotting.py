@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib
 
@@ -99,7 +100,8 @@ def test_plots_draw_on_the_axes_that_are_given(result, name):
 def others(engine):
     """Return a later and an earlier flow between the same hosts, and one between others, under two schemes."""
     work = rdmacc.messages([("h1", "h0", "64kB", "200us"), ("h1", "h0", "8kB", "0us"), ("h2", "h0", "8kB", "0us")])
-    watched = [probes.rate(0), probes.rate(1), probes.rate(2), probes.rate(0, every="3us"), probes.queue("s0", "h0")]
+    sampled = replace(probes.rate(0, every="3us"), name="rate 0, sampled")
+    watched = [probes.rate(0), probes.rate(1), probes.rate(2), sampled, probes.queue("s0", "h0")]
     return [
         rdmacc.simulate(rdmacc.star(3), work, scheme, engine=engine, probes=watched, progress=False)
         for scheme in ("dcqcn", "line-rate")

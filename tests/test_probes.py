@@ -5,6 +5,8 @@ Theory: a sample at time t sees the records after all other events of t; a probe
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import Probe, probes
+from rdmacc.errors import ConfigError
 from rdmacc.units import ps, us
 from tests.support import ACK_WIRE, WIRE, samples, transmission
 
@@ -133,7 +136,7 @@ def test_fields_of_a_component(engine):
 def test_watching_changes_nothing(engine, scheme):
     """Flows, counters and ports are the same with probes and without, but for the number of events."""
     watch = [
-        probes.queue("s0", "h0"), probes.queue("s0", "h0", "777ps"), probes.rate(0),
+        probes.queue("s0", "h0"), replace(probes.queue("s0", "h0", "777ps"), name="sampled"), probes.rate(0),
         probes.throughput("h1", "s0", "1001ps"), probes.field("flow", 0, "Dcqcn.alpha", "1us"),
     ]  # fmt: skip
     bare, watched = run(engine, scheme=scheme), run(engine, *watch, scheme=scheme)
@@ -144,7 +147,8 @@ def test_watching_changes_nothing(engine, scheme):
 
 
 def test_probes_go_on_over_pieces_of_a_run(engine):
-    watch = [probes.queue("s0", "h0", "100ns"), probes.queue("s0", "h0"), probes.throughput("s0", "h0", "300ns")]
+    sampled = replace(probes.queue("s0", "h0", "100ns"), name="sampled")
+    watch = [sampled, probes.queue("s0", "h0"), probes.throughput("s0", "h0", "300ns")]
     whole = run(engine, *watch).probes
     simulation = rdmacc.Simulation(rdmacc.star(3), TWO_TO_ONE, "line-rate", engine=engine, probes=watch)
     for until in ("1us", "1.5us", "3us"):
@@ -162,9 +166,11 @@ def test_a_sample_at_the_end_belongs_to_the_next_piece(engine):
     assert simulation.run(us(3) + 1).probes["time_ps"].tolist() == [0, us(1), us(2), us(3)]
 
 
-def test_several_probes_of_one_name_stay_apart(engine):
+def test_two_probes_of_one_place_need_two_names(engine):
     watch = [probes.queue("s0", "h0", "1us"), probes.queue("s0", "h0", "2us")]
-    result = run(engine, *watch)
+    with pytest.raises(ConfigError, match="'queue s0->h0': must be the name of one probe"):
+        run(engine, *watch)
+    result = run(engine, watch[0], replace(watch[1], name="queue, every 2 us"))
     assert len(result.outcome.samples) == 2
     assert len(result.probes) == sum(len(times) for times, _ in result.outcome.samples)
 
