@@ -564,7 +564,7 @@ def test_what_is_reached_in_the_dark_is_refused(body: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Locked(rdmacc.Component):
-    """Reads what nobody can compare, in what is no handler."""
+    """Reads something that cannot be compared, outside a handler."""
 
     def extra_bytes(self, group_size: int) -> int:
         return 0 if LOCK else 1

@@ -55,7 +55,7 @@ _KINDS = {bool: BOOL, int: INT, float: FLOAT}
 
 
 def kind_of(value: object) -> Kind | None:
-    """Return the kind of a constant of a module, a closure or a default; None for what is no constant.
+    """Return the kind of a constant of a module, a closure or a default; None if it is not a constant.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def source_tree(code: types.CodeType) -> Function | None:
 
 
 _TREES: dict[tuple[types.CodeType, bytes], Function] = {}
-"""What was found: a file that changes later says nothing about bytecode of before."""
+"""What was found. A file that changes later says nothing about bytecode that was compiled earlier."""
 
 
 @lru_cache(8)

@@ -530,4 +530,4 @@ DEFINITIONS = {
     "an object that can be called": "class Called:\n    def __call__(self, sender):\n        pass\n\non_ack = Called()",
     "a number": "on_ack = 3",
 }
-"""Handlers that are no plain functions."""
+"""Handlers that are not plain functions."""
