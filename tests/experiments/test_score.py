@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+
+import pytest
 
 from rdmacc.experiments import EXPERIMENTS, Outcome
 from rdmacc.experiments.framework.claim import By
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger import score as scores
 from rdmacc.experiments.ledger.papers import papers_page, with_score
+from rdmacc.experiments.ledger.record import recorded
 from rdmacc.experiments.ledger.score import PAPERS, by_reading, readings_text, score, score_text, standing_text
 
 ROOT = Path(__file__).parents[2]
@@ -65,3 +71,35 @@ def test_tables_that_do_not_stand_are_named(monkeypatch):
     assert standing_text(is_short=True).endswith("digests of behaviour: 1.")
     assert scores.words_of("dart.fig1").startswith("stale")
     assert scores.words_of("dart.fig3").startswith("stands")
+
+
+NUMBER = re.compile(r"(?<![\w.-])(\d+(?:\.\d+)?)(?: ?%| percent| times)")
+
+
+def numbers_of(names):
+    """Return what a text about figures may say: what their claims measured, in several forms, or what was published."""
+    texts, values = [], []
+    for name in names:
+        for claim in EXPERIMENTS[name].claims:
+            texts += [claim.published, claim.condition, claim.quantity, claim.why, claim.band_words()]
+        for claims in recorded(name)["claims"].values():
+            texts += [one["measured"] for one in claims.values()]
+            values += [value for one in claims.values() for value in one["numbers"].values() if value is not None]
+    forms = {f"{abs(x):.{d}f}" for v in values for x in (v, 100 * v, 100 * (1 - v)) for d in (0, 1)}
+    return forms.union(*(re.findall(r"\d+(?:\.\d+)?", text) for text in texts))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_percentages_in_a_notebooks_text_are_those_of_the_figures_that_its_section_draws(paper):
+    cells = json.loads((ROOT / "notebooks" / f"{paper}.ipynb").read_text())["cells"]
+    sections = [[]]
+    for cell in cells:
+        text = "".join(cell["source"])
+        sections += [[]] if cell["cell_type"] == "markdown" and text.startswith("## ") else []
+        sections[-1].append((cell["cell_type"], text))
+    for section in sections:
+        code = "\n".join(text for kind, text in section if kind == "code")
+        names = [f"{paper}.{name}" for name in re.findall(r'"([^"]+)"', " ".join(re.findall(r"\(([^()]*)\)", code)))]
+        drawn = [name for name in names if name in EXPERIMENTS] or [one.name for one in select(paper)]
+        said = {number for kind, text in section if kind == "markdown" for number in NUMBER.findall(text)}
+        assert said <= numbers_of(drawn), (section[0][1][:60], said - numbers_of(drawn))
