@@ -223,3 +223,13 @@ def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():
     assert (found["dart-f11a-1"], found["dart-f11a-3"]) == ("not judged", "holds")
     assert (verdicts().loc[found.index, "64 groups"] == found).all()
     assert (figure.check(both, "paper")["measured"] == figure.check(tables[0], "paper")["measured"]).all()
+
+
+@pytest.mark.parametrize("quantity", ["refused", "unfinished"])
+def test_one_refused_packet_or_unfinished_message_in_any_run_counts(quantity):
+    """The bundled table has none, so its numbers alone do not tell a sum from a least one."""
+    one, table = experiment("dart.sensitivity"), load_summary("dart.sensitivity")
+    (claim,) = (each for each in one.claims if each.id == "dart-x-7a")
+    assert claim.verdict(one.view(table)).holds
+    row = table.index[table["quantity"] == quantity][0]
+    assert not claim.verdict(one.view(table.assign(value=table["value"].mask(table.index == row, 1.0)))).holds
