@@ -127,6 +127,23 @@ def test_what_a_handler_raises_reaches_the_user_unchecked_too(engine: str) -> No
         rdmacc.simulate(_NET, _WORK, Scheme(control=Raises()), engine=engine, check=False)
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_an_error_names_the_file_and_line_of_today(tmp_path: Path, check: bool) -> None:
+    source = inspect.getsource(Raises).replace("@dataclass(frozen=True, kw_only=True)\n", "")
+    for lines, name in [(0, "here"), (0, "copied"), (7, "copied")]:
+        path = tmp_path / f"{name}.py"
+        path.write_text("\n" * lines + source)
+        namespace: dict[str, Any] = {"Component": Component, "__name__": "user"}
+        exec(compile(path.read_text(), str(path), "exec"), namespace)
+        linecache.checkcache()
+        part = dataclass(frozen=True, kw_only=True)(namespace["Raises"])()
+        with pytest.raises(HandlerError, match="too far") as caught:
+            rdmacc.simulate(_NET, _WORK, Scheme(control=part), engine="compiled", check=check)
+        assert caught.value.filename == str(path)
+        assert caught.value.line is not None
+        assert path.read_text().splitlines()[caught.value.line - 1].strip() == 'raise ValueError("too far")'
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_rate_that_is_no_rate_is_named(engine: str) -> None:
     scheme = Scheme(control=Stopped())

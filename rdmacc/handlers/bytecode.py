@@ -29,12 +29,15 @@ class Bytecode:
         All attributes that it may read.
     has_import : bool
         It imports something.
+    can_raise : bool
+        It raises an exception of its own, which names file and line.
     """
 
     digest: str
     taken: tuple[tuple[str, bool, tuple[str, ...]], ...]
     names: frozenset[str]
     has_import: bool
+    can_raise: bool
 
 
 @lru_cache(4096)
@@ -47,7 +50,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
         A function's, or that of a part of it.
     """
     taken: dict[tuple[str, bool, tuple[str, ...]], None] = {}
-    constants, names, has_import = set(), set(code.co_names), False
+    constants, names, has_import, can_raise = set(), set(code.co_names), False, False
     chain: list[str] = []
     is_free = False
 
@@ -67,6 +70,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
         elif step.opname not in ("EXTENDED_ARG", "PUSH_NULL", "NOP"):
             end()
             has_import |= step.opname == "IMPORT_NAME"
+            can_raise |= step.opname == "RAISE_VARARGS"
     end()
     described: list[Any] = []
     for number in sorted(constants):  # a docstring is a constant too, and is not used
@@ -76,6 +80,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
             taken |= dict.fromkeys(inner.taken)
             names |= inner.names
             has_import |= inner.has_import
+            can_raise |= inner.can_raise
         elif isinstance(value, str):
             names.add(value)
         described.append((number, _constant(value)))
@@ -84,7 +89,7 @@ def bytecode_of(code: types.CodeType) -> Bytecode:
         code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _FUTURE, code.co_exceptiontable, described,
     )  # fmt: skip
     own = tuple(one for one in taken if not one[1] or one[0] in code.co_freevars)
-    return Bytecode(hashlib.sha256(repr(parts).encode()).hexdigest(), own, frozenset(names), has_import)
+    return Bytecode(hashlib.sha256(repr(parts).encode()).hexdigest(), own, frozenset(names), has_import, can_raise)
 
 
 def _constant(value: Any) -> Any:

@@ -63,7 +63,7 @@ _ALLOWED = (
 )
 
 
-def content_hash(value: Any, field: str) -> str:
+def content_hash(value: Any, field: str, has_places: bool = False) -> str:
     """Return the hash of a function, or of a class, and of everything that it can reach.
 
     Parameters
@@ -72,6 +72,8 @@ def content_hash(value: Any, field: str) -> str:
         A handler, a component's class.
     field : str
         Its name in an error.
+    has_places : bool
+        File and lines of what raises an exception count too: machine code names them.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def content_hash(value: Any, field: str) -> str:
         If it reaches something whose content is not known, which is named.
     """
     try:
-        return _Walk().digest(value)
+        return _Walk(has_places).digest(value)
     except _UnknownError as unknown:
         raise ConfigError(field, unknown.name, _ALLOWED) from None
 
@@ -117,7 +119,8 @@ class _Walk:
     Functions and classes are numbered as they are found, and described one after another.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_places: bool) -> None:
+        self._has_places = has_places
         self._numbers: dict[int, int] = {}
         self._found: list[Any] = []
         self._around: list[int] = []
@@ -243,6 +246,9 @@ class _Walk:
         self._names |= code.names
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         parts: list[Any] = [code.digest]
+        if self._has_places and code.can_raise:
+            place = function.__code__
+            parts.append((place.co_filename, place.co_firstlineno, place.co_linetable))
         try:
             if code.has_import and not _is_ours(function):
                 raise _UnknownError(__import__)

@@ -149,7 +149,7 @@ class CompiledHooks:
             function = call.function if self.checks is None else self.checks.function(call)
             self._handlers[handler], self._calls[handler] = function, call
             owner = type(self._scheme.components[call.component]).__name__
-            self._inputs.append(content_hash(function, f"{owner}.{call.name}"))
+            self._inputs.append(content_hash(function, f"{owner}.{call.name}", has_places=True))
             headers = self._headers_of(function) if _PACKETS.keys() & set(call.arguments) else ()
             arguments = [self._argument(argument, call.component, touched, headers) for argument in call.arguments]
             if self.checks is None:
