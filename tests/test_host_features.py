@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 import rdmacc
-from rdmacc.component import Component
+from rdmacc.component import Component, param
 from rdmacc.engine.compare import differences
 from rdmacc.errors import ConfigError
 from rdmacc.faults import Clocks
-from rdmacc.records import Int, Int32, Record
+from rdmacc.records import Float, Int, Int32, Record
+from rdmacc.schemes import Scheme
 from rdmacc.state import CREDIT, DATA_CLASS, NUM_CLASSES
 from tests.support import line_rate, samples
 
@@ -292,3 +293,32 @@ def test_a_kept_connection_goes_on_with_its_rate(name):
         result = rdmacc.simulate(rdmacc.star(9), work, scheme, probes=[probe], until="1.55ms", progress=False)
         rates[connection] = result.probes["value"].iloc[-1]
     assert rates["pair"] < rates["message"] == 100e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paced(Component):
+    """Sends at a given rate."""
+
+    rate_bps: float = param("1Gbps", "the rate", unit="bps")
+
+    class Sender(Record):
+        """The rate."""
+
+        rate_bps = Float()
+
+    @staticmethod
+    def on_open(params, sender):
+        sender.rate_bps = params.rate_bps
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "gap_ps"), [(75910743307.7853, 110_445), (27969928323.722565, 299_751), (28345631429.03027, 295_778)]
+)
+def test_gaps_are_rounded_alike_where_half_a_picosecond_decides(rate_bps, gap_ps):
+    """With w * (8e12 / r) in place of w * 8e12 / r each of these gaps differs by a picosecond."""
+    work = rdmacc.messages([("h1", "h0", 4000)])
+    scheme = Scheme(control=Paced(rate_bps=rate_bps))
+    found = [rdmacc.simulate(rdmacc.star(2), work, scheme, engine=engine) for engine in ("simpy", "compiled")]
+    last = [int(one.flows["fct_ps"].iloc[0]) for one in found]
+    alone = rdmacc.simulate(rdmacc.star(2), rdmacc.messages([("h1", "h0", 1000)]), scheme, engine="simpy")
+    assert last == [3 * gap_ps + int(alone.flows["fct_ps"].iloc[0])] * 2

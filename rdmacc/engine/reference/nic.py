@@ -14,7 +14,7 @@ from rdmacc.engine.reference.ports import FIRST_CLASS, Port
 from rdmacc.engine.reference.senders import address_request
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
-from rdmacc.units import transmission_ps
+from rdmacc.units import cut_ps, whole_ps
 
 __all__ = ["NicPort", "QueuePair"]
 
@@ -60,7 +60,11 @@ class QueuePair(state.QueuePair, QueuePairUse):
                 return now
             if rate_bps <= 0.0:
                 return NEVER
-            self._gap_ps = transmission_ps(wire_bytes, rate_bps, self.nic._net.tick_ps)
+            tick_ps = self.nic._net.tick_ps
+            if tick_ps:
+                self._gap_ps = cut_ps(wire_bytes, rate_bps, tick_ps)
+            else:  # in the kernel's order: another one rounds to another picosecond now and then
+                self._gap_ps = whole_ps(wire_bytes * 8e12 / rate_bps)
             self._gap_bytes, self._gap_bps = wire_bytes, rate_bps
         return self.last_start_ps + self._gap_ps
 
