@@ -148,7 +148,7 @@ def misfits(thing, record, where):
     """Yield what in a record would not survive the compiled engine's columns."""
     for field in record.fields:
         values = getattr(thing, field.name)
-        if field.is_bits:  # has its own words in the compiled engine: tests/test_bits.py
+        if field.is_bits:  # has its own words in the compiled engine: tests/engine/test_bits.py
             continue
         for value in values if field.length else [values]:
             if field.code == "f8":

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_tables.py"
 _PUBLISHED = "tests/experiments/test_published.py"
 _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py"}
-_OF_ALL = ("test_closed_forms.py", "test_conservation.py", "test_scheme.py")
+_OF_ALL = ("engine/test_closed_forms.py", "engine/test_conservation.py", "test_scheme.py")
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,14 @@ def once_survived() -> list[Mutant]:
     return [
         named("experiments/dart/clos.py", "np.percentile(short_ps, 99)", "np.percentile(short_ps, 90)",
               "tests/experiments/test_dart_clos.py", only="measures_what_happened"),
-        named("rdmacc/presets/dart_2020.py", '"beta": (0.8,', '"beta": (0.5,', "tests/test_presets.py", only="papers"),
+        named("rdmacc/presets/dart_2020.py", '"beta": (0.8,', '"beta": (0.5,', "tests/presets/test_presets.py",
+              only="papers"),
         named("experiments/dart/table1.py", "dart - 1, factor=2)", "dart - 1, factor=4)", JUDGES, only="dart.table1"),
         named("experiments/dart/fig11.py", "Each(AtLeast(0.5))", "Each(AtLeast(0.1))", JUDGES, only="dart.fig11"),
         named("experiments/igbn/fig03.py", "Between(0.85, 0.97)", "Between(0.5, 1.0)", JUDGES, only="igbn.fig3"),
         named("experiments/igbn/fig07.py", "Between(0.10, 0.20)", "Between(0.0, 0.5)", JUDGES, only="igbn.fig7"),
         named("rdmacc/switch/pfc.py", "xon_offset_bytes <= xoff_bytes", "xon_offset_bytes < xoff_bytes",
-              "tests/test_switch_rules.py", only="resume and plain"),
+              "tests/switch/test_rules.py", only="resume and plain"),
         named("experiments/dart/clos.py", 'ports["link_class"] == "last_hop"', 'ports["link_class"] != "last_hop"',
               "tests/experiments/test_dart_clos.py", only="by_hand"),
         named("experiments/dart/readings.py", ": value - 1 for", ": value - 2 for", JUDGES, only="dart.readings"),
@@ -87,17 +88,17 @@ def once_survived() -> list[Mutant]:
         named("experiments/rcc/fig06.py", "Between(92, 96)", "Between(93, 96)", JUDGES, only="rcc.fig6"),
         named("experiments/rcc/fig07.py", "Between(750, 1050)", "Between(937.5, 1050)", JUDGES, only="rcc.fig7"),
         named("experiments/rcc/pid_forms.py", '"Jain": "min"', '"Jain": "max"', JUDGES, only="rcc.readings"),
-        named("rdmacc/presets/hpcc_ns3.py", '"Pfc.alpha": (0.125,', '"Pfc.alpha": (0.15625,', "tests/test_presets.py",
-              only="papers"),
+        named("rdmacc/presets/hpcc_ns3.py", '"Pfc.alpha": (0.125,', '"Pfc.alpha": (0.15625,',
+              "tests/presets/test_presets.py", only="papers"),
         named("experiments/ren/fig12.py", "found.mean() if", "found.median() if", JUDGES, only="ren.fig12"),
         named("experiments/ren/gains.py", 'for one in ("phost", "homa")\n    }', 'for one in ("phost",)\n    }', JUDGES,
               only="ren.gains"),
         named("experiments/ren/fig19.py", "one: value / 2", "one: value / 3", JUDGES, only="ren.fig19"),
         named("experiments/rcc/fig09.py", "/ lowest - 1).max()", "/ lowest - 1).mean()", JUDGES, only="rcc.fig9"),
         named("rdmacc/protocols/rcc.py", "endpoint.flow_num == 0 or base", "endpoint.round_ps == 0 or base",
-              "tests/test_rcc.py", only="round_follows"),
-        named("rdmacc/protocols/dasr.py", "max(params.unmarked_ps, rtt_ps)", "params.unmarked_ps", "tests/test_dasr.py",
-              only="longer_non_receiver"),
+              "tests/protocols/test_rcc.py", only="round_follows"),
+        named("rdmacc/protocols/dasr.py", "max(params.unmarked_ps, rtt_ps)", "params.unmarked_ps",
+              "tests/protocols/test_dasr.py", only="longer_non_receiver"),
     ]  # fmt: skip
 
 
@@ -233,12 +234,12 @@ def tests_of(path: str, trials: Trials) -> tuple[Stage, ...]:
         return tuple(one for one in stages if one.tests and not one.only.endswith("()"))
     stem, package = Path(path).stem, parts[1]
     if package == "presets":
-        patterns = ("test_presets.py", f"test_{stem.split('_')[0]}*.py", "test_scheme.py")
+        patterns = ("presets/test_presets.py", f"protocols/test_{stem.split('_')[0]}*.py", "test_scheme.py")
         found = [_test_files(one) for one in patterns]
         return tuple(Stage(files, "not compiled", jit=False) for files in found if files)
-    own = [f"tests/test_{stem}.py"] if (ROOT / f"tests/test_{stem}.py").exists() else []
+    own = list(_test_files(f"{package}/test_{stem}.py"))
     module = rf"rdmacc\.{package}\.{stem}|rdmacc\.{package} import .*\b{stem}"
-    others = [file for file in _using(module, _test_files("test_*.py")) if file not in own]
+    others = [file for file in _using(module, _test_files("**/test_*.py")) if file not in own]
     stages = [Stage(tuple(files), "not compiled", jit=False) for files in (own, others) if files]
     return (*stages, Stage(tuple(f"tests/{name}" for name in _OF_ALL), "not compiled", jit=False))
 

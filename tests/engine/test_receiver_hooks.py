@@ -12,8 +12,8 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.records import Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CONTROL, CREDIT, DATA_CLASS, REQUEST, TRIM
 from rdmacc.switch.queueing import Queueing
+from tests.engine.test_host_features import both, with_control
 from tests.support import check_conservation, line_rate, samples, spokes
-from tests.test_host_features import both, with_control
 
 
 def rows_of(result, kind, what="sent", node=None):

@@ -23,8 +23,8 @@ from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NAK, NONE, Message
 from rdmacc.units import ms, us
 from rdmacc.workload import SIZES, SizeDistribution
+from tests.engine.test_host_features import both
 from tests.support import WIRE, check_finished, packet_with, samples
-from tests.test_host_features import both
 
 RTT = 10
 """RTTbytes in packets."""

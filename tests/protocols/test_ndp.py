@@ -22,8 +22,8 @@ from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, ACK, CREDIT, DATA, LAST_HOP, NAK, RETURN, Host, Port, QueuePair
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.units import ms, us
+from tests.engine.test_host_features import both
 from tests.support import call, check_conservation, check_finished, make_message, packet_with, transmission
-from tests.test_host_features import both
 
 NDP = preset("ndp-2017")["ndp"]
 HTSIM = preset("ndp-htsim")

@@ -222,7 +222,7 @@ print(result.flows.to_csv(), result.counters.to_csv(), result.probes.to_csv(), r
 @pytest.mark.slow
 def test_same_seed_same_result_in_other_processes(engine):
     """Nothing depends on the order of sets, on hashes of strings or on what ran before."""
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
 
     def output(hash_seed):
         env = os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}

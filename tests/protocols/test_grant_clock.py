@@ -10,8 +10,8 @@ from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.records import NEVER
 from rdmacc.state import CREDIT, Packet, QueuePair
 from rdmacc.topology.papers import ren_leaf_spine
+from tests.engine.test_host_features import both
 from tests.support import call, check_finished, make_message
-from tests.test_host_features import both
 
 
 class Sender:

@@ -29,7 +29,7 @@ from rdmacc.sweep.store import Store
 from rdmacc.sweep.workers import Failed, Outcome, Task, compute, compute_all
 from tests.sweeps import Endless, Stopped, Tiny, Troubled
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def run(one, folder, **options):

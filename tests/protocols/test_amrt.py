@@ -8,8 +8,8 @@ import rdmacc
 from rdmacc.protocols.grant_clock import GrantClock
 from rdmacc.state import DATA, LAST_HOP, Port
 from rdmacc.switch.anti_ecn import AntiEcn
+from tests.protocols.test_ren import SLOT, dumbbell
 from tests.support import packet_with, samples
-from tests.test_ren import SLOT, dumbbell
 
 
 def passes(part, port, egress, now, packet=None):

@@ -21,7 +21,7 @@ from rdmacc.schemes import SCHEMES
 from rdmacc.units import us
 from tests.support import WIRE, check_finished
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted((DOCS / "schemes").glob("*.md"))
 TABLES = runpy.run_path(str(DOCS / "schemes" / "tables.py"))
 NAME = re.compile(r"`([A-Z]\w+)\.(\w+)`")

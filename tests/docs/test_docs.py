@@ -19,7 +19,7 @@ import pytest
 
 from tests.support import run_cell
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOKS = DOCS.parent / "notebooks"
 PAGES = sorted(path for folder in ("tutorials", "howto") for path in (DOCS / folder).glob("*.md"))
 

@@ -17,8 +17,8 @@ from rdmacc.protocols.phost import PHost, next_psn
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST, QueuePair
 from rdmacc.units import ms, ns, us
+from tests.engine.test_host_features import both
 from tests.support import call, check_conservation, check_finished, make_message, packet_with, transmission
-from tests.test_host_features import both
 
 PHOST = preset("phost-2015")["phost"]
 YAPS = preset("phost-yaps", "10Gbps")["phost"]

@@ -8,8 +8,8 @@ import pytest
 import rdmacc
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.polo import Polo, end_epoch
+from tests.protocols.test_ren import dumbbell
 from tests.support import check_finished, samples
-from tests.test_ren import dumbbell
 
 
 def after(epochs, answered=1):

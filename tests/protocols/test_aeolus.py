@@ -12,8 +12,8 @@ import rdmacc
 from rdmacc.faults import ScriptedLoss
 from rdmacc.state import DATA_CLASS
 from rdmacc.units import ms
+from tests.protocols.test_homa import PACKET_PS, RTT, STAR, rows_of
 from tests.support import WIRE, check_conservation, check_finished, transmission
-from tests.test_homa import PACKET_PS, RTT, STAR, rows_of
 
 DELAY_PS = 250_000
 CONTROL_PS = 64 * 800

@@ -17,7 +17,7 @@ from rdmacc.engine.compiled.unit import CHECKED
 from rdmacc.handlers import language
 from rdmacc.handlers.language import MATH_BOOL, MATH_EXACT, MATH_FINITE, MATH_INT
 
-_PAGE = (Path(__file__).parents[1] / "docs" / "interface.md").read_text()
+_PAGE = (Path(__file__).parents[2] / "docs" / "interface.md").read_text()
 _PAIRS = (math.atan2, math.copysign)
 
 
