@@ -17,6 +17,7 @@ import pandas as pd
 
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
+from rdmacc.parameters import Rate, Size, Time
 from rdmacc.plotting.style import COLOURS, canvas
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ class RenRate(Model):
 
     title: ClassVar[str] = "REN: taking free bandwidth (Fig 8)"
 
-    capacity_bps: float = param("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    rtt_ps: int = param("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
+    capacity_bps: Rate = param("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: Time = param("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
     start_fraction: float = param(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: int = param("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    message_bytes: Size = param("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
     rounds: int = param(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:
@@ -122,11 +123,13 @@ class RenQueue(Model):
 
     title: ClassVar[str] = "REN: mean queue (Fig 9a)"
 
-    capacity_bps: float = param(
+    capacity_bps: Rate = param(
         "40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps")
     )
-    rtt_ps: int = param("10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us"))
-    mss_bytes: int = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
+    rtt_ps: Time = param(
+        "10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us")
+    )
+    mss_bytes: Size = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
         1.0,

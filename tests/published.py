@@ -162,14 +162,15 @@ HPCC = {
 # Montazeri et al., SIGCOMM 2018, with PlatformLab/HomaSimulation; serhatarslan-hub/HomaL4Protocol-ns-3.
 
 HOMA = _packets(1472, 66, 84, least_wire_bytes=84, routing="spray-random") | of("DropTail", alpha=1000.0) | of(
-    "Homa", rtt_bytes=9_750, levels=8, cutoffs="", overcommit=7
+    "Homa", rtt_bytes=9_750, levels=8, cutoffs=(), overcommit=7
 )  # fmt: skip
 HOMA_NS3 = (
     _packets(1460, 42, 42, tick_ps=ns(1), ack_priority=DATA_CLASS, routing="spray-random")
     | of("DropTail", alpha=1000.0, limit_bytes=751_000)
     | of(
-        "Homa", rtt_bytes=10_220, separates_levels=False, levels=8, cutoffs="17520B", overcommit=6, lowest_levels=False,
-        grant_sets_level=True, resend_interval_ps=ms(100), ping_interval_ps=ms(1_000_000), retry_limit=5,
+        "Homa", rtt_bytes=10_220, separates_levels=False, levels=8, cutoffs=(17_520,), overcommit=6,
+        lowest_levels=False, grant_sets_level=True,
+        resend_interval_ps=ms(100), ping_interval_ps=ms(1_000_000), retry_limit=5,
     )
 )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import networkx as nx
 import numpy as np
@@ -19,7 +19,7 @@ from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.schemes import BASE_RTTS, SCHEMES, Scheme
+from rdmacc.schemes import SCHEMES, BaseRtt, Scheme
 from rdmacc.state import (
     ADVERT,
     CONTROL,
@@ -37,9 +37,9 @@ from rdmacc.state import (
 from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.int_stamp import IntStamp
-from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
+from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
-from rdmacc.switch.ren_marker import READINGS, RenMarker
+from rdmacc.switch.ren_marker import Reading, RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.topology.fabric import Fabric
@@ -434,7 +434,7 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         scheme = replace(scheme, switch=(red, *others))
     if rng.random() < 0.4:
         scheme = scheme.replace(
-            routing=str(rng.choice(ROUTINGS)), nic_order=str(rng.choice(NIC_ORDERS)),
+            routing=str(rng.choice(ROUTINGS)), nic_order=str(rng.choice(get_args(NicOrder))),
             start_delay_ps=str(rng.choice(["0us", "3us"])),
         )  # fmt: skip
     if rng.random() < 0.3:
@@ -579,7 +579,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
             buffer_bytes=int(rng.choice([16_000, 64_000])), marking_rate=int(rng.choice([0, 3])),
             marks_victims_at_hosts=bool(rng.random() < 0.5), at_dequeue=bool(rng.random() < 0.5),
         ),
-        RenMarker(base_rtt_ps=int(rng.choice([2_000_000, 9_000_001])), reading=str(rng.choice(READINGS))),
+        RenMarker(base_rtt_ps=int(rng.choice([2_000_000, 9_000_001])), reading=str(rng.choice(get_args(Reading)))),
         FlowDeflection(
             threshold_bytes=int(rng.choice([0, 5_000])), tokens=int(rng.choice([1, 4])),
             deflect_last_hop=bool(rng.random() < 0.5), escape_lanes=bool(rng.random() < 0.7),
@@ -594,7 +594,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     scheme = replace(
         scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
         tick_ps=int(rng.choice([0, 0, 1000])), nic_ack_priority=int(rng.choice([-1, CONTROL, DATA_CLASS])),
-        connection=str(rng.choice(["auto", "auto", "message", "pair"])), base_rtt=str(rng.choice(BASE_RTTS)),
+        connection=str(rng.choice(["auto", "auto", "message", "pair"])), base_rtt=str(rng.choice(get_args(BaseRtt))),
     )  # fmt: skip
     return _with_requests(scheme, rng.spawn(1)[0])
 

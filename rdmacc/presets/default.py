@@ -61,7 +61,7 @@ register_scheme(
 
 # DCQCN
 
-HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
+HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)
 
 register_scheme(
     "dcqcn",
@@ -126,7 +126,7 @@ register_scheme(
     about="TCP that cuts its window by the fraction of marked packets",
 )
 
-HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
+HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)
 
 register_scheme(
     "dctcp-hpcc",
@@ -163,7 +163,7 @@ register_scheme(
 
 # Dart
 
-DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
+DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
 
 register_scheme(
     "dasr",
@@ -214,7 +214,7 @@ register_scheme(
     about="the receiver grants packets, and more where links report room",
 )
 
-POLO_STEP = EcnStep(kmin_bytes="6kB")  # type: ignore[arg-type]
+POLO_STEP = EcnStep(kmin_bytes="6kB")
 """Polo's threshold is "small"; assumed: 4 packets."""
 
 register_scheme(

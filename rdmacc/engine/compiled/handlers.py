@@ -59,9 +59,10 @@ assert compiled_bits
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
-    """Return the dtype of a component's numeric parameters."""
-    codes = {bool: "i1", int: "i8", float: "f8"}
-    columns = [(name, codes[type(value)]) for name, value in vars(component).items() if type(value) in codes]
+    """Return the dtype of the parameters that a component's handlers see."""
+    columns: list[Any] = []
+    for name, (code, value) in component.numbers().items():
+        columns.append((name, code.removesuffix("[]"), (len(value),)) if code.endswith("[]") else (name, code))
     return np.dtype(columns or [("nothing", "i8")], align=True)
 
 

@@ -142,8 +142,8 @@ class Tables:
         for part, offset in zip(scheme.components, hooks.params_offsets, strict=True):
             dtype = params_dtype(part)
             row = np.ndarray(1, dtype, buffer=params, offset=offset)
-            for name in dtype.names or ():
-                row[name] = getattr(part, name, 0)
+            for name, (_, value) in part.numbers().items():
+                row[name] = value
         self._memory["params"] = params
         self.trail: Any = None
         if hooks.checks is not None:
