@@ -253,7 +253,7 @@ class Simulation:
         most = bar.total or 0
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
         if until_ps == NEVER:  # filled by bytes, since one long message may take most of the time
-            messages = len(self.plan.size_bytes)
+            messages = len(self.plan.waits_for)
             finished = messages - self.engine.unfinished
             bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
         bar.update(max(done - bar.n, 0))

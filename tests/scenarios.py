@@ -124,6 +124,39 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
 
 
+def with_computation(scenario: Scenario) -> Scenario:
+    """Return a scenario in which dependencies have delays, and hosts compute before, between and after messages."""
+    rng = np.random.default_rng([37, scenario.number])
+    hosts = rdmacc.topology.hosts(scenario.topology)
+    frame = scenario.workload
+    names: list[Any] = [f"m{label}" for label in frame.index]
+    rows = frame.assign(after=[tuple(f"m{label}" for label in after) for after in frame["after"]]).to_dict("records")
+    for number in range(int(rng.integers(1, 9))):
+        after = [name for name in names if rng.random() < 0.15]
+        duration = int(rng.choice([0, 0, 1, 700_000, int(rng.integers(30_000_000))]))
+        task = {"src": rng.choice(hosts), "duration_ps": duration, "after": tuple(after), "start_ps": 0, "weight": 1.0}
+        ancestors = set(after)
+        while True:
+            more = {one for name, row in zip(names, rows) if name in ancestors for one in row["after"]} - ancestors
+            if not more:
+                break
+            ancestors |= more
+        for name, row in zip(names, rows):
+            if name not in ancestors and rng.random() < 0.2:
+                row["after"] = (*row["after"], f"c{number}")
+        names.append(f"c{number}")
+        rows.append(task)
+    for row in rows:
+        row["delay_ps"] = tuple(int(rng.choice([0, 0, 1, 500_000, 4_000_000])) for _ in row["after"])
+    order = rng.permutation(len(rows)).tolist()
+    work = pd.DataFrame([rows[i] for i in order], index=[names[i] for i in order])
+    return replace(scenario, workload=rdmacc.messages(work), probes=(), faults=_without_scripts(scenario.faults))
+
+
+def _without_scripts(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    return tuple(fault for fault in faults if not isinstance(fault, ScriptedLoss))
+
+
 def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:
     """Return a scheme with other parameters, without those that do not go with the others, or with the network."""
     other = scheme

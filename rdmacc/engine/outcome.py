@@ -11,11 +11,21 @@ import numpy.typing as npt
 from rdmacc.engine.plan import Plan
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "TOTALS", "Engine", "Outcome", "PfcState"]
+__all__ = [
+    "COMPUTATION_COUNTERS",
+    "HOST_COUNTERS",
+    "MESSAGE_COUNTERS",
+    "PORT_COUNTERS",
+    "TOTALS",
+    "Engine",
+    "Outcome",
+    "PfcState",
+]
 
 MESSAGE_COUNTERS = (
     "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
 )  # fmt: skip
+COMPUTATION_COUNTERS = ("start_ps", "end_ps", "failed")
 PORT_COUNTERS = (
     "tx_bytes", "tx_data_packets", "tx_control_packets", "marked_packets", "dropped_packets", "violations",
     "trimmed_packets", "deflected_packets", "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
@@ -36,6 +46,8 @@ class Outcome:
     ----------
     messages, ports, hosts : dict of arrays
         One entry for each message, port or node number; names as in `rdmacc.state`.
+    computation : dict of arrays
+        One entry for each row of computation; names as in `rdmacc.engine.records.ComputationProgress`.
     buffer_peak_bytes : array, by node number
         Most data bytes that a switch held.
     totals : dict of int
@@ -52,6 +64,7 @@ class Outcome:
     """
 
     messages: dict[str, npt.NDArray[np.int64]]
+    computation: dict[str, npt.NDArray[np.int64]]
     ports: dict[str, npt.NDArray[np.int64]]
     hosts: dict[str, npt.NDArray[np.int64]]
     buffer_peak_bytes: npt.NDArray[np.int64]

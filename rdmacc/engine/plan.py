@@ -7,7 +7,7 @@ thresholds, keys of the streams of chance, and the order of simultaneous events.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import networkx as nx
@@ -18,6 +18,7 @@ import pandas as pd
 from rdmacc import workload as workloads
 from rdmacc.chance import hash63, hash63_many, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.dependencies import Computation, Dependents, dependencies
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
 from rdmacc.probes import Probe
@@ -28,6 +29,7 @@ from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
+from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
 __all__ = ["Plan", "Watch", "make_plan"]
@@ -60,6 +62,8 @@ class Plan:
     fabric: Fabric
     scheme: Scheme
     workload: pd.DataFrame
+    """The messages, by their labels."""
+    computation: Computation
     seed: int
     src: Int32s
     dst: Int32s
@@ -72,9 +76,9 @@ class Plan:
     weight: npt.NDArray[np.float64]
     qp: Int32s
     waits_for: Int32s
-    """Number of messages that each message waits for."""
-    dependents: list[tuple[int, ...]] | None
-    """Messages that wait for each message; None if none does."""
+    """Number of messages, or rows of computation, that each of them waits for; those of computation come last."""
+    dependents: Dependents | None
+    """What waits for each of them; None if nothing waits or computes."""
     ideal_fct_ps: Ints
     qp_src: Int32s
     qp_dst: Int32s
@@ -164,6 +168,11 @@ def make_plan(
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
+    computes = computation(frame)
+    waits_for, dependents = dependencies(frame, computes)
+    computing = _computation(frame[computes], fabric)
+    if len(computing):
+        frame = frame[~computes]
     src, dst = (np.fromiter(map(fabric.index.__getitem__, frame[end]), np.int64, len(frame)) for end in ("src", "dst"))
     size = frame["size_bytes"].to_numpy(np.int64)
     packets = -(-size // scheme.payload_bytes)
@@ -173,7 +182,6 @@ def make_plan(
     if start_ps.max() > _LATEST_PS:
         raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
-    waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes
     there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
@@ -197,7 +205,7 @@ def make_plan(
         fabric.port(*down.link)
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
-        fabric=fabric, scheme=scheme, workload=frame, seed=seed,
+        fabric=fabric, scheme=scheme, workload=frame, computation=computing, seed=seed,
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
@@ -212,12 +220,12 @@ def make_plan(
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=_alike(priority.astype(np.int8)), distance=_distances(fabric, scheme),
-        symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
+        symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, frame),
         link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
         clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
-        watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
+        watches=tuple(_watch(probe, fabric, scheme, qp, frame) for probe in probes),
     )  # fmt: skip
     return plan
 
@@ -254,16 +262,15 @@ def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
     return group, size
 
 
-def _dependencies(frame: pd.DataFrame) -> tuple[Ints, list[tuple[int, ...]] | None]:
-    waits_for = np.fromiter(map(len, frame["after"].to_numpy()), np.int64, len(frame))
-    if not waits_for.any():
-        return waits_for, None
-    row_of = {label: row for row, label in enumerate(frame.index)}
-    dependents: list[list[int]] = [[] for _ in range(len(frame))]
-    for row, labels in enumerate(frame["after"]):
-        for label in labels:
-            dependents[row_of[label]].append(row)
-    return waits_for, [tuple(rows) for rows in dependents]
+def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
+    """Return the rows of computation in numbers."""
+    host = np.fromiter(map(fabric.index.__getitem__, frame["src"]), np.int32, len(frame))
+    start_ps = frame["start_ps"].to_numpy(np.int64)
+    duration_ps = frame["duration_ps"].to_numpy(np.int64) if len(frame) else np.zeros(0, np.int64)
+    for name, times in (("start_ps", start_ps), ("duration_ps", duration_ps)):
+        if times.max(initial=0) > _LATEST_PS:
+            raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
+    return Computation(frame, host, start_ps, duration_ps)
 
 
 def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, Ints]:
@@ -334,12 +341,25 @@ def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     return fabric.hops()
 
 
-def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:
+def _scripts(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
+    """Return scripted losses with the messages' numbers in place of their rows, which computation may lie between."""
     scripts = tuple(fault for fault in faults if isinstance(fault, ScriptedLoss))
     for script in scripts:
-        if script.message >= n_messages:
-            raise ConfigError("ScriptedLoss.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
-    return scripts
+        if script.message not in frame.index:
+            raise ConfigError("ScriptedLoss.message", script.message, _messages_of(frame))
+    return tuple(replace(script, message=_place(frame, script.message)) for script in scripts)
+
+
+def _place(frame: pd.DataFrame, label: Any) -> int:
+    """Return the number of the message that a row of the workload is."""
+    return int(frame.index.get_indexer(pd.Index([label]))[0])
+
+
+def _messages_of(frame: pd.DataFrame) -> str:
+    """Return which rows of the workload are messages, in words."""
+    first, last = int(frame.index[0]), int(frame.index[-1])
+    between = "" if first == 0 and last == len(frame) - 1 else ", that is a message"
+    return f"a row of the workload, {first} to {last}{between}"
 
 
 def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, int]:
@@ -400,11 +420,11 @@ _PLACE_RECORDS = {
 }
 
 
-def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
+def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints, frame: pd.DataFrame) -> Watch:
     """Find the record and the field that a probe names."""
     if not isinstance(probe, Probe):
         raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")
-    number = _number(probe, fabric, len(qp))
+    number = _number(probe, fabric, frame)
     (own_name, own_record), extras = _PLACE_RECORDS[probe.place]
     owner, _, name = probe.field.rpartition(".")
     options: list[tuple[str, int, int, Field]] = []
@@ -429,7 +449,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
     raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
 
 
-def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:
+def _number(probe: Probe, fabric: Fabric, frame: pd.DataFrame) -> int:
     if probe.place == "port":
         if not isinstance(probe.at, tuple) or len(probe.at) != 2:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "a pair (from, to) of node names")
@@ -440,6 +460,6 @@ def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "the name of a host")
         return node
     at: Any = probe.at
-    if isinstance(at, bool) or not isinstance(at, int | np.integer) or not 0 <= at < n_messages:
-        raise ConfigError(f"at of probe {probe.name!r}", probe.at, f"a row of the workload, 0 to {n_messages - 1}")
-    return int(at)
+    if isinstance(at, bool) or not isinstance(at, int | np.integer) or at not in frame.index:
+        raise ConfigError(f"at of probe {probe.name!r}", probe.at, _messages_of(frame))
+    return _place(frame, at)

@@ -102,6 +102,8 @@ class Result(Recorded):
     ----------
     flows : DataFrame
         One row for each message.
+    computation : DataFrame
+        One row for each row of the workload that computes.
     transfers : DataFrame
         What the protocols keep of each message.
     probes : DataFrame
@@ -207,6 +209,27 @@ class Result(Recorded):
         )
 
     @cached_property
+    def computation(self) -> pd.DataFrame:
+        """Rows that compute: `row, host, start_ps, duration_ps, end_ps, status`.
+
+        `start_ps` is when it had all that it waits for; `end_ps` is missing (<NA>) until it ends. `status` is
+        finished, running, waiting or failed.
+        """
+        computing, counters = self.plan.computation, self.outcome.computation
+        start, end, failed = counters["start_ps"], counters["end_ps"], counters["failed"] != 0
+        has_started = self._has_all()[self.plan.n_messages :] & (start <= self.now_ps)
+        return pd.DataFrame(
+            {
+                "row": computing.frame.index,
+                "host": computing.frame["src"].to_numpy(),
+                "start_ps": start,
+                "duration_ps": computing.duration_ps,
+                "end_ps": pd.arrays.IntegerArray(np.maximum(end, 0), end < 0),
+                "status": np.select([failed, end >= 0, has_started], ["failed", "finished", "running"], "waiting"),
+            }
+        )
+
+    @cached_property
     def probes(self) -> pd.DataFrame:
         """Samples: `probe, time_ps, value`."""
         frames = []
@@ -230,7 +253,11 @@ class Result(Recorded):
         """
         if self.outcome.trace is None:
             raise ConfigError("trace", False, "True in the call of simulate() for this")
-        return trace_frame(self.outcome.trace, self.plan.fabric)
+        frame = trace_frame(self.outcome.trace, self.plan.fabric)
+        if len(self.plan.computation):  # its rows lie between those of the messages
+            numbers = frame["message"].to_numpy()
+            frame["message"] = np.where(numbers < 0, -1, self.plan.workload.index.to_numpy()[numbers])
+        return frame
 
     @cached_property
     def ports(self) -> pd.DataFrame:
@@ -372,13 +399,20 @@ class Result(Recorded):
 
     def _has_started(self) -> npt.NDArray[np.bool_]:
         """Tell which messages have started: their time has come, and so has all that they wait for."""
+        return self._has_all()[: self.plan.n_messages] & (self.outcome.messages["start_ps"] <= self.now_ps)
+
+    def _has_all(self) -> npt.NDArray[np.bool_]:
+        """Tell for which messages, then rows of computation, all that they wait for is over."""
         messages, plan = self.outcome.messages, self.plan
-        started = messages["start_ps"] <= self.now_ps
-        for row, dependents in enumerate(plan.dependents or ()):
-            for number in dependents:
-                known = "acked_ps" if plan.src[number] == plan.src[row] else "delivered_ps"
-                started[number] &= messages[known][row] >= 0
-        return started
+        src = np.concatenate([plan.src, plan.computation.host])
+        has_all = np.ones(len(src), np.bool_)
+        if plan.dependents is not None:
+            computed = self.outcome.computation["end_ps"] >= 0
+            acked, delivered = (np.append(messages[name] >= 0, computed) for name in ("acked_ps", "delivered_ps"))
+            before, waiting = np.repeat(np.arange(len(src)), np.diff(plan.dependents.first)), plan.dependents.rows
+            is_over = np.where(src[before] == src[waiting], acked[before], delivered[before])
+            has_all[waiting[~is_over]] = False
+        return has_all
 
     def _received_bytes(self) -> npt.NDArray[np.int64]:
         """Return the payload of each message that its receiver holds."""

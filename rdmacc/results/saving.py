@@ -10,7 +10,7 @@ from rdmacc.results.folders import write_folder
 
 __all__ = ["FRAMES", "KIND", "save"]
 
-FRAMES = ("flows", "transfers", "probes", "ports", "buffers")
+FRAMES = ("flows", "computation", "transfers", "probes", "ports", "buffers")
 """Each a Parquet file."""
 KIND = "result"
 """``result.json`` has summary, counters, provenance, probes."""

@@ -26,7 +26,8 @@ from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
-from rdmacc.workload.frame import Host, Int64s, checked_whole
+from rdmacc.workload.columns import Int64s
+from rdmacc.workload.frame import Host, checked_whole, computation
 from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
@@ -248,6 +249,7 @@ def port_loads(
     """
     definition, fabric = as_definition(of), as_fabric(network)
     frame = validate(workload, fabric)
+    frame = frame[~computation(frame)]
     node_of = pd.Series(fabric.index)
     src, dst = (frame[end].map(node_of).to_numpy(np.int64) for end in ("src", "dst"))
     counted = definition.counted_bytes(frame["size_bytes"].to_numpy(np.int64))

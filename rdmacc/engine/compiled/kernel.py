@@ -8,7 +8,7 @@ from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
-from rdmacc.engine.compiled.messages import start
+from rdmacc.engine.compiled.messages import end_computation, start
 from rdmacc.engine.compiled.ports import expire_nic_timer, fail_port, kick, schedule, send_next
 from rdmacc.engine.compiled.rows import (
     DELIVER,
@@ -328,7 +328,10 @@ def run_kernel(address, until_ps, max_events):
                     if g.next_start < g.n_starts:
                         upcoming = load_entry(g.starts, g.next_start)
                         push_event(g, message_at(g, upcoming).start_ps, rank_last(g, START + upcoming))
-                start(g, number, now)
+                if number < g.n_messages:
+                    start(g, number, now)
+                else:
+                    end_computation(g, number, now)
         else:
             pop_event(g)
             if g.reach:

@@ -17,6 +17,7 @@ from rdmacc import state
 from rdmacc.engine.hooks import records_of
 from rdmacc.engine.records import (
     Clock,
+    ComputationProgress,
     LinkLoss,
     MessageProgress,
     QueuePairUse,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
 __all__ = [
-    "BACKLOG", "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "QUEUES_AT",
-    "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
+    "BACKLOG", "CACHE_LINE", "COMPUTATION", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE",
+    "QUEUES_AT", "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
     "packet_with",
 ]  # fmt: skip
 
@@ -60,6 +61,14 @@ class _Packet(Record):
 class _Message(Record):
     next_pending = Int32(-1, "next unacknowledged message of the queue pair")
     next_incoming = Int32(-1, "next message on its way to the same host")
+
+
+class _Computation(Record):
+    """Of a row of computation on a host."""
+
+    src = Int32()
+    next_pending = Int32(-1, "while failures spread: the next one to visit")
+    duration_ps = Int()
 
 
 class _QueuePair(Record):
@@ -188,6 +197,9 @@ class KernelGlobals(Record):
     n_ready = Int(doc="of the first so many the queue pairs are open")
     dependent_first = Int()
     dependents = Int()
+    dependent_delays = Int()
+    computation = Int(doc="rows of computation; their numbers follow those of the messages")
+    n_messages = Int()
     has_dependents = Int()
     member_first = Int()
     member_count = Int()
@@ -310,6 +322,7 @@ is all that its way through the network needs; what only its ends read, `sent_ps
 
 GLOBALS = record_dtype(KernelGlobals)
 PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
+COMPUTATION = record_dtype(ComputationProgress, _Computation)
 QUEUE = record_dtype(_Queue)
 BACKLOG = record_dtype(_Backlog)
 INGRESS = record_dtype(IngressAccount)

@@ -24,7 +24,7 @@ from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.events import SIMPY_PRIORITY, Environment
 from rdmacc.engine.reference.hosts import Host
-from rdmacc.engine.reference.messages import Message, schedule_next_start
+from rdmacc.engine.reference.messages import Computation, Message, schedule_computation, schedule_next_start
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import SwitchPort
 from rdmacc.engine.reference.probes import watch
@@ -142,7 +142,7 @@ class Network:
         self.skipped: defaultdict[int, set[int]] = defaultdict(set)
         self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
-        self.unfinished = plan.n_messages
+        self.unfinished = len(plan.waits_for)
         self.failed = 0
         self.samples: list[list[tuple[int, float]]] = [[] for _ in plan.watches]
         self._make_classes()
@@ -285,6 +285,21 @@ class Network:
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         self.starts = [number for number in reversed(order.tolist()) if plan.waits_for[number] == 0]
         schedule_next_start(self)
+        self.computation: list[Any] = []
+        computing = plan.computation
+        for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):
+            task = Computation()
+            task.number, task.src = plan.n_messages + len(self.computation), int(host)
+            task.start_ps, task.duration_ps = int(start_ps), int(duration_ps)
+            task.waits_for = int(plan.waits_for[task.number])
+            if task.waits_for == 0:
+                schedule_computation(self, task)
+            self.computation.append(task)
+
+    def waiting(self, number: int) -> Any:
+        """Return the message or the row of computation that has a number."""
+        count = len(self.messages)
+        return self.messages[number] if number < count else self.computation[number - count]
 
     # Packets
 
