@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import networkx as nx
 import pandas as pd
 import tomli_w
 
-from rdmacc import faults as known_faults
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
@@ -35,7 +34,7 @@ __all__ = ["Scenario"]
 
 _FORMAT = 1
 _PARTS = ("recovery", "control", "switch", "buffer", "queueing")
-_FAULTS = {name: getattr(known_faults, name) for name in ("Loss", "ScriptedLoss", "LinkDown", "Clocks")}
+_FAULTS = {kind.__name__: kind for kind in get_args(Fault)}
 _GRAPH = ("name", "sides")
 """What of a graph's own attributes means something to rdmacc."""
 

@@ -15,7 +15,7 @@ from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError, HandlerError
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
@@ -121,6 +121,7 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
         data, control = (float(p) for p in rng.choice([0.0, 0.1, 1.0], 2))
         lost = None if rng.random() < 0.3 else ((one, other), (other, one))[: int(rng.integers(1, 3))]
         faults.append(Loss(data=data, control=control, links=lost))
+    faults += _upsets(rng.spawn(1)[0], scenario.topology)
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
 
 
@@ -155,6 +156,27 @@ def with_computation(scenario: Scenario) -> Scenario:
 
 def _without_scripts(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
     return tuple(fault for fault in faults if not isinstance(fault, ScriptedLoss))
+
+
+def _upsets(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
+    """Draw links that come back, links that are slow, and pause storms; some overlap."""
+    found: list[Fault] = []
+    links, hosts = list(topology.edges), rdmacc.topology.hosts(topology)
+    for _ in range(int(rng.choice([0, 1, 3, 8]))):
+        at_ps = int(rng.choice([0, 1_000_000, int(rng.integers(100_000_000))]))
+        until_ps = at_ps + 1 + int(10 ** rng.uniform(3, 8)) if rng.random() < 0.8 else None
+        link = links[int(rng.integers(min(len(links), 4)))]
+        link = link if rng.random() < 0.5 else link[::-1]
+        kind = rng.random()
+        if kind < 0.4:
+            late_ps = int(rng.choice([0, 3_000_000, 50_000_000]))
+            found.append(LinkDown(link=link, at_ps=at_ps, until_ps=until_ps, convergence_ps=late_ps))
+        elif kind < 0.7:
+            share, both = float(rng.choice([0.1, 0.25, 0.9])), bool(rng.random() < 0.5)
+            found.append(SlowLink(link=link, share=share, at_ps=at_ps, until_ps=until_ps, both_ways=both))
+        else:
+            found.append(PauseStorm(host=str(rng.choice(hosts)), at_ps=at_ps, until_ps=until_ps))
+    return found
 
 
 def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:

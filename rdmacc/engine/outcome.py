@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -134,8 +135,17 @@ class Engine(Protocol):
     def outcome(self) -> Outcome:
         """Return the counters so far."""
 
-    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
-        """Take a link down, both directions; `fabric` has the routes without it."""
+    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
+        """Take both directions of a link down, or bring them back."""
+
+    def set_routes(self, fabric: Fabric) -> None:
+        """Route by another fabric, of the same numbering."""
+
+    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
+        """Set the rate of ports' links for what they send from now on."""
+
+    def storm(self, ports: Sequence[int], is_over: bool) -> None:
+        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
         """Return a number that a component's sender record has for a queue pair."""

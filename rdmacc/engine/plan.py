@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import networkx as nx
 import numpy as np
@@ -19,8 +19,9 @@ from rdmacc import workload as workloads
 from rdmacc.chance import hash63, hash63_many, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.dependencies import Computation, Dependents, dependencies
+from rdmacc.engine.upsets import Upset, initial_rates, upsets_of
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
+from rdmacc.faults import Clocks, Fault, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.records import Field
 from rdmacc.schemes import Scheme
@@ -113,8 +114,8 @@ class Plan:
     """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
     scripts: tuple[ScriptedLoss, ...]
-    link_downs: tuple[LinkDown, ...]
-    """In the order of their times."""
+    upsets: tuple[Upset, ...]
+    """What happens to links and NICs, in the order of time; `fabric` has the rates of the start."""
     clock_offset_ps: Ints
     """By node number."""
     clock_jitter_ps: int
@@ -200,12 +201,10 @@ def make_plan(
     priority = _priorities(frame, scheme)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
     offsets, jitter = _clocks(fabric, faults, seed)
-    downs = [fault for fault in faults if isinstance(fault, LinkDown)]
-    for down in downs:
-        fabric.port(*down.link)
+    upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
-        fabric=fabric, scheme=scheme, workload=frame, computation=computing, seed=seed,
+        fabric=_started(fabric, upsets), scheme=scheme, workload=frame, computation=computing, seed=seed,
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
@@ -221,8 +220,8 @@ def make_plan(
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=_alike(priority.astype(np.int8)), distance=_distances(fabric, scheme),
         symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, frame),
-        link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
-        clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
+        upsets=upsets, clock_offset_ps=offsets, clock_jitter_ps=jitter,
+        clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
         watches=tuple(_watch(probe, fabric, scheme, qp, frame) for probe in probes),
@@ -237,6 +236,16 @@ def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
     if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
         taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
         raise ConfigError("tick_ps", scheme.tick_ps, f"less than the time of a full packet on any link: {taken}")
+
+
+def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
+    """Return the network with the rates that its links have at the start."""
+    slow = initial_rates(upsets)
+    if not slow:
+        return fabric
+    rates = fabric.port_rate_bps.copy()
+    rates[list(slow)] = list(slow.values())
+    return replace(fabric, port_rate_bps=rates, port_byte_ps=8e12 / rates)
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> Int32s:
@@ -377,7 +386,8 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):
-            raise ConfigError("faults", fault, "a Loss, a ScriptedLoss, a LinkDown or a Clocks")
+            kinds = ", ".join(f"a {kind.__name__}" for kind in get_args(Fault))
+            raise ConfigError("faults", fault, f"one of {kinds}")
         if not isinstance(fault, Loss):
             continue
         ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]

@@ -22,8 +22,8 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
     "run": (kernel.run_kernel, "int64(int64, int64, int64)", ""),
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
-    "fail_port": (kernel.fail_port_kernel, "void(int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
+    "upset_port": (kernel.upset_port, "void(int64, int64, int64)", ""),
 }
 """The kernel's functions: the source of each, its types, and what is linked with it."""
 
@@ -37,8 +37,8 @@ class Kernel(NamedTuple):
     run: Callable[..., Any]
     run_plain: Callable[..., Any]
     call_rows: Callable[..., Any]
-    fail_port: Callable[..., Any]
     push_events: Callable[..., Any]
+    upset_port: Callable[..., Any]
 
 
 @cache

@@ -195,14 +195,16 @@ def release(g, node, number, now):
 def send_pfc(g, ingress, kind, now):
     """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
     port = port_at(g, ingress // NUM_CLASSES)
+    if port.is_down:
+        return
     number = new_packet(g)
     write_frame(g, packet_at(g, number), kind, ingress % NUM_CLASSES)
-    if not port.is_wake_pending and not is_busy(g, port, now) and not port.is_down:
+    if not port.is_wake_pending and not is_busy(g, port, now):
         transmit(g, port, number, now)  # idle: no packet waits, but for credits whose time has not come
         if port.waiting & ~port.paused:
             wake_at_end(g, port)
         return
     append(g, port.number, MAC, number)
     port.waiting |= 1 << MAC
-    if not port.is_wake_pending and not port.is_down:
+    if not port.is_wake_pending:
         wake_at_end(g, port)

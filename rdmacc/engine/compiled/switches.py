@@ -75,6 +75,10 @@ def switch_receive(g, number, node, in_port_number, hop, now):
     if g.on_route and kind == DATA:
         hop = reroute(g, number, node, in_port_number, hop, now)
     port = port_at(g, hop)
+    if port.is_down:  # routes do not know yet
+        port.lost_packets += 1
+        discard(g, number, hop, now)
+        return
     if packet.priority >= DATA_CLASS:
         if g.on_enqueue:
             was_marked = packet.ce

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -45,6 +46,8 @@ from rdmacc.state import (
     KIND_NAMES,
     NAK,
     NONE,
+    PAUSE,
+    RESUME,
     RETURN,
     Packet,
 )  # fmt: skip
@@ -201,11 +204,31 @@ class Network:
                 is_lost |= (*key, self.scripts[key]) in self._lost
         return is_lost
 
-    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
-        """Take a link down, both directions; `fabric` has the routes without it."""
-        self.fabric = fabric
+    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
+        """Take both directions of a link down, or bring them back."""
         for number in ports:
-            self.ports[number].fail(self.now)
+            port = self.ports[number]
+            if is_up:
+                port.restore(self.now)
+            else:
+                port.fail(self.now)
+        for number in ports:
+            if is_up:
+                self.ports[number].resume_work(self.now)
+
+    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
+        """Set the rate of ports' links for what they send from now on."""
+        for number in ports:
+            self.ports[number].set_rate(rate_bps)
+
+    def storm(self, ports: Sequence[int], is_over: bool) -> None:
+        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        for number in ports:
+            self.ports[number].storm(RESUME if is_over else PAUSE, self.now)
+
+    def set_routes(self, fabric: Fabric) -> None:
+        """Route by another fabric, of the same numbering."""
+        self.fabric = fabric
         for node in self.nodes:
             if isinstance(node, Switch):
                 node.forget_routes()

@@ -60,6 +60,10 @@ class Switch(Routing, SharedBuffer):
         in_class = packet.priority  # features may change it
         if net.on_route is not None and kind == DATA:
             port = self.reroute(packet, in_port, port, now)
+        if port.is_down:  # routes do not know yet
+            port.lost_packets += 1
+            net.discard(packet, port, now)
+            return
         if packet.priority >= DATA_CLASS and net.on_enqueue is not None:
             was_marked = packet.ce
             net.on_enqueue(port, packet, now)
@@ -204,6 +208,8 @@ class Switch(Routing, SharedBuffer):
 
     def send_pfc(self, account: Ingress, kind: int, now: int) -> None:
         """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
+        if account.in_port.is_down:
+            return
         frame = self._net.new_packet()
         write_frame(self.policy, frame, kind, account.cls)
         account.in_port.enqueue(frame, frame.priority, now)
