@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Each, MoreThan, Some
-from rdmacc.experiments.rcc.fat_tree import SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
+from rdmacc.experiments.rcc.fat_tree import DCQCN, SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
 from rdmacc.experiments.rcc.fct import draw_fct
 from rdmacc.plotting.style import COLOURS, plain_log, style
 
@@ -45,7 +45,7 @@ class Breakdown(FatTreeFigure):
     workload: ClassVar[str]
 
     def cases(self, scale: str) -> list[Case]:
-        return cases(SCHEMES, [self.workload], scale)
+        return cases((*SCHEMES, "dcqcn"), [self.workload], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN
@@ -53,7 +53,7 @@ class Breakdown(FatTreeFigure):
             figure, axes = plt.subplots(1, 4, figsize=(14.4, 4.0), layout="constrained")
             for ax, (quantity, title) in zip(axes, _PANELS.items(), strict=True):
                 draw_fct(ax, rows, quantity, SCHEMES, self.workload, is_log=True)
-                dcqcn = means(rows, quantity, "dcqcn", self.workload) / 1e6
+                dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
                 least, most = published[quantity]
                 ax.fill_between(
                     dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), facecolor="none", hatch="///",
