@@ -109,7 +109,8 @@ class Figure7(IncastFigure):
 
     def cases(self, scale: str) -> list[Case]:
         fitting = [together(case) for case in (RCC, STEADY["rcc"])]
-        return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *fitting]
+        others = [Case("rcc", eta=0.99), Case("rcc", REQUEST, size=LONG)]
+        return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *others, *fitting]
 
     def plot(self, table: pd.DataFrame) -> Figure:
         import matplotlib.pyplot as plt

@@ -20,7 +20,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, At, AtMost, Between, Each, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.incast import REQUEST, Case, IncastFigure, mean, points_in, together
+from rdmacc.experiments.rcc.incast import FEW, REQUEST, Case, IncastFigure, mean, points_in, together
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.plotting.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
@@ -37,7 +37,7 @@ BY_N = {n: Case("rcc-async", late_samples=n) for n in SAMPLES}
 
 JITTERS_US = (0.0, 1.0, 2.0, 3.0, 4.0)
 SWEEP = {
-    (n, jitter): Case("rcc", REQUEST, size="1MB", late_samples=n, jitter_us=jitter, senders=50)
+    (n, jitter): Case("rcc", REQUEST, size="1MB", late_samples=n, jitter_us=jitter, senders=FEW)
     for n in (1, *SAMPLES)
     for jitter in JITTERS_US
 }

@@ -38,7 +38,7 @@ from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, size_bytes, us
 
 __all__ = [
-    "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "Case", "IncastFigure", "mean", "points_in",
+    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "Case", "IncastFigure", "mean", "points_in",
     "reduction", "together", "values",
 ]  # fmt: skip
 
@@ -48,6 +48,8 @@ BEGIN_PS = us(200)
 SPREAD = "7us"
 LINE_RATE, REQUEST = "line-rate", "request"
 SHORT, LONG = "200kB", "2MB"
+FEW = 50
+"""Senders of the sweep of figure 12."""
 FEW_SENDERS = "At quick scale there are 200 senders: other shares, and other queues."
 TOGETHER = "request, 99%, no floor, jitter of 3 us"
 _AS_PRINTED = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
@@ -137,6 +139,8 @@ class IncastFigure(Experiment):
             is_late = table["scheme"].isin(_JITTERED) & (table[[*other]] == pd.Series(other)).all(axis=1)
             table = table.assign(jitter_us=table["jitter_us"].mask(is_late, -1.0))
         is_rcc = table["scheme"].str.startswith("rcc")
+        if not (is_rcc & (table[[*other]] == pd.Series(other)).all(axis=1) & (table["senders"] != FEW)).any():
+            return None
         found = in_place(table[is_rcc], {name: _AS_PRINTED[name] for name in other}, other)
         return None if found is None else pd.concat([found, table[~is_rcc]], ignore_index=True)
 
