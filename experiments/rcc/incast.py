@@ -38,8 +38,8 @@ from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, size_bytes, us
 
 __all__ = [
-    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "Case", "IncastFigure", "mean", "points_in",
-    "reduction", "together", "values",
+    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "Case", "IncastFigure", "mean",
+    "points_in", "reduction", "together", "values",
 ]  # fmt: skip
 
 SENDERS = {"quick": 200, "paper": 1000}
