@@ -13,15 +13,13 @@ from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questions_of
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.pages import templates
-from rdmacc.experiments.ledger.score import PAPERS, by_reading, count_outcomes
+from rdmacc.experiments.ledger.reading_map import draw_map
+from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes
 from rdmacc.plotting.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
 
 __all__ = ["Claims", "Paper"]
-
-MARKS = {Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–"}
-"""How the outcomes are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +177,16 @@ class Paper:
     def by_reading(self) -> pd.DataFrame:
         """Return the verdict on every claim under each reading (see `rdmacc.experiments.ledger.score.by_reading`)."""
         return by_reading(self.name)
+
+    def draw_map(self) -> None:
+        """Draw which claims hang on how the paper is read (see `rdmacc.experiments.ledger.reading_map`)."""
+        import matplotlib.pyplot as plt
+
+        figure = draw_map(self.name)
+        plt.close(figure)
+        words = f"Claims by readings of {PAPERS[self.name]}, coloured by verdict"
+        display: Any = import_module("IPython.display")
+        display.display(display.Image(png(figure), alt=words))
 
     def effort(self) -> pd.DataFrame:
         """Return what the tables that come with rdmacc took, a row for each: `points, packet-hops, simulated (ms)`."""

@@ -12,6 +12,7 @@ from rdmacc.experiments.framework.registry import select, summary_path
 from rdmacc.experiments.ledger.record import recorded
 
 __all__ = [
+    "MARKS",
     "PAPERS",
     "by_reading",
     "count_outcomes",
@@ -25,6 +26,8 @@ __all__ = [
 
 PAPERS = {"dart": "Dart", "igbn": "Improved Go-Back-N", "ren": "REN", "rcc": "RCC"}
 """Papers by their group of experiments."""
+MARKS = {Outcome.HOLDS: "✓", Outcome.DIRECTION: "~", Outcome.FAILS: "✗", Outcome.NOT_JUDGED: "–"}
+"""How the outcomes are shown."""
 _HEADINGS = ("claims", "hold", "direction only", "do not hold", "not judged")
 
 

@@ -21,13 +21,14 @@ from rdmacc.sweep.store import read_table
 if TYPE_CHECKING:
     from rdmacc.sweep.store import Store
 
-__all__ = ["UNKNOWN", "behaviour", "digest_of", "digest_of_result", "made_with"]
+__all__ = ["QUICK", "UNKNOWN", "behaviour", "digest_of", "digest_of_result", "made_with"]
 
 UNKNOWN = "unknown"
 """Of a table that was computed before digests were kept."""
 _DIGITS = 6
 """Significant digits that count: the last bits of a mean depend on the processor."""
-_QUICK = "quick"
+QUICK = "quick"
+"""Name of the digest of the quick table."""
 _CANARIES: dict[tuple[type[Experiment], str], str] = {}
 """Digests by the class that has the points and the canary's name: figures that share points share canaries."""
 
@@ -81,7 +82,7 @@ def behaviour(one: Experiment, store: Store | None = None) -> dict[str, str]:
     """
     from rdmacc.sweep.run import sweep
 
-    found = {_QUICK: digest_of(sweep(one, _QUICK, store=store, jobs=1).table)}
+    found = {QUICK: digest_of(sweep(one, QUICK, store=store, jobs=1).table)}
     for point in one.canaries():
         key = (one.points_of or type(one), point.name)
         if key not in _CANARIES:

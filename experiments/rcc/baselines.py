@@ -16,7 +16,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import AtLeast, Each, MoreThan, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, READINGS, Case, Changes, FatTreeFigure, differences
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Case, Changes, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.plotting.style import COLOURS, style
@@ -57,7 +57,7 @@ def _ratios(rows: pd.DataFrame, one: str, *schemes: str) -> dict[str, float]:
 
 
 def _reductions(rows: pd.DataFrame) -> dict[str, float]:
-    return {words: 1 - 1 / ratio for words, ratio in _ratios(rows, "RCC", "dcqcn", "timely").items()}
+    return {words: 1 - 1 / ratio for words, ratio in _ratios(rows, "RCC", DCQCN, "timely").items()}
 
 
 @register_experiment

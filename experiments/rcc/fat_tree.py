@@ -40,6 +40,7 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
+    "DCQCN",
     "FEW_FLOWS",
     "LOADS",
     "READINGS",
@@ -61,7 +62,9 @@ __all__ = [
 
 LOADS = (0.3, 0.5, 0.7)
 QUICK_LOADS = (0.3, 0.7)
-SCHEMES = ("rcc", "hpcc", "homa", "expresspass", "dcqcn", "timely")
+SCHEMES = ("rcc", "hpcc", "homa", "expresspass", "dcqcn-cnp", "timely")
+DCQCN = "dcqcn-cnp"
+"""As in the code that V-A names."""
 VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
 SEEDS = 3
 SHORT_BYTES = 100_000
@@ -79,14 +82,18 @@ READINGS: dict[str, tuple[str, str, Changes]] = {
     "12 us for all paths": ("rcc", "rcc", (("base_rtt_ps", "12us"),)),
     "equation (4) as printed": ("rcc", "rcc", (("pid_form", "accumulating"),)),
     "n = 100": ("rcc", "rcc", (("late_samples", 100),)),
+    "99% of the link": ("rcc", "rcc", (("ewa_eta", 0.99),)),
     "95% of the link": ("rcc", "rcc", (("ewa_eta", 0.95),)),
+    "RTTbytes of 97 kB": ("homa", "homa", (("rtt_bytes", "97kB"),)),
+    "RTTbytes of 75 kB": ("homa", "homa", (("rtt_bytes", "75kB"),)),
+    "RTTbytes of 9.7 kB": ("homa", "homa", (("rtt_bytes", "9.7kB"),)),
     "ECMP": ("homa", "homa", (("routing", "ecmp"),)),
     "first rate 1/2": ("expresspass", "expresspass", (("initial_fraction", 0.5),)),
-    "DCQCN with its own timers": (
-        "dcqcn", "dcqcn",
+    "DCQCN of HPCC's simulator": ("dcqcn-cnp", "dcqcn", ()),
+    "DCQCN of HPCC's simulator, own timers": (
+        "dcqcn-cnp", "dcqcn",
         (("alpha_period_ps", "50us"), ("decrease_period_ps", "50us"), ("increase_period_ps", "55us")),
     ),
-    "DCQCN with CNPs": ("dcqcn", "dcqcn-cnp", ()),
     "TIMELY of HPCC's simulator": ("timely", "timely-hpcc", ()),
 }  # fmt: skip
 """Readings of RCC and of the baselines: the scheme that the figures run, and which one takes its place, changed how."""
@@ -125,12 +132,12 @@ WORKLOADS = {
 """The workloads of V-A, from the one that takes least time to simulate to the one that takes most."""
 
 
-def quick_tree() -> nx.Graph[Any]:
+def quick_tree(fabric_rate: str = "400Gbps") -> nx.Graph[Any]:
     """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
-    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB")
+    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate=fabric_rate, delay="1us", buffer="32MB")
 
 
-TREES: dict[str, Callable[[], nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
+TREES: dict[str, Callable[..., nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
 
 
 def sizes_of(name: str, scale: str) -> SizeDistribution:
@@ -145,9 +152,9 @@ def traffic(name: str, scale: str, load: float, seed: int) -> pd.DataFrame:
     return workload.poisson(TREES[scale](), sizes_of(name, scale), load, duration=duration, seed=seed)
 
 
-def scheme_for(scheme: str, sizes: SizeDistribution) -> Scheme:
-    """Return a scheme of RCC's preset; Homa with the priorities that the sizes call for."""
-    one = preset("rcc-2021")[scheme]
+def scheme_for(scheme: str, sizes: SizeDistribution, changes: Changes = ()) -> Scheme:
+    """Return a scheme of RCC's preset, changed; Homa with the priorities that the sizes call for."""
+    one = preset("rcc-2021")[scheme].replace(**dict(changes))
     if not isinstance(one.recovery, Homa):
         return one
     divided = Homa.for_sizes(sizes, one.recovery.rtt_bytes)
@@ -168,19 +175,22 @@ class Case:
     load: float
     changes: Changes = ()
     """Parameters of the scheme."""
+    fabric_rate: str = ""
+    """Of the links between switches; empty: as in V-A."""
 
     @property
     def identity(self) -> dict[str, Any]:
         """Labels that no other case has."""
-        return {
-            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
-        }  # fmt: skip
+        fabric: Changes = (("fabric of", self.fabric_rate),) if self.fabric_rate else ()
+        changes = differences((*self.changes, *fabric))
+        return {"scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": changes}
 
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
+        tree = partial(TREES[scale], fabric_rate=self.fabric_rate) if self.fabric_rate else TREES[scale]
         scenario = Scenario(
-            topology=TREES[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
-            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale)).replace(**dict(self.changes)),
+            topology=tree, workload=partial(traffic, self.workload, scale, self.load, seed),
+            scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes),
             seed=seed, until=UNTIL_PS,
         )  # fmt: skip
         arrival_ms = WORKLOADS[self.workload].arrival_ms(scale)

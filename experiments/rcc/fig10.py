@@ -8,7 +8,7 @@ from rdmacc.experiments.framework.bands import AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, SCHEMES, Case
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, Case
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, mean_and_tail
 
 __all__ = ["Figure10"]
@@ -31,7 +31,7 @@ class Figure10(Breakdown):
         Claim(
             "rcc-f10-1", "V-D-2", "RCC's reduction of long flows' FCT over DCQCN", "web search, average; p99",
             "25 to 31%; up to 37%",
-            measure=partial(mean_and_tail, "long", "dcqcn", _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
+            measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
             expect=Outcome.DIRECTION, too_small=FEW_FLOWS, needs=_ALL,
             why="4% at the load of 70%, with the timers of HPCC's simulator; the readings of DCQCN differ by more than"
             " that (`rcc.baselines`).",
@@ -46,7 +46,7 @@ class Figure10(Breakdown):
         Claim(
             "rcc-f10-3a", "V-D-2", "RCC's reduction of short flows' FCT over DCQCN", "web search, average; p99",
             "as under data mining: 10 to 25%; 21 to 50%", by=OURS,
-            measure=partial(mean_and_tail, "short", "dcqcn", _NAME), band=MUCH_LOWER, direction=LOWER_ON_AVERAGE,
+            measure=partial(mean_and_tail, "short", DCQCN, _NAME), band=MUCH_LOWER, direction=LOWER_ON_AVERAGE,
             unit="%", too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(

@@ -7,7 +7,7 @@ from functools import partial
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.breakdown import LONG_SIGN, MUCH_LOWER, MUCH_LOWER_LONG, NOT_ABOVE, Breakdown
-from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, SCHEMES, Case
+from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, LOADS, SCHEMES, Case
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, mean_and_tail
 
 __all__ = ["Figure11"]
@@ -29,7 +29,7 @@ class Figure11(Breakdown):
         Claim(
             "rcc-f11-1", "Fig 11a, b", "RCC's reduction of short flows' FCT over DCQCN", "data mining, average; p99",
             "10 to 25%; 21 to 50%",
-            measure=partial(mean_and_tail, "short", "dcqcn", _NAME), band=MUCH_LOWER, direction=LOWER_ON_AVERAGE,
+            measure=partial(mean_and_tail, "short", DCQCN, _NAME), band=MUCH_LOWER, direction=LOWER_ON_AVERAGE,
             unit="%", too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(
@@ -41,7 +41,7 @@ class Figure11(Breakdown):
         Claim(
             "rcc-f11-3a", "V-D-2", "RCC's reduction of long flows' FCT over DCQCN", "data mining, average; p99",
             "25 to 31%; up to 37%", by=OURS,
-            measure=partial(mean_and_tail, "long", "dcqcn", _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
+            measure=partial(mean_and_tail, "long", DCQCN, _NAME), band=MUCH_LOWER_LONG, direction=LONG_SIGN, unit="%",
             expect=Outcome.DIRECTION, why="9, 7 and 4% at the three loads.", too_small=FEW_FLOWS, needs=_ALL,
         ),
         Claim(

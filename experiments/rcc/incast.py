@@ -8,6 +8,7 @@ The receiver asks 1,000 senders for 200 KB each at once; a background flow to it
   the switch: PFC pauses the senders. *Request*: RCC's first window is its share, which the receiver can send along with
   the request. HPCC always begins at line rate.
 - *eta*: RCC's shares add up to all of the link (III-D), or to a part of it (`ewa_eta`).
+- *Together*: the share in the request, 99% of the link, no floor under the PID, and jitter of 3 us.
 - Goodput is of the incast, from 10% to 90% of the time that the link needs for it. The steady phase of a run is from
   40% to 60% of that time. Messages of 200 KB are hardly longer than the first windows, so there are runs with 2 MB too.
 
@@ -17,7 +18,7 @@ At quick scale there are 200 senders.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -37,8 +38,8 @@ from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, size_bytes, us
 
 __all__ = [
-    "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "Case", "IncastFigure", "mean", "points_in", "reduction",
-    "values",
+    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "Case", "IncastFigure", "mean",
+    "points_in", "reduction", "together", "values",
 ]  # fmt: skip
 
 SENDERS = {"quick": 200, "paper": 1000}
@@ -47,12 +48,18 @@ BEGIN_PS = us(200)
 SPREAD = "7us"
 LINE_RATE, REQUEST = "line-rate", "request"
 SHORT, LONG = "200kB", "2MB"
+FEW = 50
+"""Senders of the sweep of figure 12."""
 FEW_SENDERS = "At quick scale there are 200 senders: other shares, and other queues."
-READINGS: dict[str, tuple[str, Any, Any]] = {
-    "share in the request": ("start", LINE_RATE, REQUEST),
-    "97% of the link": ("eta", 1.0, 0.97),
+TOGETHER = "request, 99%, no floor, jitter of 3 us"
+_AS_PRINTED = {"start": LINE_RATE, "eta": 1.0, "has_floor": True}
+READINGS: dict[str, dict[str, Any]] = {
+    "share in the request": {"start": REQUEST},
+    "99% of the link": {"eta": 0.99},
+    TOGETHER: {"start": REQUEST, "eta": 0.99, "has_floor": False},
 }
-"""Label of a case, its value in the figures, and under the reading."""
+"""Labels of RCC's cases under a reading, where they differ from `_AS_PRINTED`."""
+_JITTERED = ("rcc-async", "rcc-n1")
 _BINS = 400
 
 
@@ -63,6 +70,7 @@ class Case:
     scheme: str
     start: str = LINE_RATE
     eta: float = 1.0
+    has_floor: bool = True
     size: str = SHORT
     late_samples: int = 0
     """n; 0: the preset's."""
@@ -75,7 +83,7 @@ class Case:
         """Return what is changed in the preset's scheme."""
         if not self.scheme.startswith("rcc"):
             return {}
-        found: dict[str, Any] = {"start": self.start, "ewa_eta": self.eta}
+        found: dict[str, Any] = {"start": self.start, "ewa_eta": self.eta, "has_floor": self.has_floor}
         if self.late_samples:
             found["late_samples"] = self.late_samples
         if self.jitter_us >= 0:
@@ -85,7 +93,7 @@ class Case:
     @property
     def name(self) -> str:
         """Everything in words."""
-        parts = [self.scheme, self.start, f"eta {self.eta:g}", self.size]
+        parts = [self.scheme, self.start, f"eta {self.eta:g}", *["no floor"] * (not self.has_floor), self.size]
         parts += [f"n {self.late_samples}"] * bool(self.late_samples)
         parts += [f"jitter {self.jitter_us:g} us"] * (self.jitter_us >= 0)
         parts += [f"{self.senders} senders"] * bool(self.senders)
@@ -95,8 +103,13 @@ class Case:
     def label(self) -> str:
         """For a legend."""
         words = {REQUEST: "share in the request"}.get(self.start, "")
-        parts = [words] * bool(words) + [f"η = {self.eta:g}"] * (self.eta < 1)
+        parts = [words] * bool(words) + [f"η = {self.eta:g}"] * (self.eta < 1) + ["no floor"] * (not self.has_floor)
         return NAMES[self.scheme] + (f" ({', '.join(parts)})" if parts else "")
+
+
+def together(case: Case) -> Case:
+    """Return a case of RCC's under the reading `TOGETHER`."""
+    return replace(case, **READINGS[TOGETHER], jitter_us=3.0 if case.scheme in _JITTERED else case.jitter_us)
 
 
 def _messages(senders: int, size: str, seed: int) -> pd.DataFrame:
@@ -121,9 +134,14 @@ class IncastFigure(Experiment):
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
         if reading not in READINGS:
             return super().under(table, reading)
-        label, default, other = READINGS[reading]
+        other = READINGS[reading]
+        if reading == TOGETHER:  # its jitter is in the place of the preset's
+            is_late = table["scheme"].isin(_JITTERED) & (table[[*other]] == pd.Series(other)).all(axis=1)
+            table = table.assign(jitter_us=table["jitter_us"].mask(is_late, -1.0))
         is_rcc = table["scheme"].str.startswith("rcc")
-        found = in_place(table[is_rcc], {label: default}, {label: other})
+        if not (is_rcc & (table[[*other]] == pd.Series(other)).all(axis=1) & (table["senders"] != FEW)).any():
+            return None
+        found = in_place(table[is_rcc], {name: _AS_PRINTED[name] for name in other}, other)
         return None if found is None else pd.concat([found, table[~is_rcc]], ignore_index=True)
 
     def view(self, table: pd.DataFrame, reading: str = DEFAULT) -> pd.DataFrame:

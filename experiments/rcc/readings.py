@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.experiments.framework.reading import Question, Reading, register
+from rdmacc.experiments.rcc.incast import TOGETHER
 
 __all__ = ["QUESTIONS"]
 
@@ -17,27 +18,25 @@ QUESTIONS = register(
         " maxStage = 5 for HPCC.",
         readings=(
             Reading(
+                name="DCQCN with CNPs",
+                answer="As in the code of [17], ns3-rdma: the receiver answers marks with CNPs.",
+                evidence="The sentence names this code.",
+            ),
+            Reading(
                 name="DCQCN of HPCC's simulator",
                 answer="As in HPCC's simulator: ACKs echo marks, and a sender cuts its rate every 4 us at most.",
                 evidence="HPCC's code is among what is compared, and ECN thresholds scale as HPCC's paper suggests"
-                " (V-A). RCC's gains over it are smaller than published: rcc-f10-1, rcc-f11-3a and rcc-x-2 have the"
-                " right sign only. So has rcc-f1-1.",
+                " (V-A). Against it: RCC's gains over it are smaller than published: rcc-f10-1, rcc-f11-3a and rcc-x-2"
+                " have the right sign only. So has rcc-f1-1.",
             ),
             Reading(
-                name="DCQCN with CNPs",
-                answer="As in the code of [17]: the receiver answers marks with CNPs.",
-                evidence="The sentence names this code. At a load of 50% RCC's average is 33% lower, near the published"
-                " 30% (rcc-b-2a).",
-            ),
-            Reading(
-                name="DCQCN with its own timers",
+                name="DCQCN of HPCC's simulator, own timers",
                 answer="HPCC's simulator with the timers of DCQCN's own paper, which recovers from a cut six times as"
                 " fast.",
                 evidence=f"\"{_SUGGESTED}\" But then DCQCN's average is below RCC's (rcc-b-2a fails).",
             ),
         ),
-        why="It is the one that is simulated in all figures. The text speaks for `DCQCN with CNPs`, which so far ran at"
-        " one load only.",
+        why="By the text, which names the code.",
     ),
     Question(
         title="Which parameters of TIMELY?",
@@ -96,6 +95,34 @@ QUESTIONS = register(
             ),
         ),
         why="By the text.",
+    ),
+    Question(
+        title="How many bytes does Homa send before it is granted any?",
+        place="V-A",
+        sentence=_SUGGESTED,
+        readings=(
+            Reading(
+                name="RTTbytes of 150 kB",
+                answer="A BDP of the longest path: 12 us at 100 Gb/s.",
+                evidence="Homa's paper defines RTTbytes as the bytes of a round trip (its section 3.2).",
+            ),
+            Reading(
+                name="RTTbytes of 97 kB",
+                answer="Ten times those of Homa's paper, for links that are ten times as fast.",
+                evidence="The simulator that V-A names has 9.7 kB for 10 Gb/s.",
+            ),
+            Reading(
+                name="RTTbytes of 75 kB",
+                answer="A one-way BDP.",
+                evidence="RCC calls one-way delays RTT (III-C).",
+            ),
+            Reading(
+                name="RTTbytes of 9.7 kB",
+                answer="As in the code of Homa [45], for links of 10 Gb/s.",
+                evidence='The letter of "we use the open-source code of ... Homa [45]" (V-A).',
+            ),
+        ),
+        why="By the definition in Homa's paper. No answer puts Homa just behind RCC at all loads, as published.",
     ),
     Question(
         title="What are n consecutive samples?",
@@ -212,9 +239,10 @@ QUESTIONS = register(
                 " (rcc-f5-1). But the queue of an incast never drains (rcc-f7-1 fails).",
             ),
             Reading(
-                name="97% of the link",
-                answer="Shares add up to 97% of it.",
-                evidence="The queue of an incast is empty in the steady phase, as published (rcc-f7-1, rcc-f7-1a).",
+                name="99% of the link",
+                answer="Shares add up to 99% of it.",
+                evidence="The queue of a long incast is empty in the steady phase, as published (rcc-f7-1a). The number"
+                " is nowhere in the paper.",
             ),
             Reading(
                 name="95% of the link",
@@ -244,5 +272,30 @@ QUESTIONS = register(
             ),
         ),
         why="By the text.",
+    ),
+    Question(
+        title="What do the incasts of figures 6, 7 and 12 run?",
+        place="V-E-1",
+        sentence="... we run RCC, RCC-async (with random time jitter), RCC-sender (modified as elaborated in §III-G)"
+        " and RCC(n=1) (setting parameter n to 1 based on RCC-async) using the same settings in §V-B-2).",
+        readings=(
+            Reading(
+                name="each answer by itself",
+                answer="All of the link from line rate, a floor under the PID, jitter of 0.5 us.",
+                evidence="The default answers to the questions above; clocks are within a few hundred ns (III-G). But"
+                " the last hop is always busy, so no sample is looked at, and jitter and n can do nothing (rcc-f12-1 to"
+                " rcc-f12-4).",
+            ),
+            Reading(
+                name=TOGETHER,
+                answer="The share in the request, 99% of the link, jitter of 3 us, and a window under the PID that has"
+                " no least value.",
+                evidence="No equation has a least window; our floor of a packet, or the share, hides what the PID does"
+                " in an incast. All four together give the published order of figure 12 and the empty queue of figure"
+                " 7; we chose 99% and 3 us with these results in sight. Against it: the median FCT is then no lower"
+                " than HPCC's (rcc-f6-2).",
+            ),
+        ),
+        why="By the text: two of the four numbers are nowhere in the paper.",
     ),
 )

@@ -23,7 +23,8 @@ Readings:
   with its share among the group's messages to that host, since the request can carry it.
 
 Assumptions: the PID updates once in each base RTT (Table I's timer), on the latest sample; it starts with
-e' = e; a window under PID is one packet at least, or the fair share; at a bound u does not accumulate further.
+e' = e; a window under PID is one packet at least, or the fair share (`has_floor`: no equation has such a bound; without
+it the least is a byte); at a bound u does not accumulate further.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class Rcc(Component):
         "base-rtt", "base-rtt, rtt or packet: time between updates", source="Table I", choices=get_args(Period)
     )
     anti_windup: bool = param(True, "u does not accumulate while the window is at a bound")
+    has_floor: bool = param(True, "a window under PID is a packet at least, or the fair share", source="assumed")
     start: Start = param("line-rate", "line-rate or request: the first window", source="III-B", choices=get_args(Start))
     base_rtt_ps: OptionalTime = param(
         None, "base RTT, the same for all flows; 0: each its own", unit="ps", symbol="RTT_base", source="III-C"
@@ -270,7 +272,7 @@ def update(params, flow, share, packet_bytes, now):
     if params.pid_form == "accumulating":
         control += flow.control
     flow.last_rtt_diff_ps = error_ps
-    least = min(packet_bytes, share)
+    least = min(packet_bytes, share) if params.has_floor else 1
     cwnd = int(flow.cwnd_bytes * (1.0 - tanh(control)) + 0.5)
     flow.cwnd_bytes = min(max(cwnd, least), share)
     is_bound = (cwnd >= share and control < 0.0) or (cwnd <= least and control > 0.0)

@@ -72,7 +72,7 @@ def test_rcc():
     assert incast.PUBLISHED_GBPS == 94.98
     assert queue.PUBLISHED_BYTES == 900_000
     assert two_links.PUBLISHED_BPS == 12e9
-    order = ("hpcc", "homa", "expresspass", "dcqcn", "timely")
+    order = ("hpcc", "homa", "expresspass", "dcqcn-cnp", "timely")
     assert {
         "web_search": {one: (percent / 100,) for one, percent in zip(order, (9, 11, 11, 30, 45))},
         "data_mining": {one: (percent / 100,) for one, percent in zip(order, (7, 4, 15, 18, 19))},

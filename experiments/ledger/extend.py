@@ -1,0 +1,123 @@
+"""``python -m rdmacc.experiments.ledger.extend NAME ...``: add to bundled tables the points that they lack.
+
+A figure that is drawn from more runs than before need not run the old ones again, as long as today's code behaves as
+the code that computed them did: the same canaries, and the same rows of those quick points that the table has at paper
+scale. The provenance then lists each of the parts that the table consists of.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import select, summary_path
+from rdmacc.experiments.ledger.validity import QUICK, behaviour, digest_of
+from rdmacc.sweep import sweep
+from rdmacc.sweep.store import Store, read_table, write_table
+from rdmacc.sweep.tidy import TABLE_COLUMNS, assemble, check_table
+
+__all__ = ["extend"]
+
+_SUMS = ("points", "packet_hops", "simulated_ps")
+_SETS = ("rdmacc", "commits", "code")
+_OF_A_PART = ("points", "commits", "keys_sha256", "packet_hops")
+
+
+def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1) -> int:
+    """Compute the points that an experiment's bundled table lacks, write the table with them, return their number.
+
+    Parameters
+    ----------
+    one : Experiment
+        The figure.
+    store : Store, optional
+        Of points; default: the user's.
+    jobs : int, optional
+        Processes.
+
+    Raises
+    ------
+    ConfigError
+        If the table has points that the experiment no longer has, or others of that name, or if today's code behaves
+        otherwise than the code that computed it: all of it has to be computed again then.
+    SweepError
+        If a point could not be computed; the table is as it was then.
+    """
+    path = summary_path(one.name)
+    table, made = read_table(path)
+    old = dict(list(table.groupby("point", sort=False)))
+    points = one.checked_points("paper", made["seed"])
+    missing = [point.name for point in points if point.name not in old]
+    if not missing:
+        return 0
+    _check_same(one, points, old)
+    now = _check_behaviour(one, table, made, store)
+    part = copy.copy(one)  # still one of its class, whose code counts
+    part.checked_points = partial(_chosen, one, frozenset(missing))  # type: ignore[method-assign]
+    found = sweep(part, "paper", made["seed"], store=store, jobs=jobs, progress=True)
+    own = found.table
+    tables = {
+        point.name: check_table(rows.drop(columns=list(point.labels)), point.name)
+        for point in points
+        for rows in [old.get(point.name, own[own["point"] == point.name])]
+    }
+    summary = found.summary()
+    if summary["versions"] != made["versions"]:
+        raise ConfigError(f"versions of {one.name}", summary["versions"], f"those of its table: {made['versions']}")
+    parts = made.get("parts", [{name: made[name] for name in _OF_A_PART}])
+    joined = {name: made[name] + summary[name] for name in _SUMS}
+    joined |= {name: sorted({*made[name], *summary[name]}) for name in _SETS}
+    joined |= {"parts": [*parts, {name: summary[name] for name in _OF_A_PART}], "behaviour": now}
+    del summary["keys_sha256"]
+    labels = {point.name: point.labels for point in points}
+    write_table(path, assemble(tables, labels), summary | joined)
+    return len(missing)
+
+
+def _chosen(
+    one: Experiment, names: frozenset[str], scale: str, seed: int, changes: Mapping[str, Any] | None = None
+) -> list[Point]:
+    return [point for point in one.checked_points(scale, seed, changes) if point.name in names]
+
+
+def _check_same(one: Experiment, points: list[Point], old: Mapping[Any, pd.DataFrame]) -> None:
+    """Check that the table's points are among the experiment's, with the same labels."""
+    labels = {point.name: point.labels for point in points}
+    for name, rows in old.items():
+        if name not in labels:
+            raise ConfigError(f"points of {one.name}", name, "one that the experiment still has")
+        there = rows.iloc[0]
+        for label, value in labels[name].items():
+            if there.get(label) != value:
+                raise ConfigError(f"{label} of {name}", value, f"as in the table of {one.name}: {there.get(label)!r}")
+
+
+def _check_behaviour(
+    one: Experiment, table: pd.DataFrame, made: Mapping[str, Any], store: Store | None
+) -> dict[str, str]:
+    """Return the behaviour of today's code, once it is known to be that of the code that computed the table."""
+    if "behaviour" not in made:
+        raise ConfigError(f"behaviour of {one.name}", None, "known: compute the whole table again")
+    now, quick = behaviour(one, store), sweep(one, QUICK, store=store, jobs=1).table
+    is_text = [name in table and not pd.api.types.is_numeric_dtype(table[name]) for name in quick]
+    words = [name for name in quick.columns[is_text] if name not in TABLE_COLUMNS]
+    there = set(map(tuple, table[words].drop_duplicates().to_numpy()))
+    is_old = [tuple(row) in there for row in quick[words].to_numpy()]
+    then = {name: now.get(name) for name in made["behaviour"]} | {QUICK: digest_of(quick[is_old])}
+    for name, value in made["behaviour"].items():
+        if then[name] != value:
+            raise ConfigError(f"behaviour of {one.name}, {name}", then[name], f"{value}, as of its table")
+    return now
+
+
+if __name__ == "__main__":
+    for each in [one for name in sys.argv[1:] for one in select(name)]:
+        print(f"{each.name}: {extend(each)} points more")  # noqa: T201

@@ -1,0 +1,107 @@
+"""A map of a paper's readings: its claims by its readings, coloured by verdict. What hangs on what.
+
+It tells who writes the next paper which sentence decides what others find.
+"""
+
+from __future__ import annotations
+
+from textwrap import fill, shorten
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.experiments.framework.claim import Outcome
+from rdmacc.experiments.framework.reading import DEFAULT, readings_of
+from rdmacc.experiments.framework.registry import select
+from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading
+from rdmacc.plotting.style import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_map", "hanging", "readings_judged"]
+
+_FILLS = {
+    Outcome.HOLDS: COLOURS["green"], Outcome.DIRECTION: COLOURS["orange"], Outcome.FAILS: COLOURS["vermilion"],
+    Outcome.NOT_JUDGED: "0.85",
+}  # fmt: skip
+_WIDTH = 72
+
+
+def readings_judged(paper: str) -> pd.DataFrame:
+    """Return the verdicts on the claims that some reading other than the default was run for.
+
+    Parameters
+    ----------
+    paper : str
+        Group of its experiments, such as "dart".
+
+    Returns
+    -------
+    DataFrame
+        A row for each claim, a column for each reading that some table has rows of, the default first; empty where a
+        figure was not run under the reading.
+    """
+    found = by_reading(paper)
+    names = [one.name for _, one in readings_of(paper) if (found[one.name] != "").any()]
+    return found.loc[(found[names] != "").any(axis=1), [DEFAULT, *names]]
+
+
+def hanging(paper: str) -> pd.DataFrame:
+    """Return the rows of `readings_judged` in which two readings give different verdicts.
+
+    Parameters
+    ----------
+    paper : str
+        Group of its experiments, such as "dart".
+    """
+    found = readings_judged(paper)
+    judged = found.where(~found.isin(["", Outcome.NOT_JUDGED.value]))
+    return found[judged.nunique(axis=1) > 1]
+
+
+def draw_map(paper: str) -> Figure:
+    """Draw the claims whose verdict hangs on a reading, by reading; white where a figure was not run under it.
+
+    Parameters
+    ----------
+    paper : str
+        Group of its experiments, such as "dart".
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Patch
+
+    verdicts, judged = hanging(paper), readings_judged(paper)
+    verdicts = verdicts.loc[:, [DEFAULT, *(name for name in verdicts.columns[1:] if (verdicts[name] != "").any())]]
+    claims = {claim.id: claim for one in select(paper) for claim in one.claims}
+    rows, columns = verdicts.shape
+    with style():
+        figure, ax = plt.subplots(figsize=(5.4 + 0.6 * columns, 2.3 + 0.24 * max(rows, 1)), layout="constrained")
+        for (row, column), verdict in np.ndenumerate(verdicts.to_numpy()):
+            if verdict:
+                outcome = Outcome(verdict)
+                ax.add_patch(plt.Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, color=_FILLS[outcome], linewidth=0))
+                ax.text(column, row, MARKS[outcome], ha="center", va="center", fontsize=8, color="black")
+        ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.4, -0.6))
+        ax.set_xticks(
+            np.arange(columns), [fill(name, 22) for name in verdicts.columns], rotation=60, ha="left", fontsize=8,
+            rotation_mode="anchor",
+        )  # fmt: skip
+        ax.xaxis.tick_top()
+        words = {id_: f"{claims[id_].quantity}; {claims[id_].condition}" for id_ in verdicts.index}
+        names = [f"{shorten(one, _WIDTH, placeholder=' …')}  {id_}" for id_, one in words.items()]
+        ax.set_yticks(np.arange(rows), names, fontsize=8)
+        ax.tick_params(length=0)
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(False)
+        ax.axvline(0.5, color="0.3", linewidth=1)
+        keys = [Patch(color=_FILLS[one], label=f"{MARKS[one]} {one.value}") for one in Outcome]
+        figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), fontsize=8)
+        others = len(judged) - rows
+        figure.suptitle(
+            f"{PAPERS[paper]}: claims that hang on how the paper is read\n"
+            f"({others} more were run under other readings too, with one verdict under all)",
+            x=0.01, ha="left", fontsize=11,
+        )  # fmt: skip
+    return figure
