@@ -13,6 +13,7 @@ needs no more.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +21,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import unknown
-from rdmacc.parameters import check_fields, check_names, param
+from rdmacc.parameters import Named, check_fields, param
+from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,16 +32,18 @@ __all__ = ["Floats", "Model", "param"]
 Floats = npt.NDArray[np.float64]
 
 
-class Model:
+class Model(Named):
     """Base of every model. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
 
     title: ClassVar[str] = ""
     """What the model is of, in a few words."""
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and unknown names."""
-        check_names(cls, given, named)
-        return super().__new__(cls)
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the arguments of the public methods."""
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            if inspect.isfunction(value) and not name.startswith("_"):
+                setattr(cls, name, typed(value))
 
     def __post_init__(self) -> None:
         check_fields(self)

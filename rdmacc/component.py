@@ -27,10 +27,10 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import check_fields, check_names, param
+from rdmacc.parameters import Named, check_fields, param
 from rdmacc.records import Field, Record
 
 __all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
@@ -106,7 +106,7 @@ queue pair's first message, in an `Endpoint` timer about `reply.message`, which 
 """
 
 
-class Component:
+class Component(Named):
     """Base of every component. Subclasses are frozen dataclasses with keyword-only fields made by `param`.
 
     Class attributes
@@ -122,11 +122,6 @@ class Component:
         super().__init_subclass__(**options)
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = Component.__repr__  # type: ignore[method-assign]
-
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and unknown names."""
-        check_names(cls, given, named)
-        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Named
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
 from rdmacc.units import Quantity, time_ps
 
@@ -22,7 +23,7 @@ def _check_link(field: str, link: object) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class Loss(Named):
     """Independent random loss of the packets that cross a link.
 
     Attributes
@@ -53,7 +54,7 @@ class Loss:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptedLoss:
+class ScriptedLoss(Named):
     """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
 
     Attributes
@@ -95,7 +96,7 @@ class ScriptedLoss:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkDown:
+class LinkDown(Named):
     """The failure of a link, both directions, for good.
 
     What is under way on it or queued for it is lost; routes are recomputed at once.
@@ -122,7 +123,7 @@ class LinkDown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clocks:
+class Clocks(Named):
     """Host clocks that are not synchronised: each has an offset and each reading a jitter, both uniform.
 
     Attributes

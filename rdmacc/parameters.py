@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
 
-__all__ = ["check", "check_fields", "check_names", "param"]
+__all__ = ["Named", "check", "check_fields", "param"]
 
 _PARSERS: dict[str, Callable[..., Any]] = {
     "ps": partial(units.time_ps, bare_ps=True),
@@ -87,32 +87,20 @@ def param(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def check_names(kind: type[Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-    """Check the names that a dataclass of parameters is given.
+class Named:
+    """Base of dataclasses that are given all by name: a value without a name is refused, and so is an unknown name."""
 
-    Parameters
-    ----------
-    kind : type
-        The dataclass; a class with a constructor of its own may take what it likes.
-    given : tuple
-        Values without names.
-    named : mapping
-        Values by name.
-
-    Raises
-    ------
-    ConfigError
-        If a value has no name, or a name is unknown.
-    """
-    if not dataclasses.is_dataclass(kind):
-        return
-    names = [field.name for field in dataclasses.fields(kind) if field.init]
-    for name in named:
-        if name not in names:
-            raise unknown(kind.__name__, name, names, "the name of a parameter")
-    if given:
-        shown = ", ".join(f"{name}=..." for name in names[: len(given)])
-        raise ConfigError(kind.__name__, given[0], f"given by name, as in {kind.__name__}({shown})")
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse values without names, and unknown names; a class with a constructor of its own takes what it likes."""
+        if dataclasses.is_dataclass(cls):
+            names = [field.name for field in dataclasses.fields(cls) if field.init]
+            for name in named:
+                if name not in names:
+                    raise unknown(cls.__name__, name, names, "the name of a parameter")
+            if given:
+                shown = ", ".join(f"{name}=..." for name in names[: len(given)])
+                raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
+        return super().__new__(cls)
 
 
 def check_fields(owner: Any) -> None:
@@ -164,6 +152,10 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         if not isinstance(value, bool | np.bool_):
             raise ConfigError(name, value, "True or False")
         return bool(value)
+    elif isinstance(default, str):
+        if not isinstance(value, str) or not value.isprintable():
+            raise ConfigError(name, value, "a text in one line")
+        return value
     elif isinstance(default, int | float):
         value = _number(name, value, int if isinstance(default, int) else float)
     low, high = metadata.get("low"), metadata.get("high")

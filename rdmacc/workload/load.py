@@ -24,6 +24,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.fabric import Fabric
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
 from rdmacc.workload.frame import Host, Int64s, checked_whole
@@ -181,6 +182,7 @@ def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) 
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 
 
+@typed
 def offered_load(
     workload: pd.DataFrame,
     network: Network,
@@ -223,6 +225,7 @@ def offered_load(
     return float(frame["offered_bps"].to_numpy()[ports].sum() / fabric.port_rate_bps[ports].sum())
 
 
+@typed
 def port_loads(
     workload: pd.DataFrame, network: Network, of: Load = "host", duration: Quantity | None = None
 ) -> pd.DataFrame:
