@@ -259,7 +259,7 @@ def _is_number(given: Any) -> bool:
 
 def _are_numbers(given: Any) -> bool:
     try:
-        return not isinstance(given, str) and np.asarray(given, np.float64).size > 0
+        return not isinstance(given, str) and np.asarray(given, np.float64).ndim >= 0
     except (TypeError, ValueError, OverflowError):
         return False
 
