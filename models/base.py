@@ -13,13 +13,15 @@ needs no more.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, ClassVar
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.parameters import Parameters, param
+from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +36,13 @@ class Model(Parameters):
 
     title: ClassVar[str] = ""
     """What the model is of, in a few words."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the arguments of the public methods."""
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            if inspect.isfunction(value) and not name.startswith("_"):
+                setattr(cls, name, typed(value))
 
     def parameters(self) -> pd.DataFrame:
         """Return the parameters, indexed by name: `value, unit, symbol, equation, source, doc`."""

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DasrConvergence", "DasrIncast", "sender_counts"]
 
+_MOST_STEPS = 1_000_000
+"""Steps of the fluids at most; the incast ends after a third of them, 17 s."""
+
 
 def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLike) -> pd.DataFrame:
     """Return the size of the sender set over time: a sender with several messages in flight counts once.
@@ -191,8 +194,8 @@ class DasrIncast(Model):
         "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
     )
     start_ps: Time = param("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
-    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=1)
-    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0)
+    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=64)
+    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0, high=2**16)
     step_ps: Time = param("50ns", "step", unit="ps", low=1)
     seed: int = param(0, "of the jitter", low=0)
 
@@ -247,6 +250,8 @@ class DasrIncast(Model):
         # A packet is sent, stored, forwarded and counted; its ACK comes back over both links.
         there, back = self.delay_ps + packet, 3 * self.delay_ps + packet
         rounds = int((self.start_ps + self.jitter_ps + (size[1:].sum() * 3) / line + 40 * self.delay_ps) / h)
+        if rounds > _MOST_STEPS:
+            raise ConfigError("DasrIncast.step_ps", self.step_ps, f"so long that {_MOST_STEPS} steps do, not {rounds}")
         lag_there, lag_back = int(there / h), int(back / h)
         sent, arrived = np.zeros(self.senders + 1), np.zeros(self.senders + 1)
         counted, ended = np.full(self.senders + 1, np.inf), np.full(self.senders + 1, np.inf)

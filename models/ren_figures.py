@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
 from rdmacc.parameters import Rate, Size, Time
@@ -29,6 +30,8 @@ _REN, _TRADITIONAL = "REN", "traditional"
 _LOOK = {_REN: (COLOURS["blue"], "o"), _TRADITIONAL: (COLOURS["vermilion"], "s")}
 STRENGTHS = tuple(float(i) / 10 for i in range(1, 11))
 """Values on the horizontal axes of figure 9."""
+_MOST_DRAWS = 5_000_000
+"""Rounds in all trials: 15 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +153,10 @@ class RenQueue(Model):
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = param(0, "of the arrivals", low=0)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_draws(self.rounds, self.trials)
+
     @property
     def bdp(self) -> float:
         """Packets of one round trip."""
@@ -244,6 +251,10 @@ class RenUtilisation(Model):
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = param(0, "of the departures", low=0)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_draws(self.rounds, self.trials)
+
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
         """Return mean throughput over capacity: `strength, protocol, utilisation`.
 
@@ -294,6 +305,12 @@ class RenUtilisation(Model):
             ax.set_ylim(0, 102)
             ax.legend(loc="lower left")
         return ax
+
+
+def _check_draws(rounds: int, trials: int) -> None:
+    """Raise a ConfigError for more rounds than are drawn in a quarter of a minute."""
+    if rounds * trials > _MOST_DRAWS:
+        raise ConfigError("rounds", rounds, f"at most {_MOST_DRAWS // trials} in each of {trials} trials")
 
 
 def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Named
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
 from rdmacc.units import Quantity, time_ps
 
@@ -23,7 +24,7 @@ def _check_link(field: str, link: object) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class Loss(Named):
     """Independent random loss of the packets that cross a link.
 
     Attributes
@@ -54,7 +55,7 @@ class Loss:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptedLoss:
+class ScriptedLoss(Named):
     """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
 
     Attributes
@@ -107,7 +108,7 @@ def _set_times(fault: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkDown:
+class LinkDown(Named):
     """The failure of a link, both directions, for good or for a time.
 
     What is under way on it or queued for it is lost, and what switches still send over it until the routes are new.
@@ -187,7 +188,7 @@ def flapping(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SlowLink:
+class SlowLink(Named):
     """A link that has a share of its rate for a time, as one with a bad cable or fewer lanes.
 
     A packet under way keeps its time. Several on one link multiply. Slow from 0 on, a link is so when its ports are set
@@ -221,7 +222,7 @@ class SlowLink:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PauseStorm:
+class PauseStorm(Named):
     """A NIC that sends PAUSE for all data classes and does not resume them before `until_ps`.
 
     Switches without PFC do not obey.
@@ -247,7 +248,7 @@ class PauseStorm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clocks:
+class Clocks(Named):
     """Host clocks that are not synchronised: each has an offset and each reading a jitter, both uniform.
 
     Attributes

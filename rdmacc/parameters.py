@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from rdmacc.units import Quantity
 
 __all__ = [
-    "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check", "number_of",
-    "param",
+    "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check",
+    "number_of", "param",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -170,14 +170,8 @@ def param(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-class Parameters:
-    """Base of what has parameters. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Keep the dataclass decorator from writing a repr with every field."""
-        super().__init_subclass__(**options)
-        if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
+class Named:
+    """Base of dataclasses that are given all by name: a value without a name is refused, and so is an unknown name."""
 
     def __new__(cls, *given: Any, **named: Any) -> Self:
         """Refuse values without names, and unknown names; a class with a constructor of its own takes what it likes."""
@@ -190,6 +184,16 @@ class Parameters:
                 shown = ", ".join(f"{name}=..." for name in names[: len(given)])
                 raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
         return super().__new__(cls)
+
+
+class Parameters(Named):
+    """Base of what has parameters. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep the dataclass decorator from writing a repr with every field."""
+        super().__init_subclass__(**options)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for field in _fields(self):
@@ -308,6 +312,10 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         if not isinstance(value, bool | np.bool_):
             raise ConfigError(name, value, "True or False")
         return bool(value)
+    elif isinstance(default, str):
+        if not isinstance(value, str) or not value.isprintable():
+            raise ConfigError(name, value, "a text in one line")
+        return value
     elif isinstance(default, int | float):
         value = _number(name, value, int if isinstance(default, int) else float)
     low, high = metadata.get("low"), metadata.get("high")

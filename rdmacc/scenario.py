@@ -22,11 +22,13 @@ import tomli_w
 from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
+from rdmacc.parameters import Named
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph, completed, validate
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload import messages
 
@@ -40,7 +42,7 @@ _GRAPH = ("name", "sides")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scenario:
+class Scenario(Named):
     """What `rdmacc.simulate` takes, as one object.
 
     Attributes
@@ -86,6 +88,7 @@ class Scenario:
             probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, progress=False,
         )  # fmt: skip
 
+    @typed
     def to_toml(self, path: str | Path) -> Path:
         """Write the scenario to a TOML file, the network and the messages included.
 
@@ -170,6 +173,7 @@ class Scenario:
             wanted = f"a scenario that rdmacc wrote ({type(error).__name__}: {error})"
             raise ConfigError("file", str(path), wanted) from None
 
+    @typed
     def with_parameters(self, changes: Mapping[str, Any]) -> Scenario:
         """Return a copy with some of the scheme's parameters changed.
 

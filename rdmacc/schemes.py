@@ -18,6 +18,7 @@ from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import NicOrder, Queueing, Routing
+from rdmacc.typed import typed
 
 __all__ = ["SCHEMES", "Scheme", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
 
@@ -123,8 +124,8 @@ class Scheme(Parameters):
             except TypeError:
                 raise ConfigError(name, value, "a component, or a list of components") from None
             object.__setattr__(self, name, parts)
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("name", self.name, "a non-empty text")
+        if not isinstance(self.name, str) or not (self.name and self.name.isprintable()):
+            raise ConfigError("name", self.name, "a non-empty text in one line")
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
@@ -312,8 +313,8 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
     ConfigError
         If the name or `about` is not a text, or the name is taken.
     """
-    if not isinstance(name, str) or not name:
-        raise ConfigError("scheme name", name, "a non-empty string")
+    if not isinstance(name, str) or not (name and name.isprintable()):
+        raise ConfigError("scheme name", name, "a non-empty text in one line")
     if not callable(make):
         raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
@@ -324,6 +325,7 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
     _ABOUT[name] = about
 
 
+@typed
 def about(name: str) -> str:
     """Return what a scheme does, in a line.
 
@@ -398,6 +400,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
     raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 
+@typed
 def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:
     """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc.
 

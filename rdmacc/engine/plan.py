@@ -451,12 +451,21 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints, frame: pd.Dat
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
     options = [option for option in options if not option[3].length and not option[3].is_bits]
+    if probe.place == "flow" and probe.field == "window_bytes" and not _has_window(scheme):
+        allowed = f"a field that the scheme uses: {scheme.name} sets no window; there is rdmacc.probes.rate({probe.at})"
+        raise ConfigError(f"field of probe {probe.name!r}", name, allowed)
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)
     parts = {f"{type(part).__name__}.<field>" for part in scheme.components}
     known = sorted({field.name for *_, field in options} or parts)
     raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
+
+
+def _has_window(scheme: Scheme) -> bool:
+    """Tell whether a component limits queue pairs by a window."""
+    records = (part.record("Sender") for part in scheme.components)
+    return any(field.name == "window_bytes" for record in records if record for field in record.fields)
 
 
 def _number(probe: Probe, fabric: Fabric, frame: pd.DataFrame) -> int:

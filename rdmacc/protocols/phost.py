@@ -36,6 +36,9 @@ __all__ = ["FreeRule", "PHost"]
 
 FreeRule = Literal["paper", "simulator"]
 
+_MOST = 1e6
+"""No timer is longer than so many packet times."""
+
 _TOKENS = 16
 
 
@@ -53,14 +56,14 @@ class PHost(Component):
     packet_bytes: Size = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
     token_bytes: Size = param("1500B", "what the time from token to token sends", unit="bytes", source="paper", low=1)
     expiry_packets: float = param(
-        1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0
+        1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0, high=_MOST
     )
     window_packets: int = param(
         0, "most tokens of a message that are not used; 0: those of a round trip", source="YAPS: 8 of 8", low=0
     )
     window_timeout_packets: float = param(
         0.0, "packet times after the last token when unused ones are taken as lost; 0: three round trips",
-        source="YAPS: 25, of 8 in a round trip", low=0.0,
+        source="YAPS: 25, of 8 in a round trip", low=0.0, high=_MOST,
     )  # fmt: skip
     resend_packets: float = param(
         0.0, "packet times after the last token until missing packets get others; 0: one more than in a round trip",

@@ -21,6 +21,7 @@ from rdmacc.results.saving import save
 from rdmacc.results.summary import Summary, percentile
 from rdmacc.schemes import scheme_table
 from rdmacc.state import HOST_NIC, LINK_CLASSES
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_time, time_ps
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Recorded(ABC):
 
         return ResultPlots(self)
 
+    @typed
     def samples(self, name: str) -> pd.Series:
         """Return the samples of one probe, indexed by `time_ps`.
 
@@ -235,8 +237,10 @@ class Result(Recorded):
         frames = []
         for watch, (times, values) in zip(self.plan.watches, self.outcome.samples, strict=True):
             probe = watch.probe
-            if probe.is_rate and probe.every_ps is not None:
+            if (probe.is_rate or probe.is_share) and probe.every_ps is not None:
                 times, values = times[1:], np.diff(values) * 8e12 / probe.every_ps
+            if probe.is_share:
+                values = values / self.plan.fabric.port_rate_bps[watch.number]
             frames.append(pd.DataFrame({"probe": probe.name, "time_ps": times, "value": values}))
         if not frames:
             return pd.DataFrame({"probe": pd.Series(dtype=str), "time_ps": np.empty(0, np.int64), "value": np.empty(0)})
@@ -331,6 +335,7 @@ class Result(Recorded):
 
     save = save
 
+    @typed
     def goodput(self, flow: Hashable) -> float:
         """Return the goodput of a message in bit/s: payload received over the time since its start.
 
@@ -354,6 +359,7 @@ class Result(Recorded):
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
         return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
 
+    @typed
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
         """Return the numbers that say how the run went; `print` them.
 

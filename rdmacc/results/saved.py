@@ -14,6 +14,7 @@ from rdmacc.results.folders import read_folder
 from rdmacc.results.result import Recorded
 from rdmacc.results.saving import FRAMES, KIND
 from rdmacc.results.summary import Summary
+from rdmacc.typed import typed
 
 __all__ = ["SavedResult", "load"]
 
@@ -95,6 +96,7 @@ class SavedResult(Recorded):
         return f"<SavedResult {self.summary().title}>"
 
 
+@typed
 def load(folder: str | Path) -> SavedResult:
     """Return a result that `rdmacc.Result.save` wrote.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.results.folders import write_folder
+from rdmacc.typed import typed
 
 __all__ = ["FRAMES", "KIND", "save"]
 
@@ -16,6 +17,7 @@ KIND = "result"
 """``result.json`` has summary, counters, provenance, probes."""
 
 
+@typed
 def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
     """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
 

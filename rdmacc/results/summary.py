@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.results.tables import html_table, text_table
+from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
 __all__ = ["Summary", "half_width", "percentile", "slowdown_by_size"]
@@ -18,6 +19,7 @@ NOTHING = "-"
 """Stands where there is no number."""
 
 
+@typed
 def percentile(values: npt.ArrayLike, rank: float) -> float:
     """Return a percentile, interpolated linearly between the two nearest values; NaN of no values.
 
@@ -157,6 +159,7 @@ def _number(value: float) -> str:
     return NOTHING if np.isnan(value) else f"{value:.2f}"
 
 
+@typed
 def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     """Return median and p99 slowdown of the delivered messages by their size.
 

@@ -30,6 +30,7 @@ from rdmacc.sweep.study_runs import QUANTITIES, StudyRun, StudyRuns, is_list, na
 from rdmacc.sweep.tidy import scalars
 from rdmacc.sweep.workers import Failed, compute_here, default_jobs
 from rdmacc.topology import Graph
+from rdmacc.typed import typed
 from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Study:
 
         return StudyPlots(self.runs, self.flows, self.parameters)
 
+    @typed
     def summary(self, *quantities: str, confidence: float = 0.95) -> pd.DataFrame:
         """Return mean and confidence interval over the seeds, one row for each scheme and parameter value.
 
@@ -121,6 +123,7 @@ class Study:
             parts |= {(name, "mean"): mean, (name, "low"): mean - half, (name, "high"): mean + half}
         return pd.DataFrame(parts)
 
+    @typed
     def save(self, folder: str | Path, *, replace: bool = False) -> Path:
         """Write the study into a folder, Parquet and JSON, for `Study.load`.
 

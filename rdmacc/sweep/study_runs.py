@@ -192,8 +192,8 @@ def _takes(made: Any, name: str) -> bool:
         return False
     try:
         parameters = inspect.signature(made).parameters
-    except ValueError:  # of a function of Python's own
-        return False
+    except ValueError:
+        raise ConfigError("network or work", made, "a function written in Python, with arguments by name") from None
     found = parameters.get(name)
     return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
         found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import chain
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.workload.columns import Int64s, is_name, row_error
 from rdmacc.workload.frame import computation, messages, nothing_after
+from rdmacc.workload.paths import PATH_COLUMNS
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
@@ -52,6 +54,7 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     frame = messages(workload)
     if computation(frame).all():
         raise ConfigError("workload", "computation only", "must have at least one message")
+    _take_numbers(frame, fabric)
     labels = unique_index(frame)
     numbered = pd.RangeIndex(len(frame), name="message")
     if pd.api.types.is_integer_dtype(labels) and labels.min() == 0 and labels.max() == len(frame) - 1:
@@ -165,6 +168,22 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
         values[row] = tuple(ids[low : low + count])
         low += count
     return values
+
+
+def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
+    """Take a text such as "3" for the node of that number: a CSV file cannot tell the two."""
+    numbers = {str(name): name for name in fabric.names if isinstance(name, Integral)}
+    if not numbers:
+        return
+
+    def node(name: Any) -> Any:
+        return numbers.get(name, name) if isinstance(name, str) and name not in fabric.index else name
+
+    for field in ("src", "dst"):
+        frame[field] = [node(name) for name in frame[field]]
+    for field in PATH_COLUMNS:
+        if field in frame:
+            frame[field] = [list(map(node, path.split())) if isinstance(path, str) else path for path in frame[field]]
 
 
 def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:

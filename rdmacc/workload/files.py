@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.typed import typed
 from rdmacc.workload.checks import split_ids
 from rdmacc.workload.columns import is_missing
 from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
@@ -71,6 +72,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     return messages(frame)
 
 
+@typed
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a CSV file that :func:`from_csv` reads back.
 
@@ -134,6 +136,7 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
     return messages(frame)
 
 
+@typed
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a Parquet file that :func:`from_parquet` reads back.
 

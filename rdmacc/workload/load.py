@@ -24,6 +24,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.fabric import Fabric
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
 from rdmacc.workload.columns import Int64s
@@ -182,6 +183,7 @@ def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) 
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 
 
+@typed
 def offered_load(
     workload: pd.DataFrame,
     network: Network,
@@ -224,6 +226,7 @@ def offered_load(
     return float(frame["offered_bps"].to_numpy()[ports].sum() / fabric.port_rate_bps[ports].sum())
 
 
+@typed
 def port_loads(
     workload: pd.DataFrame, network: Network, of: Load = "host", duration: Quantity | None = None
 ) -> pd.DataFrame:
