@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.reading import DEFAULT, check_reading, questio
 from rdmacc.experiments.framework.registry import experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.score import PAPERS, by_reading, count_outcomes
-from rdmacc.plotting.png import png
+from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row, rank_last
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 
 __all__ = ["after_sender", "count_down", "fail_dependents", "finish", "start"]
