@@ -22,10 +22,10 @@ from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.plotting.style import COLOURS, canvas
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
+from rdmacc.show.style import COLOURS, canvas
 from rdmacc.units import ps
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from rdmacc.models.base import Floats, param
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Time
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.switch.red import Red
 from rdmacc.units import ps
 

@@ -25,7 +25,7 @@ from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
 from rdmacc.parameters import Rate, Size
-from rdmacc.plotting.style import canvas
+from rdmacc.show.style import canvas
 from rdmacc.units import time_ps
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ import pandas as pd
 
 from rdmacc.models.base import Model, param
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.plotting.style import canvas
+from rdmacc.show.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

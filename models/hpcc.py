@@ -21,7 +21,7 @@ import pandas as pd
 
 from rdmacc.models.base import Model, param
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ import pandas as pd
 
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.plotting.style import COLOURS, canvas
+from rdmacc.show.style import COLOURS, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

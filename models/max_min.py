@@ -22,10 +22,10 @@ from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Model, param
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.models.water_filling import as_lists, transfer
-from rdmacc.plotting.style import COLOURS, canvas, ecdf
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.show.style import COLOURS, canvas, ecdf
 from rdmacc.topology import Graph
 
 if TYPE_CHECKING:

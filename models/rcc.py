@@ -26,10 +26,10 @@ from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Time
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.units import ps
 
 if TYPE_CHECKING:

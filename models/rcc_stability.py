@@ -24,7 +24,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
 from rdmacc.parameters import Time
-from rdmacc.plotting.style import new_axes, style
+from rdmacc.show.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:

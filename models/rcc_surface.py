@@ -15,7 +15,7 @@ import pandas as pd
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.rcc_stability import phase_margin
 from rdmacc.parameters import Time
-from rdmacc.plotting.style import new_axes, style
+from rdmacc.show.style import new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.plotting.style import COLOURS, canvas
+from rdmacc.show.style import COLOURS, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

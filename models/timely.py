@@ -31,7 +31,7 @@ import pandas as pd
 from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
 from rdmacc.parameters import Rate, Size, Time
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

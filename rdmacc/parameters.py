@@ -4,11 +4,13 @@
 once, by `param`. Its value is checked when the object is made, and a quantity such as ``"55us"`` becomes a number in
 the base unit. Tables of parameters, sliders and error messages read the rest.
 
+>>> from dataclasses import dataclass
+>>> from typing import Literal
 >>> @dataclass(frozen=True, kw_only=True)
 ... class Pause(Parameters):
 ...     wait_ps: Time = param("55us", "time between pauses", unit="ps")
 ...     law: Literal["fixed", "random"] = param("fixed", "how the time varies", choices=("fixed", "random"))
-...     steps_bytes: Sizes = param("1kB 2kB", "queues at which to pause", unit="bytes")
+...     steps_bytes: Sizes = param(("1kB", "2kB"), "queues at which to pause", unit="bytes")
 >>> Pause(wait_ps="1us", steps_bytes=["5kB"])
 Pause(wait_ps=1000000, steps_bytes=(5000,))
 
@@ -113,7 +115,6 @@ def param(
     is_log: bool = False,
     choices: tuple[str, ...] = (),
     is_optional: bool = False,
-    is_vector: bool = False,
 ) -> Any:
     """Declare a parameter.
 
@@ -121,7 +122,8 @@ def param(
     ----------
     default : bool, int, float, str, tuple or None
         Default; a quantity with a unit such as ``"55us"`` is converted to the base unit. Values must be of its type.
-        None: the parameter is optional, and off.
+        None: the parameter is optional, and off. A tuple: it is a short vector, given as a list or, of quantities, as a
+        text with spaces; handlers index it and take its `len`.
     doc : str
         What the parameter does.
     unit : str
@@ -139,9 +141,6 @@ def param(
         Allowed values of a text. Handlers compare it: ``params.law == "pid"``.
     is_optional : bool
         None is allowed, and means off: it is read as 0.
-    is_vector : bool
-        The value is a short tuple of quantities, given as a list or as a text with spaces. A default that is a tuple
-        says so by itself. Handlers index it and take its `len`.
 
     Returns
     -------
@@ -154,13 +153,13 @@ def param(
         If the default or an end of the slider is not a quantity of the unit.
     """
     is_optional = is_optional or default is None
-    is_vector = is_vector or isinstance(default, tuple)
+    is_vector = isinstance(default, tuple)
     default = 0 if default is None else default
-    if is_vector and unit not in _PARSERS and not (isinstance(default, tuple) and default):
+    if is_vector and unit not in _PARSERS and not default:
         raise ConfigError(doc, default, "a tuple of numbers, which tells of what type they are")
     if unit in _PARSERS:
         parse = partial(_PARSERS[unit], field=doc)
-        default = tuple(map(parse, _elements(doc, default))) if is_vector else parse(default)
+        default = tuple(map(parse, default)) if is_vector else parse(default)
         slider = slider and (_PARSERS[unit](slider[0], field=doc), _PARSERS[unit](slider[1], field=doc))
     metadata = {
         "doc": doc, "unit": unit, "symbol": symbol, "equation": equation, "source": source, "low": low,

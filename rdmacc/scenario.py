@@ -19,10 +19,9 @@ import networkx as nx
 import pandas as pd
 import tomli_w
 
-from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
-from rdmacc.parameters import Named
+from rdmacc.parameters import Named, Parameters
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
@@ -198,14 +197,14 @@ def _scheme_out(scheme: Scheme) -> dict[str, Any]:
     return {"name": scheme.name, **scheme.changed(), **parts}
 
 
-def _part_out(part: Component) -> dict[str, Any]:
+def _part_out(part: Parameters) -> dict[str, Any]:
     return {"type": _full_name(type(part)), **part.changed()}
 
 
 def _scheme_in(content: Mapping[str, Any]) -> Scheme:
-    known = {_full_name(kind): kind for kind in _subclasses(Component)}
+    known = {_full_name(kind): kind for kind in _subclasses(Parameters)}
 
-    def part(one: Mapping[str, Any]) -> Component:
+    def part(one: Mapping[str, Any]) -> Parameters:
         kind = known.get(one["type"])
         if kind is None:
             raise unknown("component", one["type"], known, "a component that is imported: import its module first")

@@ -11,8 +11,8 @@ import pytest
 import rdmacc
 from rdmacc import Component, ConfigError, Scheme, param, probes
 from rdmacc.component import HOOKS, RECORD_KINDS
-from rdmacc.engine.hooks import calls_of, limits_of, records_of, slots_of
 from rdmacc.engine.reference.binding import Binding
+from rdmacc.handlers.hooks import calls_of, limits_of, records_of, slots_of
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN

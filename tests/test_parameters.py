@@ -18,6 +18,7 @@ from rdmacc.records import Float, Int, Record
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing
 from rdmacc.switch.red import Red
+from tests.typed import parameters as typed
 
 Law = Literal["first", "largest", "all"]
 
@@ -203,6 +204,11 @@ _ANNOTATIONS = {
     ("ps", False): "Time", ("bps", False): "Rate", ("bytes", False): "Size",
     ("ps", True): "OptionalTime", ("bps", True): "OptionalRate", ("bytes", True): "OptionalSize",
 }  # fmt: skip
+
+
+def test_what_type_checkers_pass_runs():
+    assert [scheme.name for scheme in typed.schemes()] == ["one", "several", "lossy", "law", "hpcc", "mine"]
+    assert typed.sizes() == 10**6 + 30_000 + 3000 + 5000
 
 
 def test_type_checkers_see_what_a_parameter_takes():

@@ -26,7 +26,7 @@ from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
-from rdmacc.plotting.style import save, style
+from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.units import format_time
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Protocol
 
-from rdmacc.engine.hooks import slots_of
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import class_and_number
 from rdmacc.errors import LivelockError
+from rdmacc.handlers.hooks import slots_of
 
 __all__ = ["Standstill"]
 

@@ -123,7 +123,7 @@ class Plan:
     has_trace: bool
     watches: tuple[Watch, ...]
     is_checked: bool = False
-    """Whether handlers run with their mistakes caught (`rdmacc.engine.checked`)."""
+    """Whether handlers run with their mistakes caught (`rdmacc.handlers.checked`)."""
 
     @property
     def has_clocks(self) -> bool:

@@ -290,7 +290,7 @@ def movable(name: str) -> list[dict[str, Any]]:
     for row in scheme_table(made):
         kind = next((kind for kind in parts if kind.__name__ == row["component"]), None)
         value = row["value"]
-        if kind is None or isinstance(value, bool | str) or not value > 0:
+        if kind is None or isinstance(value, bool | str | tuple) or not value > 0:
             continue
         allowed = next(one.metadata for one in dataclasses.fields(kind) if one.name == row["parameter"])  # type: ignore[arg-type]
         least, most = allowed["low"], allowed["high"]

@@ -1,8 +1,8 @@
 """Checks that a handler, and the plain functions that it calls, keep to the handlers' language.
 
 `_Body` has one method for each kind of statement that there is; all others are refused. What only a run can show is
-marked for checked mode (`rdmacc.engine.rewriting`): where integers may outgrow 63 bits, a field may not hold a number,
-`math` has no value.
+marked for checked mode (`rdmacc.handlers.rewriting`): where integers may outgrow 63 bits, a field may not hold a
+number, `math` has no value.
 """
 
 from __future__ import annotations

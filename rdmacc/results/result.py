@@ -25,8 +25,8 @@ from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_time, time_ps
 
 if TYPE_CHECKING:
-    from rdmacc.plotting.result import ResultPlots
     from rdmacc.probes import Probe
+    from rdmacc.show.result import ResultPlots
 
 __all__ = ["Recorded", "Result"]
 
@@ -66,7 +66,7 @@ class Recorded(ABC):
     @property
     def plot(self) -> ResultPlots:
         """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
+        from rdmacc.show.result import ResultPlots  # it draws results, and imports them
 
         return ResultPlots(self)
 

@@ -27,11 +27,11 @@ from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import identify
-from rdmacc.sweep.pace import Pace
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
+from rdmacc.sweep.time_left import Pace
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from rdmacc.typed import typed
 from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
-    from rdmacc.plotting.study import StudyPlots
+    from rdmacc.show.study import StudyPlots
 
 __all__ = ["Study", "study"]
 
@@ -84,7 +84,7 @@ class Study:
     @property
     def plot(self) -> StudyPlots:
         """Plots of the study; each takes `ax` and returns the Axes."""
-        from rdmacc.plotting.study import StudyPlots  # it draws studies, when asked to
+        from rdmacc.show.study import StudyPlots  # it draws studies, when asked to
 
         return StudyPlots(self.runs, self.flows, self.parameters)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.show.style import COLOURS, new_axes, style
 from rdmacc.topology.base import Graph, completed, hops_to, hosts, validate
 from rdmacc.topology.measures import describe
 from rdmacc.typed import typed

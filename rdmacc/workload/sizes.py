@@ -339,7 +339,7 @@ class SizeDistribution:
         Axes
             `ax`, or the axes of a new figure.
         """
-        from rdmacc.plotting.style import COLOURS, new_axes, style
+        from rdmacc.show.style import COLOURS, new_axes, style
 
         positive = [size for size in self.sizes if size > 0]
         grid = np.geomspace(max(min(positive) / 2, 1), max(positive) * 1.5, 2000)

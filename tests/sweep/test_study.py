@@ -17,9 +17,9 @@ import pytest
 import rdmacc
 from rdmacc import study
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import COLOURS
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.summary import Summary, half_width
+from rdmacc.show.style import COLOURS
 from rdmacc.sweep import Store, SweepError
 from rdmacc.sweep.study import Study
 from rdmacc.sweep.study_runs import QUANTITIES

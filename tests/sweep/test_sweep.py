@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.engine.compiled import handlers
+from rdmacc.engine.compiled import hooks
 from rdmacc.engine.compiled.layout import Layout
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
@@ -113,7 +113,7 @@ def test_what_the_processes_need_is_compiled_before_they_start():
 def test_a_unit_that_is_compiled_is_found_in_the_cache():
     scheme = rdmacc.scheme("line-rate")
     compile_hooks(scheme, checked=False)
-    assert handlers.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
+    assert hooks.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
 
 
 def _note_process(folder, number):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.cache import cache_folder, is_kept, kept
-from rdmacc.engine.compiled.features import PLAIN
-from rdmacc.engine.compiled.unit import MachineCode, object_code
+from rdmacc.engine.compiled.machine_code import MachineCode, object_code
+from rdmacc.engine.compiled.plain import PLAIN
 
 __all__ = ["Kernel", "compiled_kernel"]
 
@@ -31,7 +31,7 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
 class Kernel(NamedTuple):
     """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel` describes it.
 
-    `run_plain` is `run` for simulations that use none of `rdmacc.engine.compiled.features`.
+    `run_plain` is `run` for simulations that use none of `rdmacc.engine.compiled.plain`.
     """
 
     run: Callable[..., Any]

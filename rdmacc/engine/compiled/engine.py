@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
-from rdmacc.engine.compiled.faults import Catcher
-from rdmacc.engine.compiled.features import FEATURES
+from rdmacc.engine.compiled.exceptions import Catcher
 from rdmacc.engine.compiled.heap import HEAP_PADDING
 from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
+from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
-from rdmacc.engine.hooks import records_of, transfer_fields
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
+from rdmacc.handlers.hooks import records_of, transfer_fields
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric

@@ -8,6 +8,7 @@ from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.messages import end_computation, start
 from rdmacc.engine.compiled.ports import (
     expire_nic_timer,
@@ -50,7 +51,6 @@ from rdmacc.engine.compiled.rows import (
 )  # fmt: skip
 from rdmacc.engine.compiled.switches import route, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER

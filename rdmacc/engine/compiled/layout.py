@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rdmacc import state
-from rdmacc.engine.hooks import records_of
 from rdmacc.engine.records import (
     Clock,
     ComputationProgress,
@@ -26,6 +25,7 @@ from rdmacc.engine.records import (
     Transmitter,
     Turns,
 )
+from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
@@ -93,7 +93,7 @@ class _Port(Record):
 
 
 class _Line(Record):
-    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.turns`)."""
+    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.bit_trees`)."""
 
     line = Int(doc="address of the lower levels of its lines, -1 without any")
     line_words = Int32(doc="words of their lowest level")

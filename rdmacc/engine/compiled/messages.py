@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit, load_i8
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import schedule, send_request
 from rdmacc.engine.compiled.rows import (
     START,
@@ -17,7 +18,6 @@ from rdmacc.engine.compiled.rows import (
 )
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 
 __all__ = ["after_sender", "count_down", "end_computation", "fail_dependents", "finish", "start"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import (
     is_busy,
@@ -28,7 +29,6 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.rules import choose_class, obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, prefetch
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
@@ -38,7 +39,6 @@ from rdmacc.engine.compiled.rules import (
     write_frame,
 )
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.trace import SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 

@@ -6,8 +6,8 @@ from rdmacc import units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.engine.compiled.features import globals_at
-from rdmacc.engine.compiled.unit import rarely
+from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.plain import globals_at
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
 from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.state import NUM_CLASSES, PAUSE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba.extending import overload
 
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.unit import OVERLOAD
+from rdmacc.engine.compiled.machine_code import OVERLOAD
 from rdmacc.switch import admission, credits, pfc
 from rdmacc.switch.classes import choose_class as _choose_class
 from rdmacc.switch.classes import first_class

@@ -7,6 +7,7 @@ import numpy as np
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4
 from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import enqueue, forward, pause_or_resume
 from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.rows import (
@@ -24,7 +25,6 @@ from rdmacc.engine.compiled.rows import (
     switch_at,
 )
 from rdmacc.engine.compiled.rules import admit_lossless, admit_lossy, fits_queue, must_pause, queue_limit_bytes
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.state import (
     ACCEPT,

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
-from rdmacc.engine.compiled.handlers import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
+from rdmacc.engine.compiled.hooks import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.layout import (
     BACKLOG,
     COMPUTATION,
@@ -34,11 +35,10 @@ from rdmacc.engine.compiled.layout import (
 from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.turns import line_bytes, line_depth
-from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
+from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc

@@ -13,9 +13,7 @@ import numpy as np
 
 from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
-from rdmacc.engine.checked import Trail, explain
-from rdmacc.engine.collector import uncollected
-from rdmacc.engine.hooks import bits_of, has_requests, limits_of
+from rdmacc.engine.garbage import uncollected
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
@@ -35,6 +33,8 @@ from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.errors import HandlerError, RdmaccError
+from rdmacc.handlers.checked import Trail, explain
+from rdmacc.handlers.hooks import bits_of, has_requests, limits_of
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,

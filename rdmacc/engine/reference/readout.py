@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.hooks import transfer_fields
 from rdmacc.engine.outcome import (
     COMPUTATION_COUNTERS,
     HOST_COUNTERS,
@@ -18,6 +17,7 @@ from rdmacc.engine.outcome import (
     Outcome,
     PfcState,
 )
+from rdmacc.handlers.hooks import transfer_fields
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 
 __all__ = ["outcome_of", "pfc_state_of"]

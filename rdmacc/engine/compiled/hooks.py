@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import kept
-from rdmacc.engine.compiled.complaints import compile_error
+from rdmacc.engine.compiled.callees import names_in, part_of
+from rdmacc.engine.compiled.compile_errors import compile_error
 from rdmacc.engine.compiled.layout import PACKET, RECORDS, Layout, packet_with
-from rdmacc.engine.compiled.parts import names_in, part_of
+from rdmacc.engine.compiled.machine_code import CHECKED, MachineCode, NotCompiledError, object_code
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, object_code
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
+from rdmacc.handlers.checked import Checks, Trail
+from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:

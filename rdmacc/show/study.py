@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.plotting.style import COLOURS, canvas, draw_fct_cdf
 from rdmacc.results.summary import half_width, slowdown_by_size
+from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf
 from rdmacc.typed import typed
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ import dis
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from rdmacc.engine.compiled.unit import Part
+from rdmacc.engine.compiled.machine_code import Part
 from rdmacc.handlers import NATIVE, bytecode_of, content_hash, outside
 from rdmacc.parameters import number_of
 
@@ -37,7 +36,7 @@ def part_of(function: Callable[..., Any], **options: Any) -> Part:
     function : callable
         The function.
     **options
-        Numba's, as `rdmacc.engine.compiled.unit.CHECKED`.
+        Numba's, as `rdmacc.engine.compiled.machine_code.CHECKED`.
     """
     code = function.__code__
     called = {name: part_of(value, **options) for name, value in _called_by(function)}
@@ -58,7 +57,6 @@ def part_of(function: Callable[..., Any], **options: Any) -> Part:
     return part
 
 
-@lru_cache(4096)
 def _without_texts(code: types.CodeType) -> types.CodeType:
     """Return bytecode with the numbers that stand for the texts that parameters are compared with."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")]
