@@ -21,7 +21,7 @@ from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
 __all__ = ["SCHEMES", "Scheme", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
 
 CONNECTIONS = ("auto", "message", "pair")
-BASE_RTTS = ("pair", "network")
+BASE_RTTS = ("pair", "network", "largest")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,13 @@ class Scheme(Component):
     switch: tuple[Component, ...] = ()
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source", choices=ROUTINGS)
+    routing: str = param("ecmp", f"{', '.join(ROUTINGS[:-1])} or {ROUTINGS[-1]}", choices=ROUTINGS)
+    flowlet_gap_ps: int = param(
+        "0s",
+        "with routing adaptive: packets of a message closer than this take the way of those before; 0: none does",
+        unit="ps",
+        low=0,
+    )
     nic_order: str = param(
         "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=NIC_ORDERS
     )
@@ -93,8 +99,9 @@ class Scheme(Component):
     base_rtt: str = param(
         "pair",
         "base RTT of a queue pair. pair: of a full packet and its ACK between its hosts; network: the largest between "
-        "any hosts, of a packet's payload there, and of delays alone back",
-        source="network: third.cc of the HPCC simulator, GLOBAL_T",
+        "any hosts, of a packet's payload there, and of delays alone back; largest: the largest between any hosts, of "
+        "a full packet and its ACK",
+        source="network: third.cc of the HPCC simulator, GLOBAL_T; largest: uet-htsim",
         choices=BASE_RTTS,
     )
 

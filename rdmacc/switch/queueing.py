@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from rdmacc.component import Component, param
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["NIC_ORDERS", "ROUTINGS", "Queueing"]
+__all__ = ["FLOWLETS", "NIC_ORDERS", "ROUTINGS", "Queueing"]
 
-ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin", "source")
-"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says.
+ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive")
+"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says;
+"entropy": by a hash of `packet.path`; "adaptive": by the port that is free first.
 
 A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
 switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.
 """
+
+FLOWLETS = 1024
+"""Places of a switch's table of flowlets (adaptive routing); messages share one by a hash."""
 
 NIC_ORDERS = ("round-robin", "srpt")
 """A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""
