@@ -97,7 +97,7 @@ def test_senders_share_a_link_without_a_queue(engine, name):
     queue = result.samples("queue s0->h0")
     assert float(queue.iloc[len(queue) // 2 :].mean()) < 25_000
     assert result.flows["slowdown"].max() < 9.5
-    assert result.flows["slowdown"].min() > 6
+    assert result.flows["slowdown"].min() > 4
 
 
 @pytest.mark.parametrize("name", ["powertcp", "theta-powertcp"])
