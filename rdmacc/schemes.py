@@ -17,13 +17,13 @@ from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
-from rdmacc.switch.queueing import NicOrder, Queueing, Routing
+from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
 from rdmacc.typed import typed
 
 __all__ = ["SCHEMES", "Scheme", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
 
 Connection = Literal["auto", "message", "pair"]
-BaseRtt = Literal["pair", "network"]
+BaseRtt = Literal["pair", "network", "largest"]
 
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ class Scheme(Parameters):
     switch: Components = _NO_COMPONENTS
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: Routing = param(
-        "ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source", choices=get_args(Routing)
+    routing: Routing = param("ecmp", f"{', '.join(ROUTINGS[:-1])} or {ROUTINGS[-1]}", choices=ROUTINGS)
+    flowlet_gap_ps: Time = param(
+        "0s",
+        "with routing adaptive: packets of a message closer than this take the way of those before; 0: none does",
+        unit="ps",
+        low=0,
     )
     nic_order: NicOrder = param(
         "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=get_args(NicOrder)
@@ -111,8 +115,9 @@ class Scheme(Parameters):
     base_rtt: BaseRtt = param(
         "pair",
         "base RTT of a queue pair. pair: of a full packet and its ACK between its hosts; network: the largest between "
-        "any hosts, of a packet's payload there, and of delays alone back",
-        source="network: third.cc of the HPCC simulator, GLOBAL_T",
+        "any hosts, of a packet's payload there, and of delays alone back; largest: the largest between any hosts, of "
+        "a full packet and its ACK",
+        source="network: third.cc of the HPCC simulator, GLOBAL_T; largest: uet-htsim",
         choices=get_args(BaseRtt),
     )
 

@@ -47,6 +47,9 @@ from rdmacc.topology.fabric import Fabric
 WIDENED = 10_000
 """Scenarios from this number on are widened; those before stay what they were."""
 
+FIRST_ROUTINGS = ROUTINGS[:5]
+"""Those that scenarios before `WIDENED` have; the others are drawn there."""
+
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
 
@@ -121,7 +124,12 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
         data, control = (float(p) for p in rng.choice([0.0, 0.1, 1.0], 2))
         lost = None if rng.random() < 0.3 else ((one, other), (other, one))[: int(rng.integers(1, 3))]
         faults.append(Loss(data=data, control=control, links=lost))
-    faults += _upsets(rng.spawn(1)[0], scenario.topology)
+    later = rng.spawn(1)[0]
+    faults += _upsets(later, scenario.topology)
+    if later.random() < 0.4:
+        gap_ps = int(later.choice([0, 200_000, 5_000_000]))
+        routing = str(later.choice(ROUTINGS[5:]))
+        scheme = _changed(scenario, scheme, {"routing": routing, "flowlet_gap_ps": gap_ps, "base_rtt": "largest"})
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
 
 
@@ -489,7 +497,7 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         scheme = replace(scheme, switch=(red, *others))
     if rng.random() < 0.4:
         scheme = scheme.replace(
-            routing=str(rng.choice(ROUTINGS)), nic_order=str(rng.choice(get_args(NicOrder))),
+            routing=str(rng.choice(FIRST_ROUTINGS)), nic_order=str(rng.choice(get_args(NicOrder))),
             start_delay_ps=str(rng.choice(["0us", "3us"])),
         )  # fmt: skip
     if rng.random() < 0.3:
@@ -649,7 +657,8 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     scheme = replace(
         scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
         tick_ps=int(rng.choice([0, 0, 1000])), nic_ack_priority=int(rng.choice([-1, CONTROL, DATA_CLASS])),
-        connection=str(rng.choice(["auto", "auto", "message", "pair"])), base_rtt=str(rng.choice(get_args(BaseRtt))),
+        connection=str(rng.choice(["auto", "auto", "message", "pair"])),
+        base_rtt=str(rng.choice(get_args(BaseRtt)[:2])),
     )  # fmt: skip
     return _with_requests(scheme, rng.spawn(1)[0])
 

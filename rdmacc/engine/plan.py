@@ -189,6 +189,9 @@ def make_plan(
     base_rtt = there + base_fct_ps(fabric, qp_dst, qp_src, scheme.ack_bytes, scheme.ack_bytes, 0)
     if scheme.base_rtt == "network":
         base_rtt = np.full(len(qp_src), largest_rtt_ps(fabric, payload), np.int64)
+    elif scheme.base_rtt == "largest":
+        longest = largest_rtt_ps(fabric, payload, header, scheme.ack_bytes)
+        base_rtt = np.full(len(qp_src), longest, np.int64)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
     np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)

@@ -236,6 +236,8 @@ class KernelGlobals(Record):
     symmetric_salt = Int()
     distance = Int()
     spray_counts = Int()
+    flowlet_gap_ps = Int()
+    flowlets = Int(doc="for each switch's row of routes: times of the last packets, and the choices for them")
     node_first_port = Int()
     is_srpt = Int()
     start_delay_ps = Int()

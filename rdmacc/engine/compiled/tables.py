@@ -42,7 +42,7 @@ from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
-from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.switch.queueing import FLOWLETS, ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables", "routes_of"]
@@ -175,6 +175,7 @@ class Tables:
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
         ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
+        ports["base_rtt_ps"] = plan.qp_base_rtt_ps.max()
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self.ports = ports
@@ -322,12 +323,15 @@ class Tables:
         scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
         cells = plan.fabric.route_count.size
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
+        has_flowlets = plan.scheme.routing == "adaptive" and plan.scheme.flowlet_gap_ps > 0
+        flowlets = len(plan.fabric.route_count) * FLOWLETS if has_flowlets else 0
         self._set(
             path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
             path_nodes=self._table("path_nodes", plan.paths.nodes),
             path_ports=self._table("path_ports", plan.paths.ports),
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
-            spray_counts=self._table("spray_counts", np.zeros(sprays)),
+            spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
+            flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
         )  # fmt: skip
 

@@ -9,9 +9,9 @@ from rdmacc import ConfigError, LinkDown, PauseStorm, SlowLink, flapping, topolo
 from rdmacc.results.hops import find_hops
 from rdmacc.scenario import Scenario
 from rdmacc.units import us
+from tests.engine.test_agreement import compare
 from tests.scenarios import WIDENED, draw
 from tests.support import WIRE, check_conservation
-from tests.test_agreement import compare
 
 LINE = 100e9
 PACKET_PS = round(WIRE * 8e12 / LINE)
