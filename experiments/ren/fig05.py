@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from rdmacc.experiments.framework.bands import All, Each, Exactly, MoreThan
+from rdmacc.experiments.framework.bands import All, AtMost, Each, Exactly, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import need
@@ -29,6 +29,7 @@ def _drained(table: pd.DataFrame) -> Measured:
     queue = rounds_of(table, "ren", "queue")
     numbers = {
         "queue after the rounds of 2": extremes(after(queue, 2)),
+        "rounds with a queue": sum(value > 0 for value in queue),
         "packets": extremes(rounds_of(table, "ren", "packets")),
         "marked grants": _marks(table),
         "in flight": scalar(table, "ren", "in flight"),
@@ -64,7 +65,7 @@ class Figure5(WorkedExample):
             "ren-f5-1", "3.2.1", "queue after one round", "2 marks", "0, and the link is fully used",
             measure=_drained,
             band=All({
-                "queue after the rounds of 2": Each(Exactly(0), of="round"),
+                "queue after the rounds of 2": Each(Exactly(0), of="round"), "rounds with a queue": AtMost(2),
                 **dict.fromkeys(("marked grants", "in flight"), Exactly(2)), "packets": Each(Exactly(2), of="round"),
             }),
         ),

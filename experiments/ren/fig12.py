@@ -19,8 +19,8 @@ import pandas as pd
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.experiments.framework.bands import AtLeast, AtMost, Each, Lowest, MoreThan
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged
+from rdmacc.experiments.framework.bands import All, AtMost, Each, Lowest, MoreThan, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.experiment import Run
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -41,6 +41,8 @@ __all__ = ["Figure12"]
 _SCHEMES = ("phost", "homa-2-levels", "ndp", "traditional", "ren")
 _PUBLISHED = {"phost": 0.58, "homa-2-levels": 0.42, "ndp": 0.43}
 """By how much REN's AFCT is less, at 60 KB."""
+_NEAR = 0.25
+"""How far from the published reduction is still near it, as in figure 14."""
 _BY_MARKS = (LOOKS["ren"][0], LOOKS["traditional"][0])
 _START, _END = ms(1), ms(11)
 _SENDERS = 3
@@ -100,7 +102,11 @@ class Figure12(ReadingFigure):
     claims = (
         Claim(
             "ren-f12-1", "5.2", "AFCT reduction by REN", "60 KB; pHost, Homa, NDP", "58, 42, 43%",
-            measure=_largest, band=Each(AtLeast(0.15)), direction=Each(MoreThan(0)), unit="%",
+            measure=_largest, band=All({name: Within(value, by=_NEAR) for name, value in labelled(_PUBLISHED).items()}),
+            direction=Each(MoreThan(0)), unit="%", expect=Outcome.DIRECTION,
+            why="The order is the published one, but the gaps are larger: pHost and Homa wait 1 ms for what a full"
+            " buffer of 64 KB drops.",
+
         ),
         Claim(
             "ren-f12-2", "5.2", "AFCT and p99 FCT, REN's over the best other's", "30 to 60 KB", "REN's the lowest",

@@ -93,8 +93,8 @@ def _means(table: pd.DataFrame, quantity: str, name: str = "ren", sizes: str = _
 
 
 def _spread(table: pd.DataFrame) -> Measured:
-    """Return the greatest over the least FCT from 1/2 to 2 RTTs, less 1."""
-    near = {name: _means(table, name).loc[0.5:2.0, 0.2] / 1e6 for name in ("AFCT", "p99 FCT")}
+    """Return the greatest over the least FCT of all periods, less 1."""
+    near = {name: _means(table, name)[0.2] / 1e6 for name in ("AFCT", "p99 FCT")}
     words = ", ".join(f"{name} {value.min():.1f} to {value.max():.1f} us" for name, value in near.items())
     return Measured({name: value.max() / value.min() - 1 for name, value in near.items()}, words)
 
@@ -138,11 +138,11 @@ class Figure22(ReadingFigure):
     seeding = Seeding.POOLED
     claims = (
         Claim(
-            "ren-f22-1", "6.4", "FCT of short flows, greatest over least from 1/2 to 2 RTTs", "load 0.2, any period",
+            "ren-f22-1", "6.4", "FCT of short flows, greatest over least from 1/4 to 8 RTTs", "load 0.2, any period",
             "insensitive", unit="%",
             measure=_spread, band=Each(_INSENSITIVE), direction=At("AFCT", _INSENSITIVE),
-            expect={"quick": Outcome.HOLDS, "paper": Outcome.DIRECTION},
-            why="AFCT varies by 14%, but p99 by 43%, from 35 to 49 us.",
+            expect=Outcome.FAILS,
+            why="From 1/2 to 2 RTTs AFCT varies by 14% only. A period of 8 RTTs lets the queue grow for as long.",
         ),
         Claim(
             "ren-f22-2", "6.4", "p99 FCT of short flows, at 8 RTTs over that at 1 RTT", "load 0.8",
