@@ -257,8 +257,14 @@ def sweep(
         before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]
         pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
-            first = units_of(missing) if jobs > 1 and executor is None and engine != "simpy" else []
-            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor, first)
+            first = units_of(missing) if executor is None and engine != "simpy" else []
+
+            def tell(number: int, count: int) -> None:
+                what = f", compiling {number + 1} of {count}" if number < count else ""
+                bar.set_description_str(_progress(found) + what)
+
+            tell(0, len(first))
+            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor, first, tell)
         kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
         for name, key in keys.items():
             for known in kept:
