@@ -32,7 +32,7 @@ from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
+from rdmacc.sweep.workers import Failed, Outcome, Task, check_executor, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:
     from rdmacc.experiments.framework.experiment import Experiment
@@ -233,6 +233,7 @@ def sweep(
     """
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
+    check_executor(executor)
     store = store if isinstance(store, Store) else Store(store)
     found, asked = _stored(experiment, scale, seed, seeds, changes, store)
     # What no seed changes is one point of the store for all of them.

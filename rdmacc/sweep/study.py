@@ -36,7 +36,7 @@ from rdmacc.sweep.study_runs import (
     runs_of,
     values_of,
 )
-from rdmacc.sweep.workers import Failed, compute_here, default_jobs
+from rdmacc.sweep.workers import Failed, check_executor, compute_here, default_jobs
 from rdmacc.topology import Graph
 from rdmacc.typed import typed
 from rdmacc.units import Quantity
@@ -299,8 +299,7 @@ def study(
             raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
-    if executor is not None and not hasattr(executor, "submit"):
-        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
+    check_executor(executor)
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, each once")

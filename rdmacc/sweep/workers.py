@@ -31,7 +31,17 @@ from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
-__all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "compute_here", "default_jobs"]
+__all__ = [
+    "Failed",
+    "Outcome",
+    "Task",
+    "check_executor",
+    "check_jobs",
+    "compute",
+    "compute_all",
+    "compute_here",
+    "default_jobs",
+]
 
 
 @dataclass(frozen=True)
@@ -294,6 +304,23 @@ def default_jobs() -> int:
     """Return how many processes the machine has room for."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def check_executor(executor: object) -> None:
+    """Raise `ConfigError` for what cannot compute, such as ``dask_executor(...)`` without `with`.
+
+    Parameters
+    ----------
+    executor : Executor or None
+        What a user gave.
+
+    Raises
+    ------
+    ConfigError
+        If it is no Executor.
+    """
+    if executor is not None and not hasattr(executor, "submit"):
+        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
 
 
 def check_jobs(jobs: int) -> int:
