@@ -18,7 +18,7 @@ from rdmacc.errors import ConfigError
 
 __all__ = ["read_folder", "write_folder"]
 
-FORMAT = 2
+FORMAT = 3
 
 
 def write_folder(

@@ -18,11 +18,11 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.saving import save
-from rdmacc.results.summary import Summary, percentile
+from rdmacc.results.summary import Summary, Transport, percentile, starting_in
 from rdmacc.schemes import scheme_table
 from rdmacc.state import HOST_NIC, LINK_CLASSES
 from rdmacc.typed import typed
-from rdmacc.units import Quantity, format_time, time_ps
+from rdmacc.units import Quantity, format_time
 
 if TYPE_CHECKING:
     from rdmacc.probes import Probe
@@ -374,8 +374,10 @@ class Result(Recorded):
         ConfigError
             If the window is no pair of times, or no message starts in it.
         """
-        counters, flows, chosen = self.counters, self.flows, self._starting_in(window)
-        flows = flows[chosen]
+        counters, messages = self.counters, self.outcome.messages
+        chosen = starting_in(window, messages["start_ps"])
+        flows = self.flows[chosen]
+        transport = self.transport()
         delivered = flows[flows["fct_ps"].notna()]
         fct_ps, slowdown = delivered["fct_ps"].to_numpy(np.float64), delivered["slowdown"]
         return Summary(
@@ -392,8 +394,9 @@ class Result(Recorded):
             fct_p99_ps=percentile(fct_ps, 99),
             slowdown_median=percentile(slowdown, 50),
             slowdown_p99=percentile(slowdown, 99),
-            goodput_bps=self._aggregate_goodput_bps(chosen),
-            offered_bps=self._offered_bps(chosen),
+            goodput_bps=transport.goodput_bps(chosen),
+            offered_bps=transport.offered_bps(chosen),
+            carried_bps=transport.carried_bps(chosen),
             peak_queue_bytes=int(counters["peak_queue_bytes"]),
             pfc_pauses=int(counters["pfc_pauses"]),
             cnps=int(counters["cnps"]),
@@ -401,6 +404,13 @@ class Result(Recorded):
             drops=int(counters["dropped_packets"] + counters["pfc_violations"] + counters["lost_packets"]),
             retransmissions=int(counters["retransmissions"]),
             timeouts=int(counters["timeouts"]),
+        )
+
+    def transport(self) -> Transport:
+        """Return what the network has carried, message by message."""
+        messages = self.outcome.messages
+        return Transport(
+            messages["start_ps"], messages["delivered_ps"], self.plan.size_bytes, self._received_bytes(), self.now_ps
         )
 
     def _has_started(self) -> npt.NDArray[np.bool_]:
@@ -432,32 +442,6 @@ class Result(Recorded):
         with np.errstate(divide="ignore", invalid="ignore"):
             goodput = self._received_bytes() * 8e12 / spent
         return np.where(self._has_started() & (spent > 0), goodput, np.nan)
-
-    def _starting_in(self, window: Any) -> npt.NDArray[np.bool_]:
-        """Tell which messages start in a window."""
-        start_ps = self.outcome.messages["start_ps"]
-        if window is None:
-            return np.ones(len(start_ps), np.bool_)
-        if not isinstance(window, tuple | list) or len(window) != 2:
-            raise ConfigError("window", window, "a pair of times, such as ('1ms', '5ms')")
-        begin, end = (time_ps(one, field="window") for one in window)
-        chosen = np.asarray((start_ps >= begin) & (start_ps < end))
-        if not chosen.any():
-            raise ConfigError("window", window, "a window in which messages start")
-        return chosen
-
-    def _offered_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        start_ps, size = self.outcome.messages["start_ps"][chosen], self.plan.size_bytes[chosen]
-        last = int(np.argmax(start_ps))
-        span = int(start_ps[last] - start_ps.min())
-        return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
-
-    def _aggregate_goodput_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        messages = self.outcome.messages
-        delivered = messages["delivered_ps"][chosen]
-        end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
-        spent = end - int(messages["start_ps"][chosen].min())
-        return float(self._received_bytes()[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
 
     def __repr__(self) -> str:
         finished = int((self.flows["status"] == "finished").sum())
