@@ -84,6 +84,11 @@ def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.
     start_ps : ndarray of int64
         When messages start, ps; shape (M,).
 
+    Returns
+    -------
+    ndarray of bool
+        Shape (M,).
+
     Raises
     ------
     ConfigError

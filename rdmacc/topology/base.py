@@ -287,7 +287,6 @@ def validate(graph: Graph) -> None:
             raise ConfigError("delay_ps", delay, allowed, where=place)
 
 
-@typed
 def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
     """Return at what rate a node sends to a neighbour: the link's, or the host's own if that is less.
 
@@ -302,7 +301,6 @@ def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
     return min(rate, float(graph.nodes[node].get("rate_bps", rate)))
 
 
-@typed
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
     """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding.
 
