@@ -355,7 +355,7 @@ def about(name: str) -> str:
     return text.strip().splitlines()[0]
 
 
-def scheme(name: str, **changes: Any) -> Scheme:
+def scheme(name: str, /, **changes: Any) -> Scheme:
     """Return the scheme of that name, with some parameters changed.
 
     Parameters
