@@ -10,6 +10,9 @@ path is taken. Growth is gathered in bytes times window, and applied every few p
 delivered in a round trip in spite of all, the window becomes what was.
 
 What depends on the network is computed from T, the largest base RTT (`Scheme.base_rtt`).
+
+Assumption: a NACK counts as marked for quick adapt, whatever its echo: what was under way when that acted is not
+counted again. Otherwise an incast's first window, most of it trimmed, would leave one packet of window.
 """
 
 from __future__ import annotations
@@ -108,7 +111,7 @@ class Nscc(Component):
         if packet.kind == NAK:
             average(params, sender, float(qp.base_rtt_ps))
             sender.is_triggered = 1
-            if not quick_adapt(params, qp, sender, packet.ce_echo, True, now):
+            if not quick_adapt(params, qp, sender, True, True, now):
                 if not (params.spares_last_hop and packet.at_last_hop):
                     set_window(params, sender, sender.window - size)
             return
