@@ -52,7 +52,7 @@ def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
         path, node = [port], int(fabric.port_peer[port])
         while node != dst:
             choices = fabric.candidates(node, int(dst))
-            key = 2 * number + is_reply
+            key = 2 * (int(plan.hash_as[number]) if len(plan.hash_as) else number) + is_reply
             choice = choices[0] if len(choices) == 1 else choices[hash63(int(plan.ecmp_salt[node]), key) % len(choices)]
             path.append(choice)
             node = int(fabric.port_peer[choice])

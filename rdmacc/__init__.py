@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rdmacc import topology, workload
     from rdmacc.comparison import compare
     from rdmacc.explorer import explore
+    from rdmacc.formats import from_chakra, from_goal, from_hpcc, from_htsim, to_hpcc, to_htsim
     from rdmacc.results.result import Result
     from rdmacc.results.saved import SavedResult, load
     from rdmacc.scenario import Scenario
@@ -97,6 +98,7 @@ else:
 _LATER = {
     "rdmacc.comparison": {"compare"},
     "rdmacc.explorer": {"explore"},
+    "rdmacc.formats": {"from_chakra", "from_goal", "from_hpcc", "from_htsim", "to_hpcc", "to_htsim"},
     "rdmacc.results.result": {"Result"},
     "rdmacc.results.saved": {"SavedResult", "load"},
     "rdmacc.scenario": {"Scenario"},
@@ -159,7 +161,11 @@ __all__ = [
     "explore",
     "fat_tree",
     "flapping",
+    "from_chakra",
     "from_csv",
+    "from_goal",
+    "from_hpcc",
+    "from_htsim",
     "from_parquet",
     "incast",
     "incasts",
@@ -188,6 +194,8 @@ __all__ = [
     "simulate",
     "star",
     "study",
+    "to_hpcc",
+    "to_htsim",
     "topology",
     "tree_all_reduce",
     "units",

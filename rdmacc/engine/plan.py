@@ -30,6 +30,7 @@ from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
+from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
@@ -76,6 +77,8 @@ class Plan:
     packets: Int32s
     weight: npt.NDArray[np.float64]
     qp: Int32s
+    hash_as: Int32s
+    """The message by whose number ECMP hashes each message; empty if that is its own."""
     waits_for: Int32s
     """Number of messages, or rows of computation, that each of them waits for; those of computation come last."""
     dependents: Dependents | None
@@ -183,7 +186,8 @@ def make_plan(
     if start_ps.max() > _LATEST_PS:
         raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
-    qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
+    labels = queue_pair_labels(frame)
+    qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise, labels)
     payload, header = scheme.payload_bytes, scheme.header_bytes
     there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
     base_rtt = there + base_fct_ps(fabric, qp_dst, qp_src, scheme.ack_bytes, scheme.ack_bytes, 0)
@@ -211,7 +215,7 @@ def make_plan(
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
-        qp=_narrow(qp), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
+        qp=_narrow(qp), hash_as=_hash_as(qp, labels), waits_for=_alike(_narrow(waits_for)), dependents=dependents,
         ideal_fct_ps=base_fct_ps(fabric, src, dst, size, payload, header),
         qp_src=sources if qp_src is src else _narrow(qp_src), qp_dst=destinations if qp_dst is dst else _narrow(qp_dst),
         qp_messages=_alike(_narrow(np.bincount(qp, minlength=len(qp_src)))),
@@ -285,13 +289,32 @@ def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
     return Computation(frame, host, start_ps, duration_ps)
 
 
-def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, Ints]:
+def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool, labels: Ints) -> tuple[Ints, Ints, Ints]:
     """Return each message's queue pair, and source and destination of each queue pair."""
-    if not is_pairwise:
+    if not len(labels) and not is_pairwise:
         return np.arange(len(src)), src, dst
     count = int(dst.max()) + 1
-    codes, pairs = pd.factorize(src * count + dst)
-    return codes.astype(np.int64), *np.divmod(pairs, count)
+    pairs = src * count + dst
+    if len(labels):
+        own = np.full(len(src), -1) if is_pairwise else -1 - np.arange(len(src))
+        pairs = pd.factorize(pd.MultiIndex.from_arrays([pairs, np.where(labels < 0, own, labels)]))[0]
+    codes, first = np.unique(pairs, return_index=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    first = first[order]
+    return place[np.searchsorted(codes, pairs)], src[first], dst[first]
+
+
+def _hash_as(qp: Ints, labels: Ints) -> Int32s:
+    """Return the message by whose number ECMP hashes each: the first of its queue pair if the workload names that.
+
+    Empty if it names none.
+    """
+    if not len(labels):
+        return np.zeros(0, np.int32)
+    first = np.unique(qp, return_index=True)[1]
+    return np.where(labels < 0, np.arange(len(qp)), first[qp]).astype(np.int32)
 
 
 def _keys(seed: int, purpose: int, count: int) -> Ints:

@@ -28,6 +28,7 @@ from rdmacc.topology.base import (
 )
 from rdmacc.topology.builders import clos, dumbbell, fat_tree, leaf_spine, star
 from rdmacc.topology.drawing import draw
+from rdmacc.topology.files import from_graphml, from_node_link
 from rdmacc.topology.measures import TopologyInfo, base_rtt_ps, bdp_bytes, bisection_bps, describe
 from rdmacc.topology.papers import (
     dart_clos,
@@ -59,6 +60,8 @@ __all__ = [
     "draw",
     "dumbbell",
     "fat_tree",
+    "from_graphml",
+    "from_node_link",
     "hosts",
     "igbn_pair",
     "leaf_spine",

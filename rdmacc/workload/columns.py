@@ -26,6 +26,7 @@ __all__ = [
     "is_name",
     "no_delays",
     "quantities",
+    "queue_pair_labels",
     "row_error",
     "tuples",
     "weights",
@@ -251,6 +252,29 @@ def no_delays(after: pd.Series[Any]) -> npt.NDArray[np.object_]:
         Tuples of what each row waits for.
     """
     return np.fromiter(((0,) * len(rows) for rows in after), dtype=object, count=len(after))
+
+
+def queue_pair_labels(frame: pd.DataFrame) -> Int64s:
+    """Return which of the queue pairs between its two hosts each message names: -1 for none; empty without any.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+
+    Raises
+    ------
+    ConfigError
+        If a label is not a whole number of at least 0.
+    """
+    if "queue_pair" not in frame or frame["queue_pair"].isna().all():
+        return np.zeros(0, dtype=np.int64)
+    values = frame["queue_pair"].fillna(-1).to_numpy(dtype=object)
+    for row, value in enumerate(values):
+        is_number = isinstance(value, Real) and not isinstance(value, bool) and value % 1 == 0
+        if not is_number or not -1 <= value < 2**31 or (value == -1 and not is_missing(frame["queue_pair"].iloc[row])):
+            raise row_error(frame, row, "queue_pair", value, "a whole number of at least 0, or missing")
+    return values.astype(np.int64)
 
 
 def tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:

@@ -200,6 +200,7 @@ class KernelGlobals(Record):
     dependent_delays = Int()
     computation = Int(doc="rows of computation; their numbers follow those of the messages")
     n_messages = Int()
+    hash_as = Int(doc="messages by whose numbers ECMP hashes each; 0 if its own")
     has_dependents = Int()
     member_first = Int()
     member_count = Int()

@@ -144,6 +144,8 @@ def next_hop(g, node, packet, key):
     count, first = entry & ROUTE_COUNT, entry >> ROUTE_SHIFT
     if count <= 1:
         return first if count else -1
+    if g.hash_as:
+        key = 2 * load_entry(g.hash_as, key >> 1) + (key & 1)
     if g.routing == ECMP:
         chosen = modulo(hash63(switch.salt, key), count)
     elif g.routing == SYMMETRIC:  # the same at equal distance, there and back, and another one at each tier

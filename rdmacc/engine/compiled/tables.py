@@ -216,6 +216,7 @@ class Tables:
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines())
         self._memory["qp"] = self.queue_pairs.raw
         self._fill_bits()
+        self._set(hash_as=self._table("hash_as", plan.hash_as) if len(plan.hash_as) else 0)
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         starts = order[plan.waits_for[order] == 0]
         self._set(

@@ -102,6 +102,8 @@ class Switch(Routing, SharedBuffer):
         if count <= 1:
             return net.ports[choices[0]] if choices else None
         routing = plan.scheme.routing
+        if len(plan.hash_as):
+            key = 2 * int(plan.hash_as[key >> 1]) + (key & 1)
         if routing == "ecmp":
             chosen = hash63(self.salt, key) % count
         elif routing == "symmetric":  # the same at equal distance, there and back, and another one at each tier

@@ -1,0 +1,119 @@
+"""What the readers share: text of a file, errors with its name and line, and hosts for ranks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from rdmacc.errors import ConfigError
+from rdmacc.workload.frame import Host, checked_hosts
+
+__all__ = ["File", "Line", "hosts_of", "line_of", "read_bytes", "read_text", "whole"]
+
+File: TypeAlias = str | PathLike[str]
+
+Line: TypeAlias = Callable[[str, object, str], ConfigError]
+"""Makes the error of a line from a field, its value and what is allowed."""
+
+
+def read_bytes(path: File) -> bytes:
+    """Return the content of a file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError("file", str(path), f"a file that can be read ({error})") from None
+
+
+def read_text(path: File) -> str:
+    """Return the content of a text file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or is no text.
+    """
+    try:
+        return read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError("file", str(path), f"a text file ({error})") from None
+
+
+def line_of(path: File, number: int) -> Line:
+    """Return what makes the errors of a line.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    number : int
+        The line, from 1.
+    """
+    return lambda field, value, allowed: ConfigError(field, value, allowed, where=f"{path}, line {number}")
+
+
+def whole(error: Line, field: str, text: str, least: int, most: int) -> int:
+    """Return a whole number in a file.
+
+    Parameters
+    ----------
+    error : Line
+        Makes the error of the line.
+    field : str
+        What it is.
+    text : str
+        What stands there.
+    least, most : int
+        What is allowed.
+
+    Raises
+    ------
+    ConfigError
+        If it is none, or out of range.
+    """
+    if not re.fullmatch(r"[0-9]+", text) or not least <= int(text) <= most:
+        raise error(field, text, f"a whole number from {least} to {most}")
+    return int(text)
+
+
+def hosts_of(path: File, ranks: int, hosts: Sequence[Host] | None) -> list[Host]:
+    """Return the host of each rank.
+
+    Parameters
+    ----------
+    path : path
+        The file that has the ranks.
+    ranks : int
+        How many it has.
+    hosts : sequence, optional
+        At least as many different hosts; default: h0, h1, ...
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer hosts than ranks, or one occurs twice.
+    """
+    if hosts is None:
+        return [f"h{rank}" for rank in range(ranks)]
+    listed = checked_hosts(hosts)
+    if len(listed) < ranks:
+        raise ConfigError("hosts", f"{len(listed)} hosts", f"at least {ranks}, the ranks of {path}")
+    return listed[:ranks]

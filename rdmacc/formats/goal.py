@@ -1,0 +1,175 @@
+"""GOAL, the Group Operation Assembly Language of LogGOPSim and ATLAHS: its text form, as a workload.
+
+=================  ================================================================================================
+``calc``           computation on the rank's host. Those of one ``cpu`` run one at a time: where no ``requires``
+                   orders them, by their lines
+``send``           a message; what requires it waits until it is acknowledged, or only for its start (`send_done`)
+``recv``           complete when the message has come, and all that it requires
+=================  ================================================================================================
+
+Overheads and gaps (LogGOPSim's L, o, g, G) are not read: the network takes their place. Sends and receives take no
+time of a cpu. The k-th send and the k-th receive of the same ranks and tag belong together; where ``requires`` does
+not order such operations the simulator would decide by time, so they are refused, as are wildcards and several NICs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
+from rdmacc.formats.operations import Operation, schedule_of
+from rdmacc.units import time_ps
+from rdmacc.workload.frame import Host
+
+__all__ = ["from_goal"]
+
+_LABEL = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.*)")
+_REQUIRES = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s+(i?requires)\s+([A-Za-z][A-Za-z0-9_]*)")
+_OPERATION = re.compile(
+    r"(?:calc\s+(?P<calc>\S+)|(?P<kind>send|recv)\s+(?P<size>\d+)\s*b\s+(?P<way>to|from)\s+(?P<peer>\S+))"
+    r"(?:\s+tag\s+(?P<tag>\S+))?(?:\s+cpu\s+(?P<cpu>\S+))?(?:\s+nic\s+(?P<nic>\S+))?"
+)
+_KEYWORDS = {
+    "calc",
+    "send",
+    "recv",
+    "rank",
+    "to",
+    "from",
+    "tag",
+    "cpu",
+    "nic",
+    "requires",
+    "irequires",
+    "num_ranks",
+}
+
+
+def from_goal(
+    path: File, hosts: Sequence[Host] | None = None, unit: str = "ns", send_done: str = "acknowledged"
+) -> pd.DataFrame:
+    r"""Return the workload in a GOAL file.
+
+    Parameters
+    ----------
+    path : path
+        The file, in text form.
+    hosts : sequence, optional
+        The host of each rank; default: h0, h1, ...
+    unit : str
+        Of ``calc``: the file has none; nanoseconds by convention.
+    send_done : str
+        When what requires a send may start: "acknowledged", or with the "start" of the send, as small messages do in
+        LogGOPSim.
+
+    Returns
+    -------
+    DataFrame
+        A row for each send and calc, and one without duration for each receive that requires something.
+
+    Raises
+    ------
+    ConfigError
+        For what is no GOAL, with file and line; for what rdmacc cannot do: wildcards, several NICs, sends and receives
+        whose pairing depends on time.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+    >>> _ = Path("pair.goal").write_text(text)
+    >>> from_goal("pair.goal")[["src", "dst", "size_bytes"]].to_numpy().tolist()
+    [['h0', 'h1', 8]]
+    """
+    if send_done not in ("acknowledged", "start"):
+        raise ConfigError("send_done", send_done, '"acknowledged" or "start"')
+    ranks, operations = _read(path, time_ps(f"1{unit}", field="unit"))
+    return schedule_of(operations, hosts_of(path, ranks, hosts), sends_at_once=send_done == "start").frame()
+
+
+def _read(path: File, unit_ps: int) -> tuple[int, list[Operation]]:
+    """Return the number of ranks and the operations."""
+    operations: list[Operation] = []
+    ranks = rank = -1
+    labels: dict[str, int] = {}
+    is_open = False
+    for number, text in _lines(path):
+        error = line_of(path, number)
+        if ranks < 0:
+            found = re.fullmatch(r"num_ranks\s+(\S+)", text)
+            if not found:
+                raise error("statement", text, "num_ranks N: the first line")
+            ranks = whole(error, "num_ranks", found[1], 1, 2**31 - 1)
+        elif not is_open:
+            found = re.fullmatch(r"rank\s+(\S+)\s*\{", text)
+            if not found or found[1] != str(rank + 1):
+                raise error("statement", text, f"rank {rank + 1} {{")
+            rank, labels, is_open = rank + 1, {}, True
+        elif text == "}":
+            is_open = False
+            if rank == ranks - 1:
+                break
+        elif found := _REQUIRES.fullmatch(text):
+            one, verb, other = found.groups()
+            for label in (one, other):
+                if label not in labels:
+                    raise error("label", label, "defined above, in the same rank")
+            own = operations[labels[one]]
+            (own.after if verb == "requires" else own.starts_after).append(labels[other])
+        else:
+            found = _LABEL.fullmatch(text)
+            if found:
+                if found[1] in _KEYWORDS:
+                    raise error("label", found[1], "must not be a keyword")
+                labels.setdefault(found[1], len(operations))
+            operations.append(
+                _operation(found[2] if found else text, rank, ranks, unit_ps, error, f"{path}, line {number}")
+            )
+    if is_open or rank != ranks - 1:
+        raise ConfigError(
+            "num_ranks", ranks, f"followed by so many complete ranks, not {rank + 1 - is_open}", str(path)
+        )
+    return ranks, operations
+
+
+def _lines(path: File) -> Iterator[tuple[int, str]]:
+    """Yield the numbers of lines and what stands there, without comments."""
+    is_comment = False
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        text = line.strip()
+        while text:
+            if is_comment:
+                _, end, text = text.partition("*/")
+                is_comment = not end
+            elif text.startswith("/*"):
+                is_comment, text = True, text[2:]
+            else:
+                break
+            text = text.strip()
+        if text and not is_comment and not text.startswith("//"):
+            yield number, text
+
+
+def _operation(text: str, rank: int, ranks: int, unit_ps: int, error: Line, place: str) -> Operation:
+    """Return the operation in a line."""
+    found = _OPERATION.fullmatch(text)
+    if not found or (found["kind"] == "send") != (found["way"] == "to") or (found["calc"] and found["tag"]):
+        raise error(
+            "statement", text, "calc, send ... to, recv ... from or requires, as GOAL has them, alone on its line"
+        )
+    tag, cpu, nic = found["tag"] or "0", found["cpu"] or "0", found["nic"] or "0"
+    for name, value in (("peer", found["peer"]), ("tag", tag)):
+        if value in ("-1", str(2**32 - 1)):
+            raise error(name, value, "one number: which operation a wildcard matches depends on time")
+    if nic != "0":
+        raise error("nic", nic, "0: a host chooses its link by hash, not by the workload")
+    processor = whole(error, "cpu", cpu, 0, 255)
+    if found["calc"]:
+        return Operation("calc", rank, place, unit_ps * whole(error, "calc", found["calc"], 0, 10**15), cpu=processor)
+    peer = whole(error, "peer", found["peer"], 0, ranks - 1)
+    size = whole(error, "size", found["size"], 0, 2**62)
+    return Operation(found["kind"], rank, place, max(size, 1), peer, whole(error, "tag", tag, 0, 2**32 - 1))

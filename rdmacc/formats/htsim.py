@@ -1,0 +1,363 @@
+"""htsim's connection matrix (.cm, .tm) and topology (.topo), as uet-htsim, csg-htsim and spcl/HTSIM have them.
+
+A flow is a message. A trigger is what messages wait for: ``oneshot`` with one activator, ``barrier`` with as many as it
+counts, ``multishot`` with one flow. ``send_done_trigger`` fires when the sender has the last ACK, and
+``recv_done_trigger`` when the receiver has the last byte; where a message of another host waits for the one, or one of
+the same host for the other, a row of computation that takes no time stands between them. A triggered flow's own
+``start`` has no effect, ``prio`` neither.
+
+The matrix has no unit of time: main_uec and main_swift take whole microseconds, the others picoseconds. It is read as
+they do, through a 32-bit float.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault
+from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
+from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
+from rdmacc.topology import Graph
+from rdmacc.topology import hosts as hosts_in
+from rdmacc.units import time_ps
+from rdmacc.workload.frame import Host, computation, messages
+from rdmacc.workload.schedule import Schedule
+
+__all__ = ["Imported", "from_htsim", "to_htsim"]
+
+_UNITS_PS = {"us": time_ps("1us"), "ps": 1}
+_KEYS = {"id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"}
+_LARGEST = 2**31 - 1
+
+
+class Imported(NamedTuple):
+    """What a simulator's files say: pass it on as `simulate(network, workload, scheme, faults=faults)`."""
+
+    network: Graph
+    workload: pd.DataFrame
+    faults: tuple[Fault, ...]
+
+
+@dataclass
+class _Flow:
+    src: int
+    dst: int
+    error: Line
+    size: int = 0
+    start: int | None = None
+    trigger: int = 0
+    done: dict[str, int] = field(default_factory=dict)
+    """The triggers that it activates, by "send" and "recv"."""
+
+
+@dataclass
+class _Trigger:
+    kind: str
+    count: int
+    error: Line
+
+
+def from_htsim(
+    matrix: File, topology: File | Graph, start_unit: str = "us", hosts: Sequence[Host] | None = None
+) -> Imported:
+    """Return the network and the workload of htsim's files.
+
+    Parameters
+    ----------
+    matrix : path
+        The connection matrix.
+    topology : path or Graph
+        htsim's topology file, or a network of your own.
+    start_unit : str
+        Of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
+    hosts : sequence, optional
+        The host of each node of the matrix; default: the network's hosts in their order.
+
+    Returns
+    -------
+    Imported
+        `network, workload, faults`: a failed link is down from the start.
+
+    Raises
+    ------
+    ConfigError
+        For what htsim would not read, or would leave unsent, and for what rdmacc cannot do, with file and line:
+        triggers whose flows depend on which activator is first, and reused connections.
+    """
+    if start_unit not in _UNITS_PS:
+        raise ConfigError("start_unit", start_unit, '"us" or "ps"')
+    shape = None
+    if isinstance(topology, str | Path):
+        network, shape = read_topology(topology)
+    else:
+        network = topology  # type: ignore[assignment]
+    nodes, flows, triggers, failures = _read(matrix)
+    names = hosts_of(matrix, nodes, hosts if hosts is not None else hosts_in(network))
+    faults = tuple(fat_tree_links(shape, *failure) for failure in failures)
+    return Imported(network, _schedule(flows, triggers, names, _UNITS_PS[start_unit]), faults)
+
+
+def _read(path: File) -> tuple[int, list[_Flow], dict[int, _Trigger], list[tuple[int, int, Line]]]:
+    """Return the number of nodes, the flows, the triggers by number, and the failures of links."""
+    header: dict[str, int] = {}
+    flows: list[_Flow] = []
+    triggers: dict[int, _Trigger] = {}
+    failures: list[tuple[int, int, Line]] = []
+    ids: set[int] = set()
+    for number, text in enumerate(read_text(path).split("\n"), 1):
+        error = line_of(path, number)
+        if not text:
+            continue
+        words = text[:-1].split(" ") if text.endswith(" ") else text.split(" ")
+        is_body = "->" in words[0] or words[0] in ("trigger", "failure")
+        if not (is_body or flows or triggers or failures):
+            if words[0] in ("Nodes", "Connections", "Triggers", "Failures"):
+                if len(words) != 2:
+                    raise error(words[0], text, "one number")
+                header[words[0]] = whole(error, words[0], words[1], 0, _LARGEST)
+            continue  # htsim passes other lines of the header over
+        if not is_body:
+            raise error("line", text, "a connection, trigger or failure: comments stand in the header only")
+        if "" in words or any(re.search(r"\s", word) for word in words):
+            raise error("line", text, "tokens with single spaces between them, without tabs or carriage returns")
+        if words[0] == "trigger":
+            key, trigger = _trigger(words, error)
+            if key in triggers:
+                raise error("trigger", key, "declared once")
+            triggers[key] = trigger
+        elif words[0] == "failure":
+            failures.append(_failure(words, error))
+        else:
+            flows.append(_flow(words, header.get("Nodes", 0), ids, error))
+    found = {"Connections": len(flows), "Triggers": len(triggers), "Failures": len(failures)}
+    for name in ("Nodes", "Connections"):
+        if name not in header:
+            raise ConfigError(name, None, "in the header", str(path))
+    for name, count in found.items():
+        if header.get(name, 0) != count:
+            raise ConfigError(name, header.get(name, 0), f"{count}, the lines there are", str(path))
+    return header["Nodes"], flows, triggers, failures
+
+
+def _flow(words: list[str], nodes: int, ids: set[int], error: Line) -> _Flow:
+    """Return the flow in a line."""
+    ends = words[0].split("->")
+    if len(ends) != 2:
+        raise error("connection", words[0], "src->dst")
+    src, dst = (whole(error, "node", end, 0, nodes - 1) for end in ends)
+    flow, has_id = _Flow(src, dst, error), False
+    rest = words[1:]
+    while rest:
+        key = rest.pop(0)
+        if key not in _KEYS:
+            raise error("key", key, f"one of {', '.join(sorted(_KEYS))}")
+        if key == "addon":
+            continue
+        if key == "msg":
+            raise error("msg", "given", "left out: rdmacc does not reuse connections")
+        if not rest:
+            raise error(key, None, "followed by a value")
+        text = rest.pop(0)
+        if key == "start":
+            if flow.trigger:
+                raise error("start", text, "must not stand behind trigger")
+            try:
+                flow.start = int(np.float32(text))
+            except (ValueError, OverflowError):
+                raise error("start", text, "a number") from None
+            if flow.start < 0:
+                raise error("start", text, "at least 0")
+            continue
+        value = whole(error, key, text, 0 if key == "prio" else 1, _LARGEST)
+        if key == "id":
+            if value in ids:
+                raise error("id", value, "different from those above: rdmacc does not reuse connections")
+            ids.add(value)
+            has_id = True
+        elif key == "trigger":
+            if not has_id:
+                raise error("trigger", value, "behind the flow's id")
+            flow.trigger = value
+        elif key == "size":
+            flow.size = value
+        elif key in ("send_done_trigger", "recv_done_trigger"):
+            flow.done[key[:4]] = value
+    if not flow.size:
+        raise error("size", None, "given: htsim would read memory that nothing has set")
+    if flow.start is None and not flow.trigger:
+        raise error("start", None, "given, or a trigger")
+    if src == dst:
+        raise error("connection", words[0], "between two different nodes")
+    return flow
+
+
+def _trigger(words: list[str], error: Line) -> tuple[int, _Trigger]:
+    """Return the number and the trigger in a line."""
+    kinds = {"oneshot": 4, "multishot": 4, "barrier": 6}
+    if len(words) < 4 or words[1] != "id" or words[3] not in kinds or len(words) != kinds[words[3]]:
+        raise error("trigger", " ".join(words), "trigger id K oneshot, multishot, or barrier count N")
+    count = 1
+    if words[3] == "barrier":
+        if words[4] != "count":
+            raise error("trigger", words[4], "count")
+        count = whole(error, "count", words[5], 1, _LARGEST)
+    return whole(error, "id", words[2], 1, _LARGEST), _Trigger(words[3], count, error)
+
+
+def _failure(words: list[str], error: Line) -> tuple[int, int, Line]:
+    """Return switch and link of a failure, and what makes its errors."""
+    if len(words) != 7 or words[1:5:2] != ["switch_type", "switch_id"] or words[5] != "link_id":
+        raise error("failure", " ".join(words), "failure switch_type AGG switch_id S link_id L")
+    if words[2] != "AGG":
+        raise error("switch_type", words[2], "AGG, the only one that htsim implements")
+    return whole(error, "switch_id", words[4], 0, _LARGEST), whole(error, "link_id", words[6], 0, _LARGEST), error
+
+
+def _schedule(flows: list[_Flow], triggers: dict[int, _Trigger], names: Sequence[Host], unit_ps: int) -> pd.DataFrame:
+    """Return the workload of flows and triggers."""
+    started: dict[int, list[int]] = defaultdict(list)
+    activators: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    schedule = Schedule()
+    for row, flow in enumerate(flows):
+        start_ps = 0 if flow.trigger else (flow.start or 0) * unit_ps
+        schedule.send(names[flow.src], names[flow.dst], flow.size, start_ps)
+        for key in {*flow.done.values(), *([flow.trigger] if flow.trigger else [])}:
+            if key not in triggers:
+                raise flow.error("trigger", key, "declared in a line of its own")
+        if flow.trigger:
+            started[flow.trigger].append(row)
+        for end, key in flow.done.items():
+            activators[key].append((row, end))
+    joins: dict[tuple[int, str], int] = {}
+    for key, trigger in triggers.items():
+        _check_trigger(key, trigger, len(started[key]), len(activators[key]))
+        for row in started[key]:
+            for activator, end in activators[key]:
+                schedule.wait(row, _completion(schedule, flows, names, joins, activator, end, flows[row].src))
+    return schedule.frame()
+
+
+def _completion(
+    schedule: Schedule,
+    flows: list[_Flow],
+    names: Sequence[Host],
+    joins: dict[tuple[int, str], int],
+    number: int,
+    end: str,
+    waits_at: int,
+) -> int:
+    """Return the row whose completion, for a message from node `waits_at`, is that of a flow at one of its ends."""
+    at_source = waits_at == flows[number].src
+    if at_source == (end == "send"):
+        return number
+    if (number, end) not in joins:
+        host = names[flows[number].src if end == "send" else flows[number].dst]
+        joins[number, end] = int(schedule.compute(host, 0)[0])
+        schedule.wait(joins[number, end], number)
+    return joins[number, end]
+
+
+def _check_trigger(key: int, trigger: _Trigger, flows: int, activators: int) -> None:
+    """Raise a ConfigError unless a trigger's flows wait for all its activators."""
+    needed = trigger.count
+    if trigger.kind == "multishot" and (flows > 1 or activators > 1):
+        allowed = "one flow and one activator: which flow follows which would depend on time"
+        raise trigger.error("multishot", f"{flows} flows, {activators} activators", allowed)
+    if activators != needed:
+        allowed = f"{needed}: with fewer its flows would never start, with more htsim stops"
+        raise trigger.error(f"activators of trigger {key}", activators, allowed)
+    if not flows:
+        raise trigger.error(f"flows of trigger {key}", 0, "at least 1: htsim stops at one that fires without a flow")
+
+
+def to_htsim(
+    workload: pd.DataFrame,
+    network: Graph,
+    matrix: File,
+    topology: File | None = None,
+    start_unit: str = "us",
+) -> None:
+    """Write a workload as htsim's connection matrix, and the network as its topology.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Messages, without computation and delays.
+    network : Graph
+        Its hosts are the matrix's nodes, in their order.
+    matrix : path
+        The matrix to write.
+    topology : path, optional
+        The topology to write: leaves and spines, each pair of them joined, all links of a tier alike.
+    start_unit : str
+        Of ``start``: "us" (main_uec, main_swift) or "ps" (ndp, roce, hpcc, eqds).
+
+    Raises
+    ------
+    ConfigError
+        For what htsim cannot do: computation, delays, starts that are not whole in its unit or not exact in a 32-bit
+        float, a start of a message that waits, a message that more than one set of others waits for, another network.
+    """
+    if start_unit not in _UNITS_PS:
+        raise ConfigError("start_unit", start_unit, '"us" or "ps"')
+    frame = messages(workload)
+    numbers = {host: number for number, host in enumerate(hosts_in(network))}
+    _check_writable(frame, numbers, _UNITS_PS[start_unit])
+    after = frame["after"].to_list()
+    place = {label: row for row, label in enumerate(frame.index)}
+    src, dst = (frame[end].map(numbers).to_list() for end in ("src", "dst"))
+    fires: dict[tuple[int, str], int] = {}
+    keys: dict[frozenset[tuple[int, str]], int] = {}
+    for row, labels in enumerate(after):
+        wanted = frozenset((place[one], "send" if src[place[one]] == src[row] else "recv") for one in labels)
+        if wanted and wanted not in keys:
+            keys[wanted] = len(keys) + 1
+            for pair in wanted:
+                if fires.setdefault(pair, keys[wanted]) != keys[wanted]:
+                    allowed = "in one set of messages that others wait for at that end: htsim names one trigger there"
+                    raise ConfigError("after", frame.index[pair[0]], allowed, f"row {frame.index[row]}")
+        if wanted:
+            fires |= dict.fromkeys(wanted, keys[wanted])
+    lines = [f"Nodes {len(numbers)}", f"Connections {len(frame)}", *([f"Triggers {len(keys)}"] if keys else [])]
+    for row, (size, start_ps) in enumerate(zip(frame["size_bytes"], frame["start_ps"], strict=True)):
+        wanted = frozenset((place[one], "send" if src[place[one]] == src[row] else "recv") for one in after[row])
+        begin = f"trigger {keys[wanted]}" if wanted else f"start {start_ps // _UNITS_PS[start_unit]}"
+        done = "".join(f" {end}_done_trigger {fires[row, end]}" for end in ("send", "recv") if (row, end) in fires)
+        lines.append(f"{src[row]}->{dst[row]} id {row + 1} {begin} size {size}{done}")
+    for wanted, key in keys.items():
+        lines.append(f"trigger id {key} " + ("oneshot" if len(wanted) == 1 else f"barrier count {len(wanted)}"))
+    if topology is not None:
+        write_topology(network, topology)
+    Path(matrix).write_text("\n".join(lines) + "\n")
+
+
+def _check_writable(frame: pd.DataFrame, numbers: dict[Host, int], unit_ps: int) -> None:
+    """Raise a ConfigError for the first row that htsim cannot have."""
+    has_delay = frame["delay_ps"].map(any) if "delay_ps" in frame else pd.Series(False, frame.index)
+    for name, wrong, allowed in (
+        ("duration_ps", pd.Series(computation(frame), frame.index), "missing: htsim has no computation"),
+        ("delay_ps", has_delay, "0: htsim has no delays"),
+        ("src", ~frame["src"].isin(numbers), "a host of the network"),
+        ("dst", ~frame["dst"].isin(numbers), "a host of the network"),
+        ("size_bytes", frame["size_bytes"] > _LARGEST, "at most 2**31 - 1"),
+    ):
+        if wrong.any():
+            row = int(np.argmax(wrong.to_numpy()))
+            raise ConfigError(name, frame[name].iloc[row], allowed, f"row {frame.index[row]}")
+    for label, start_ps, after in zip(frame.index, frame["start_ps"].tolist(), frame["after"], strict=True):
+        units = start_ps // unit_ps
+        if after and start_ps:
+            raise ConfigError("start_ps", start_ps, "0: htsim starts a triggered flow at once", f"row {label}")
+        if units * unit_ps != start_ps or int(np.float32(units)) != units:
+            raise ConfigError(
+                "start_ps", start_ps, f"so many times {unit_ps} ps that a 32-bit float holds it", f"row {label}"
+            )

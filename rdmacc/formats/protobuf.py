@@ -1,0 +1,128 @@
+"""Just enough of protocol buffers' wire format to read messages whose fields are known."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+__all__ = ["Value", "fields", "packed", "signed", "varint"]
+
+Value = int | bytes
+"""Of a field: a varint or a fixed number as int without sign, anything else as bytes."""
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return a varint and the place behind it.
+
+    Parameters
+    ----------
+    data : bytes
+        What holds it.
+    at : int
+        Where it begins.
+
+    Raises
+    ------
+    ValueError
+        If it does not end, or is longer than ten bytes.
+    """
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise ValueError("a number that does not end")
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value & (1 << 64) - 1, at
+        shift += 7
+
+
+def fields(data: bytes) -> Iterator[tuple[int, int, Value]]:
+    """Yield number, wire type and value of each field of a message.
+
+    Parameters
+    ----------
+    data : bytes
+        The message.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or has groups, which are long out of use.
+    """
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, at = varint(data, at)
+            yield number, kind, value
+            continue
+        if kind == 2:
+            size, at = varint(data, at)
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"a field of wire type {kind}")
+        if at + size > len(data):
+            raise ValueError("a field that is cut off")
+        part, at = data[at : at + size], at + size
+        yield number, kind, part if kind == 2 else int.from_bytes(part, "little")
+
+
+def packed(kind: int, value: Value) -> list[int]:
+    """Return the numbers of a repeated field of varints, packed or not.
+
+    Parameters
+    ----------
+    kind : int
+        Its wire type.
+    value : int or bytes
+        One number, or a run of them.
+
+    Raises
+    ------
+    ValueError
+        If the run is damaged.
+    """
+    if kind == 0 or isinstance(value, int):
+        return [value] if isinstance(value, int) else []
+    numbers, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        numbers.append(number)
+    return numbers
+
+
+def signed(kind: str, value: Value) -> int | float | str:
+    """Return a value as its declared type has it.
+
+    Parameters
+    ----------
+    kind : str
+        "int", "uint", "sint", "fixed32", "sfixed32", "sfixed64", "float", "double" or "string".
+    value : int or bytes
+        As `fields` yields it.
+
+    Raises
+    ------
+    ValueError
+        If it is of another type.
+    """
+    if kind == "string":
+        if not isinstance(value, bytes):
+            raise ValueError("a text that is a number")
+        return value.decode()
+    if not isinstance(value, int):
+        raise ValueError("a number that is a text")
+    if kind == "float":
+        return float(struct.unpack("<f", value.to_bytes(4, "little"))[0])
+    if kind == "double":
+        return float(struct.unpack("<d", value.to_bytes(8, "little"))[0])
+    if kind == "sint":
+        return (value >> 1) ^ -(value & 1)
+    bits = 32 if kind == "sfixed32" else 64
+    if kind in ("int", "sfixed32", "sfixed64") and value >> (bits - 1):
+        return value - (1 << bits)
+    return value

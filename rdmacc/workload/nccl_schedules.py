@@ -1,0 +1,488 @@
+"""The rounds of NCCL's collectives: who sends what to whom, and after what. Facts from NCCL's source, 2026-06.
+
+Rings: src/device/all_reduce.h, reduce_scatter.h, all_gather.h. Trees: src/graph/trees.cc. Peers of an all-to-all:
+src/init.cc. A connection's messages are sent in their order (`queue_pair`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import size_bytes
+from rdmacc.workload.columns import Int64s
+from rdmacc.workload.frame import Host, Objects
+from rdmacc.workload.schedule import Schedule
+
+if TYPE_CHECKING:
+    from rdmacc.workload.nccl import Nccl, Ready
+
+__all__ = ["chain", "exchange", "hierarchy", "peer_order", "pieces_of", "rings", "transfers", "tree_parents", "trees"]
+
+
+class Transfers(NamedTuple):
+    """Transfers between ranks: what completes each, and how long that takes to be known."""
+
+    rows: Int64s
+    """Of each transfer, one row or one for each queue pair; shape M x Q."""
+    delay_ps: Int64s
+    """Shape M."""
+
+
+def shares(total: int, count: int) -> Int64s:
+    """Return `count` sizes that add up to `total` and differ by 1 byte at most, none below 1.
+
+    Parameters
+    ----------
+    total : int
+        Bytes.
+    count : int
+        How many.
+    """
+    low, more = divmod(total, count)
+    return np.maximum(low + (np.arange(count) < more), 1)
+
+
+def pieces_of(total: int, nccl: Nccl) -> Int64s:
+    """Return the sizes of the chunks of data that go one behind the other, each cut in slices.
+
+    Parameters
+    ----------
+    total : int
+        Bytes.
+    nccl : Nccl
+        How.
+    """
+    limit = total if nccl.chunk is None else size_bytes(nccl.chunk)
+    chunks = shares(total, -(-total // limit))
+    return np.concatenate([shares(int(chunk), min(nccl.slices, int(chunk))) for chunk in chunks])
+
+
+def transfers(
+    schedule: Schedule,
+    names: Objects,
+    src: Int64s,
+    dst: Int64s,
+    sizes: Int64s,
+    order: Int64s,
+    channel: int,
+    nccl: Nccl,
+    number: int,
+) -> Transfers:
+    """Add transfers: messages on a connection's queue pairs, or, inside a node, computation.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What they are added to.
+    names : ndarray
+        The hosts of the ranks.
+    src, dst : ndarray of int
+        Ranks; shape M. What a GPU sends inside its node is in the order in which it sends it.
+    sizes : ndarray of int
+        Bytes; shape M.
+    order : ndarray of int
+        Place among those of the connection; shape M.
+    channel : int
+        Each has connections of its own, and its share of the inner network.
+    nccl : Nccl
+        How.
+    number : int
+        The collective's.
+
+    Returns
+    -------
+    Transfers
+    """
+    is_inner = src // nccl.node == dst // nccl.node
+    width = nccl.queue_pairs if nccl.splits else 1
+    rows = np.empty((len(src), width), np.int64)
+    delay_ps = np.where(is_inner, nccl.inner_delay_ps, 0)
+    outer = np.flatnonzero(~is_inner)
+    first = channel * nccl.queue_pairs
+    for pair in range(width):
+        part = -(-sizes[outer] // width) if width > 1 else sizes[outer]
+        part = np.maximum(np.minimum(part, sizes[outer] - pair * part), 1)
+        queue_pair = first + (pair if width > 1 else order[outer] % nccl.queue_pairs)
+        rows[outer, pair] = schedule.send(names[src[outer]], names[dst[outer]], part, 0, number, queue_pair)
+    inner = np.flatnonzero(is_inner)
+    if len(inner):
+        busy_ps = nccl.inner_ps(sizes[inner] * nccl.channels)
+        rows[inner] = schedule.compute(names[src[inner]], busy_ps, collective=number)[:, np.newaxis]
+        by_port = inner[np.argsort(src[inner], kind="stable")]
+        follows = np.flatnonzero(src[by_port][1:] == src[by_port][:-1])
+        schedule.wait(rows[by_port[follows + 1], 0], rows[by_port[follows], 0])
+    return Transfers(rows, delay_ps)
+
+
+def after(schedule: Schedule, made: Transfers, waiting: Int64s, wanted: Int64s) -> None:
+    """Let transfers wait for others, by their places.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What they are in.
+    made : Transfers
+        All of them.
+    waiting, wanted : ndarray of int
+        Places: each of `waiting` waits for that of `wanted`.
+    """
+    rows, needs = made.rows[waiting], made.rows[wanted]
+    schedule.wait(rows[:, :, np.newaxis], needs[:, np.newaxis, :], made.delay_ps[wanted][:, np.newaxis, np.newaxis])
+
+
+def arrivals(schedule: Schedule, host: Host, made: Transfers, places: Int64s, number: int) -> list[int]:
+    """Return what tells a host that transfers have come: their rows, or, inside a node, one behind the delay there.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What they are in.
+    host : host
+        Where they go.
+    made : Transfers
+        All of them.
+    places : ndarray of int
+        Which of them.
+    number : int
+        The collective's.
+    """
+    is_inner = made.delay_ps[places] > 0
+    rows: list[int] = made.rows[places[~is_inner]].ravel().tolist()
+    if is_inner.any():
+        come = schedule.compute(host, 0, collective=number)
+        schedule.wait(come[0], made.rows[places[is_inner], 0], made.delay_ps[places[is_inner]])
+        rows += come.tolist()
+    return rows
+
+
+def begin(schedule: Schedule, rows: Int64s, ready: Ready, ranks: Sequence[int]) -> None:
+    """Let rows wait until ranks are ready.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What they are in.
+    rows : ndarray of int
+        Who waits.
+    ready : list of list of int
+        What each rank waits for.
+    ranks : sequence of int
+        Both ends of what begins.
+    """
+    for rank in ranks:
+        if ready[rank]:
+            schedule.wait(np.ravel(rows)[:, np.newaxis], np.asarray(ready[rank])[np.newaxis, :])
+
+
+def ring_orders(n: int, nccl: Nccl) -> list[Int64s]:
+    """Return each channel's ring of ranks: it enters node k at GPU (channel - k), and leaves it at the one before.
+
+    Parameters
+    ----------
+    n : int
+        Ranks.
+    nccl : Nccl
+        How.
+    """
+    g = nccl.node
+    node, local = np.divmod(np.arange(n), g)
+    return [node * g + (channel - node + local) % g for channel in range(nccl.channels)]
+
+
+def rings(
+    schedule: Schedule, operation: str, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int
+) -> Ready:
+    """Add an all-reduce, a reduce-scatter or an all-gather by rings.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What it is added to.
+    operation : str
+        Which.
+    names : ndarray
+        The hosts of the ranks.
+    size : int
+        A rank's larger buffer, in bytes.
+    ready : list of list of int
+        What each rank waits for.
+    nccl : Nccl
+        How.
+    number : int
+        The collective's.
+
+    Returns
+    -------
+    list of list of int
+        Rows, for each rank.
+    """
+    n = len(names)
+    steps = (2 if operation == "all-reduce" else 1) * (n - 1)
+    back = 0 if operation == "all-gather" else 1
+    last: Ready = [[] for _ in range(n)]
+    limit = size if nccl.chunk is None else n * size_bytes(nccl.chunk)
+    for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.channels), strict=True)):
+        loops = -(-int(total) // limit)
+        chunks = np.stack([shares(int(part), n) for part in shares(int(total), loops)])
+        slices = min(nccl.slices, int(chunks.min()))
+        parts = np.maximum(-(-(chunks[:, :, np.newaxis] - np.arange(slices)) // slices), 1)
+        loop, step, place, part = (
+            axis.ravel() for axis in np.meshgrid(*map(np.arange, (loops, steps, n, slices)), indexing="ij")
+        )
+        sizes = parts[loop, (place - back - step) % n, part]
+        order = (loop * steps + step) * slices + part
+        made = transfers(schedule, names, ring[place], ring[(place + 1) % n], sizes, order, channel, nccl, number)
+        at = np.arange(len(sizes)).reshape(loops * steps, n, slices)
+        after(schedule, made, at[1:].ravel(), np.roll(at[:-1], 1, axis=1).ravel())
+        for spot in range(n):
+            rank, behind = int(ring[spot]), int(ring[(spot + 1) % n])
+            begin(schedule, made.rows[at[0, spot]], ready, (rank, behind))
+            last[behind] += arrivals(schedule, names[behind], made, at[-1, spot], number)
+    return last
+
+
+def tree_parents(n: int) -> tuple[list[int], list[int]]:
+    """Return the parents of n ranks in NCCL's two trees; -1 for the roots.
+
+    Parameters
+    ----------
+    n : int
+        Ranks, at least two.
+
+    Examples
+    --------
+    >>> tree_parents(6)
+    ([-1, 2, 4, 2, 0, 4], [1, 5, 3, 1, 3, -1])
+    """
+    one = [-1]
+    for rank in range(1, n):
+        bit = rank & -rank
+        up = (rank - bit) | 2 * bit
+        one.append(up if up < n else rank - bit)
+    if n % 2 == 0:
+        return one, [n - 1 - one[n - 1 - rank] if one[n - 1 - rank] >= 0 else -1 for rank in range(n)]
+    return one, [(one[rank - 1] + 1) % n if one[rank - 1] >= 0 else -1 for rank in range(n)]
+
+
+def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
+    """Add an all-reduce by double binary trees.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What it is added to.
+    names : ndarray
+        The hosts of the ranks.
+    size : int
+        A rank's larger buffer, in bytes.
+    ready : list of list of int
+        What each rank waits for.
+    nccl : Nccl
+        How.
+    number : int
+        The collective's.
+
+    Returns
+    -------
+    list of list of int
+        Rows, for each rank.
+
+    Raises
+    ------
+    ConfigError
+        If nodes have several GPUs.
+    """
+    if nccl.node > 1:
+        raise ConfigError("node", nccl.node, "1 with trees; nodes of several GPUs have rings or a hierarchy")
+    n = len(names)
+    last: Ready = [[] for _ in range(n)]
+    for half, total in enumerate(shares(size, 2 * nccl.channels)):
+        parents = np.array(tree_parents(n)[half % 2])
+        pieces = pieces_of(int(total), nccl)
+        k, root = len(pieces), int(np.argmin(parents))
+        child = np.flatnonzero(parents >= 0)
+        edge = np.full(n, -1)
+        edge[child] = np.arange(n - 1)
+        src, dst = (np.repeat(np.concatenate(ends), k) for ends in ((child, parents[child]), (parents[child], child)))
+        order = np.tile(np.arange(k), 2 * (n - 1))
+        sizes = np.tile(pieces, 2 * (n - 1))
+        made = transfers(schedule, names, src, dst, sizes, order, half, nccl, number)
+        up, down = np.arange(len(sizes)).reshape(2, n - 1, k)
+        inner = child[parents[child] != root]  # goes up when its children's has come, down when its own has
+        after(schedule, made, up[edge[parents[inner]]].ravel(), up[edge[inner]].ravel())
+        after(schedule, made, down[edge[inner]].ravel(), down[edge[parents[inner]]].ravel())
+        top = child[parents[child] == root]
+        for one in top:
+            for other in top:
+                after(schedule, made, down[edge[one]], up[edge[other]])
+            last[root] += arrivals(schedule, names[root], made, up[edge[one]], number)
+        for rank in child.tolist():
+            begin(schedule, made.rows[up[edge[rank]]], ready, (rank, int(parents[rank])))
+            last[rank] += arrivals(schedule, names[rank], made, down[edge[rank]], number)
+    return last
+
+
+def chain(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
+    """Add a broadcast along the ranks.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What it is added to.
+    names : ndarray
+        The hosts of the ranks.
+    size : int
+        A rank's larger buffer, in bytes.
+    ready : list of list of int
+        What each rank waits for.
+    nccl : Nccl
+        How.
+    number : int
+        The collective's.
+
+    Returns
+    -------
+    list of list of int
+        Rows, for each rank.
+    """
+    n = len(names)
+    last: Ready = [[] for _ in range(n)]
+    for channel, total in enumerate(shares(size, nccl.channels)):
+        pieces = pieces_of(int(total), nccl)
+        k = len(pieces)
+        place, order = np.repeat(np.arange(n - 1), k), np.tile(np.arange(k), n - 1)
+        made = transfers(schedule, names, place, place + 1, np.tile(pieces, n - 1), order, channel, nccl, number)
+        at = np.arange((n - 1) * k).reshape(n - 1, k)
+        after(schedule, made, at[1:].ravel(), at[:-1].ravel())
+        last[0] += made.rows[at[0]].ravel().tolist()
+        for rank in range(n - 1):
+            begin(schedule, made.rows[at[rank]], ready, (rank, rank + 1))
+            last[rank + 1] += arrivals(schedule, names[rank + 1], made, at[rank], number)
+    return last
+
+
+def peer_order(n: int, node: int = 1) -> list[tuple[int, int]]:
+    """Return the order in which a rank turns to its peers in an all-to-all: steps of groups, and inside a group.
+
+    Parameters
+    ----------
+    n : int
+        Ranks.
+    node : int
+        GPUs of a node; a group is up to 8 of them.
+
+    Examples
+    --------
+    >>> [group for group, _ in peer_order(8)]
+    [1, 3, 6, 2, 7, 5, 4]
+    """
+    size = max(part for part in range(1, min(node, 8) + 1) if node % part == 0)
+    groups = n // size
+    power = 1 << (groups - 1).bit_length()
+    deltas, delta = [], 0
+    for step in range(power):
+        if delta < groups:
+            deltas.append(delta)
+        delta = (delta + step + 1) % power
+    return [(group, local) for group in deltas for local in range(size) if group or local]
+
+
+def exchange(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
+    """Add an all-to-all.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What it is added to.
+    names : ndarray
+        The hosts of the ranks.
+    size : int
+        A rank's larger buffer, in bytes.
+    ready : list of list of int
+        What each rank waits for.
+    nccl : Nccl
+        How.
+    number : int
+        The collective's.
+
+    Returns
+    -------
+    list of list of int
+        Rows, for each rank.
+    """
+    n = len(names)
+    last: Ready = [[] for _ in range(n)]
+    order = peer_order(n, nccl.node)
+    width = n // (len({group for group, _ in order} | {0}))
+    rank = np.arange(n)
+    pieces = pieces_of(int(shares(size, n)[0]), nccl)
+    k, rounds = len(pieces), len(order)
+    peers = np.stack(
+        [(rank // width + group) % (n // width) * width + (rank % width + local) % width for group, local in order]
+    )
+    src, dst = np.tile(np.repeat(rank, k), rounds), np.repeat(peers.ravel(), k)
+    sizes, place = np.tile(pieces, rounds * n), np.tile(np.arange(k), rounds * n)
+    made = transfers(schedule, names, src, dst, sizes, place, 0, nccl, number)
+    at = np.arange(len(src)).reshape(rounds, n, k)
+    window = nccl.channels
+    for step in range(window, rounds):
+        after(schedule, made, np.repeat(at[step].ravel(), k), np.repeat(at[step - window], k, axis=0).ravel())
+    for step in range(rounds):
+        for one in range(n):
+            peer = int(peers[step, one])
+            last[peer] += arrivals(schedule, names[peer], made, at[step, one], number)
+            if step < window or ready[one] or ready[peer]:
+                begin(schedule, made.rows[at[step, one]], ready, (one, peer))
+    return last
+
+
+def hierarchy(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Nccl, number: int) -> Ready:
+    """Add an all-reduce by nodes: reduce-scatter inside, all-reduce among equal GPUs, all-gather inside.
+
+    Inside a node it is a ring of constant rate: each half takes (g - 1) times the delay and a g-th of the data.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What it is added to.
+    names : ndarray
+        The hosts of the ranks.
+    size : int
+        A rank's larger buffer, in bytes.
+    ready : list of list of int
+        What each rank waits for.
+    nccl : Nccl
+        How.
+    number : int
+        The collective's.
+
+    Returns
+    -------
+    list of list of int
+        Rows, for each rank.
+    """
+    n, g = len(names), nccl.node
+    part = -(-size // g)
+    half_ps = (g - 1) * (nccl.inner_delay_ps + int(nccl.inner_ps(part)))
+
+    def inside(before: Ready) -> Ready:
+        rows = schedule.compute(names, np.full(n, half_ps), collective=number)
+        for first in range(0, n, g):
+            for rank in range(first, first + g):
+                begin(schedule, rows[first : first + g], before, (rank,))
+        return [[row] for row in rows.tolist()]
+
+    middle = inside(ready) if g > 1 else ready
+    outer = replace(nccl, node=1)
+    if n > g:
+        for local in range(g):
+            ranks = list(range(local, n, g))
+            parts = rings(schedule, "all-reduce", names[ranks], part, [middle[rank] for rank in ranks], outer, number)
+            for rank, rows in zip(ranks, parts, strict=True):
+                middle[rank] = rows
+    return inside(middle) if g > 1 else middle

@@ -1,0 +1,450 @@
+"""Other simulators' files: their schedules worked out by hand, written and read back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc import topology
+from rdmacc.errors import ConfigError
+from rdmacc.formats import from_goal, from_hpcc, from_htsim, to_hpcc, to_htsim
+
+US = 10**6
+
+MATRIX = """\
+Nodes 4
+Connections 5
+Triggers 2
+# two first steps, a join, then a chain
+0->1 id 1 start 0 size 300000 recv_done_trigger 7
+2->1 id 2 start 3 size 120000 recv_done_trigger 7
+1->3 id 3 trigger 7 size 64000 send_done_trigger 8
+1->0 id 4 trigger 7 size 64000
+3->2 id 5 trigger 8 size 1
+trigger id 7 barrier count 2
+trigger id 8 oneshot
+"""
+
+FAT_TREE = """\
+# 24 hosts, 2 pods of 12, 2:1 at the ToR
+Nodes 24
+Tiers 3
+Podsize 12
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 2
+Downlink_Latency_ns 500
+Oversubscribed 2
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 3
+Radix_Up 3
+Downlink_Latency_ns 800
+Tier 2
+Downlink_speed_Gbps 100
+Radix_Down 2
+Downlink_Latency_ns 1000
+"""
+
+GOAL = """\
+num_ranks 2
+/* a block
+   comment */
+rank 0 {
+c: calc 4000
+s: send 65536b to 1 tag 3
+s requires c
+r: recv 16b from 1 tag 4
+r requires s
+}
+// and rank 1
+rank 1 {
+a: recv 65536b from 0 tag 3
+w: calc 1500 cpu 1
+w requires a
+b: send 16 b to 0 tag 4
+b requires w
+}
+"""
+
+FLOWS = """\
+3
+0 3 3 100 250000 2.0
+1 3 3 100 250000 2.0
+2 4 3 100 1000 2.000010
+the shipped files have help here
+"""
+
+TWO_RACKS = """\
+7 2 6
+5 6
+0 5 100Gbps 0.001ms 0
+1 5 100Gbps 0.001ms 0
+2 5 12.5GB/s 1us 0
+3 6 100Gbps 1us 0
+4 6 25Gbps 1us 0.0001
+5 6 400Gbps 1500ns 0
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(name: str, text: str):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return file
+
+
+def times(net, work, engine):
+    """Return starts and ends of the messages, by row."""
+    flows = rdmacc.simulate(net, work, "line-rate", engine=engine, progress=False).flows.set_index("flow")
+    return flows["start_ps"].to_dict(), (flows["start_ps"] + flows["fct_ps"]).to_dict(), flows["fct_acked_ps"]
+
+
+# htsim
+
+
+def test_triggers_start_flows_when_their_activators_are_done(write, engine):
+    net, work, faults = from_htsim(write("a.cm", MATRIX), rdmacc.star(4))
+    start, end, acked = times(net, work, engine)
+    assert start[1] == 3 * US
+    assert start[2] == start[3] == max(end[0], end[1]), "3 and 4 start when 1 and 2 have come to host 1"
+    assert start[4] == start[2] + acked[2], "5 starts when the sender of 3, another host, has its last ACK"
+    assert faults == ()
+
+
+def test_a_matrix_gives_the_times_of_rows_typed_by_hand(write, engine):
+    rows = [
+        {"src": "h0", "dst": "h1", "size": 300_000},
+        {"src": "h2", "dst": "h1", "size": 120_000, "start": "3us"},
+        {"src": "h1", "dst": "h3", "size": 64_000, "after": (0, 1)},
+        {"src": "h1", "dst": "h0", "size": 64_000, "after": (0, 1)},
+    ]
+    text = MATRIX.replace("3->2 id 5 trigger 8 size 1\n", "").replace("trigger id 8 oneshot\n", "")
+    text = text.replace(" send_done_trigger 8", "").replace("Connections 5", "Connections 4")
+    text = text.replace("Triggers 2", "Triggers 1")
+    work = from_htsim(write("a.cm", text), rdmacc.star(4)).workload
+    assert times(rdmacc.star(4), work, engine)[:2] == times(rdmacc.star(4), rdmacc.messages(rows), engine)[:2]
+
+
+@pytest.mark.parametrize(("text", "start_ps"), [("0.7", 0), ("16777217", 16_777_216 * US), ("12", 12 * US)])
+def test_starts_are_those_of_a_32_bit_float(write, text, start_ps):
+    path = write("a.cm", f"Nodes 2\nConnections 1\n0->1 start {text} size 5\n")
+    assert from_htsim(path, rdmacc.star(2)).workload["start_ps"].tolist() == [start_ps]
+    assert from_htsim(path, rdmacc.star(2), start_unit="ps").workload["start_ps"].tolist() == [start_ps // US]
+
+
+def test_a_fat_tree_is_wired_as_htsim_wires_it(write):
+    net = from_htsim(
+        write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", FAT_TREE)
+    ).network
+    assert [sum(str(node).startswith(kind) for node in net) for kind in ("h", "leaf", "agg", "core")] == [24, 6, 4, 6]
+    assert net.number_of_edges() == 48
+    path = nx.shortest_path(net, "h0", "h23")
+    assert sum(net.edges[link]["delay_ps"] for link in zip(path, path[1:])) == 4_600_000
+    assert sorted(peer for peer in net["core4"]) == ["agg0", "agg2"]
+    assert topology.describe(net).oversubscription == 2
+
+
+def test_a_switch_s_latency_is_half_a_delay_on_each_of_its_links(write):
+    slow = FAT_TREE.replace("Radix_Up", "Switch_Latency_ns 301\nRadix_Up")
+    net = from_htsim(write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n"), write("a.topo", slow)).network
+    path = nx.shortest_path(net, "h0", "h23")
+    assert sum(net.edges[link]["delay_ps"] for link in zip(path, path[1:])) == 4_600_000 + 4 * 301_000
+
+
+def test_a_failed_link_is_down_from_the_start(write):
+    text = "Nodes 24\nConnections 1\nFailures 1\n0->23 start 0 size 5\nfailure switch_type AGG switch_id 2 link_id 1\n"
+    faults = from_htsim(write("a.cm", text), write("a.topo", FAT_TREE)).faults
+    assert faults == (rdmacc.LinkDown(link=("agg2", "core2"), at_ps=0),)
+
+
+def test_htsim_s_files_are_written_and_read_back(tmp_path, engine):
+    net = rdmacc.leaf_spine(2, 2, 4, delay="500ns")
+    work = rdmacc.ring_all_reduce([f"h{i}" for i in range(8)], "80kB")
+    to_htsim(work, net, tmp_path / "ring.cm", tmp_path / "ring.topo")
+    back = from_htsim(tmp_path / "ring.cm", tmp_path / "ring.topo")
+    assert nx.is_isomorphic(back.network, net, edge_match=lambda one, other: one == other)
+    columns = ["src", "dst", "size_bytes", "start_ps", "after"]
+    pd.testing.assert_frame_equal(back.workload[columns], work[columns])
+
+
+HTSIM_MISTAKES = {
+    "comments stand in the header only": MATRIX + "# late\n",
+    "single spaces": MATRIX.replace("id 5 trigger", "id 5  trigger"),
+    "must be 2: with fewer its flows would never start": MATRIX.replace("120000 recv_done_trigger 7", "120000"),
+    "must be 3: with fewer": MATRIX.replace("count 2", "count 3"),
+    "one flow and one activator": MATRIX.replace("barrier count 2", "multishot"),
+    "must be declared": MATRIX.replace("trigger id 8 oneshot\n", "").replace("Triggers 2", "Triggers 1"),
+    "rdmacc does not reuse connections": MATRIX.replace("id 2", "id 1"),
+    "left out: rdmacc does not reuse": MATRIX.replace("start 0 size", "start 0 msg size"),
+    "htsim would read memory": MATRIX.replace(" size 300000", ""),
+    "given, or a trigger": MATRIX.replace(" start 0", ""),
+    "must not stand behind trigger": MATRIX.replace("id 4 trigger 7", "id 4 trigger 7 start 5"),
+    "behind the flow's id": MATRIX.replace("id 4 trigger 7", "trigger 7"),
+    "a whole number from 0 to 3": MATRIX.replace("3->2", "4->2"),
+    "must be one of addon": MATRIX.replace("prio", "").replace("id 4", "colour 4"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("match", HTSIM_MISTAKES)
+def test_mistakes_in_a_matrix_name_file_and_line(write, match):
+    path = write("a.cm", HTSIM_MISTAKES[match])
+    with pytest.raises(ConfigError, match=match) as caught:
+        from_htsim(path, rdmacc.star(4))
+    assert f"{path}, line " in str(caught.value)
+
+
+def test_the_header_must_count_right(write):
+    with pytest.raises(ConfigError, match=r"Connections = 6.*must be 5"):
+        from_htsim(write("a.cm", MATRIX.replace("Connections 5", "Connections 6")), rdmacc.star(4))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ("Radix_Down 2", "Radix_Down 4", "a whole number"),
+        ("Radix_Up 2", "Radix_Up 3", "Oversubscribed"),
+        ("Downlink_Latency_ns 500", "Downlink_Latency_ns 0", "at least 1"),
+        ("Radix_Down 3", "Bundle 2\nRadix_Down 3", "one link between two switches"),
+        ("Tiers 3", "Tiers 2", "the blocks there are"),
+        ("Radix_Down 4", "Radix_Sideways 4", "a key and a value"),
+    ],
+)
+def test_mistakes_in_a_topology_are_errors(write, old, new, match):
+    matrix = write("a.cm", "Nodes 24\nConnections 1\n0->23 start 0 size 5\n")
+    with pytest.raises(ConfigError, match=match) as caught:
+        from_htsim(matrix, write("a.topo", FAT_TREE.replace(old, new, 1)))
+    assert "a.topo" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        ([{"src": "h0", "dst": "h1", "size": 1}, {"src": "h0", "duration": "1us"}], "no computation"),
+        ([("h0", "h1", 1), {"src": "h1", "dst": "h0", "size": 1, "after": 0, "delay": "1us"}], "no delays"),
+        ([("h0", "h1", 1, "0.5us")], "32-bit float"),
+        ([("h0", "h1", 1), ("h1", "h0", 1, "2us", None, (0,))], "starts a triggered flow at once"),
+        ([("h0", "h1", 1), ("h1", "h0", 1), *(("h1", "h2", 1, 0, None, one) for one in (0, (0, 1)))], "one trigger"),
+    ],
+)  # fmt: skip
+def test_what_htsim_cannot_have_is_not_written(tmp_path, rows, match):
+    rows = [
+        row if isinstance(row, dict) else dict(zip(("src", "dst", "size", "start", "group", "after"), row))
+        for row in rows
+    ]
+    with pytest.raises(ConfigError, match=match):
+        to_htsim(rdmacc.messages(rows), rdmacc.star(3), tmp_path / "a.cm")
+    assert not (tmp_path / "a.cm").exists()
+
+
+# GOAL
+
+
+def test_a_goal_file_gives_the_times_of_rows_typed_by_hand(write, engine):
+    work = from_goal(write("a.goal", GOAL))
+    result = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine, progress=False)
+    flows, computation = result.flows.set_index("flow"), result.computation.set_index("row")
+    come = 4 * US + flows["fct_ps"][1]
+    assert flows["start_ps"].to_dict() == {1: 4 * US, 3: come + 1_500_000}
+    last = max(flows["start_ps"][3] + flows["fct_ps"][3], 4 * US + flows["fct_acked_ps"][1])
+    assert computation["end_ps"].to_dict() == {0: 4 * US, 2: come + 1_500_000, 4: last}
+    typed = rdmacc.messages(
+        [
+            {"src": "h0", "duration": "4us"},
+            {"src": "h0", "dst": "h1", "size": 65536, "after": 0},
+            {"src": "h1", "duration": "1500ns", "after": 1},
+            {"src": "h1", "dst": "h0", "size": 16, "after": 2},
+        ]
+    )
+    by_hand = rdmacc.simulate(rdmacc.star(2), typed, "line-rate", engine=engine, progress=False).flows
+    assert by_hand[["start_ps", "fct_ps"]].to_numpy().tolist() == flows[["start_ps", "fct_ps"]].to_numpy().tolist()
+
+
+def test_computation_of_a_cpu_runs_one_at_a_time(write, engine):
+    text = (
+        "num_ranks 2\nrank 0 {\ncalc 1000\ncalc 2000\ncalc 4000 cpu 1\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from 0\n}\n"
+    )
+    work = from_goal(write("a.goal", text), hosts=["h2", "h0"])
+    result = rdmacc.simulate(rdmacc.star(3), work, "line-rate", engine=engine, progress=False)
+    assert result.computation["end_ps"].tolist() == [US, 3 * US, 4 * US]
+    assert set(result.computation["host"]) == {"h2"}
+
+
+def test_what_requires_a_send_may_wait_for_its_start_only(write, engine):
+    text = "num_ranks 2\nrank 0 {\ns: send 5000b to 1\nc: calc 10\nc requires s\n}\nrank 1 {\nrecv 5000b from 0\n}\n"
+    ends = []
+    for send_done in ("acknowledged", "start"):
+        work = from_goal(write("a.goal", text), send_done=send_done)
+        ends.append(rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).computation["end_ps"][0])
+    acked = rdmacc.simulate(rdmacc.star(2), work, "line-rate", engine=engine).flows["fct_acked_ps"][0]
+    assert ends == [acked + 10_000, 10_000]
+
+
+def test_irequires_waits_for_what_the_other_one_waits_for(write):
+    text = GOAL.replace("r requires s\n", "r irequires s\n")
+    assert from_goal(write("a.goal", text))["after"].tolist()[-1] == (0, 3)
+
+
+GOAL_MISTAKES = {
+    "num_ranks N": GOAL.replace("num_ranks 2", "ranks 2"),
+    "rank 1 {": GOAL.replace("rank 1 {", "rank 2 {"),
+    "defined above": GOAL.replace("w requires a", "w requires z"),
+    "which operation a wildcard matches": GOAL.replace("from 0", "from -1"),
+    "which operation a wildcard": GOAL.replace("from 0 tag 3", "from 0 tag -1"),
+    "chooses its link by hash": GOAL.replace("cpu 1", "cpu 1 nic 2"),
+    "alone on its line": GOAL.replace("calc 4000", "calc 4000 // four"),
+    "as many sends as receives": GOAL.replace("recv 16b from 1 tag 4", "recv 16b from 1 tag 5"),
+    "which one matches would depend on time": GOAL.replace("b requires w", "send 1b to 0 tag 4").replace(
+        "r requires s", "recv 1b from 1 tag 4"
+    ),
+    "must not make operations wait": GOAL.replace("s: send", "r: recv 16b from 1 tag 4\ns: send").replace(
+        "s requires c\nr: recv 16b from 1 tag 4\nr requires s", "s requires r"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("match", GOAL_MISTAKES)
+def test_mistakes_in_a_goal_file_name_file_and_line(write, match):
+    path = write("a.goal", GOAL_MISTAKES[match])
+    with pytest.raises(ConfigError, match=match) as caught:
+        from_goal(path)
+    assert f"{path}, line " in str(caught.value)
+
+
+def test_a_goal_file_must_have_all_its_ranks(write):
+    with pytest.raises(ConfigError, match="num_ranks = 3"):
+        from_goal(write("a.goal", GOAL.replace("num_ranks 2", "num_ranks 3")))
+
+
+# HPCC
+
+
+def test_flows_and_topology_of_the_hpcc_simulator(write):
+    net, work, faults = from_hpcc(write("flow.txt", FLOWS), write("topology.txt", TWO_RACKS))
+    assert work[["src", "dst", "size_bytes", "start_ps"]].to_numpy().tolist() == [
+        ["h0", "h3", 250_000, 0],
+        ["h1", "h3", 250_000, 0],
+        ["h2", "h4", 1_000, 10 * US],
+    ]
+    assert net.edges["h2", "s5"] == {"rate_bps": 1e11, "delay_ps": US}
+    assert net.edges["s5", "s6"] == {"rate_bps": 4e11, "delay_ps": 1_500_000}
+    assert faults == (rdmacc.Loss(data=1e-4, control=1e-4, links=(("h4", "s6"), ("s6", "h4"))),)
+
+
+def test_hpcc_s_files_are_written_and_read_back(tmp_path):
+    net = rdmacc.leaf_spine(2, 2, 4, delay="1500ns")
+    work = rdmacc.poisson(net, "web_search", 0.3, count=50).iloc[::-1]
+    to_hpcc(work, net, tmp_path / "flow.txt", tmp_path / "topology.txt")
+    back = from_hpcc(tmp_path / "flow.txt", tmp_path / "topology.txt")
+    assert nx.is_isomorphic(back.network, net, edge_match=lambda one, other: one == other)
+    columns = ["src", "dst", "size_bytes", "start_ps"]
+    assert back.workload[columns].to_numpy().tolist() == work[columns].iloc[::-1].to_numpy().tolist()
+
+
+def test_groups_of_priority_become_classes(write):
+    work = from_hpcc(write("flow.txt", FLOWS.replace("1 3 3", "1 3 1")), write("topology.txt", TWO_RACKS)).workload
+    assert np.diff(work["priority"]).tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "match"),
+    [
+        ("flow", "2 4 3 100 1000 2.000010\nthe shipped files have help here\n", "2 4 3 100", "ends before"),
+        ("flow", "1 3 3 100 250000 2.0", "1 3 3 100 250000 1.0", "at least 2 s"),
+        ("flow", "0 3 3 100 250000 2.0", "0 3 3 100 250000 2.1", "no earlier than"),
+        ("flow", "0 3 3", "0 5 3", "a host, not a switch"),
+        ("flow", "0 3 3", "0 0 3", "must differ from src"),
+        ("flow", "0 3 3", "0 3 9", "a whole number from 0 to 7"),
+        ("topology", "0.001ms", "0.001 ms", "delay = '0.001'"),
+        ("topology", "100Gbps", "100Gigabits", "as ns-3 has it"),
+        ("topology", "1 5 100Gbps", "0 5 100Gbps", "between two nodes"),
+        ("topology", "1 5 100Gbps", "0 6 100Gbps", "the only one of host h0"),
+    ],
+)
+def test_mistakes_in_the_hpcc_simulator_s_files_name_file_and_line(write, name, old, new, match):
+    texts = {"flow": FLOWS, "topology": TWO_RACKS}
+    texts[name] = texts[name].replace(old, new, 1)
+    paths = {key: write(f"{key}.txt", text) for key, text in texts.items()}
+    with pytest.raises(ConfigError, match=match) as caught:
+        from_hpcc(paths["flow"], paths["topology"])
+    assert f"{paths[name]}, line " in str(caught.value)
+
+
+def test_flows_that_wait_are_not_written(tmp_path):
+    work = rdmacc.ring_all_reduce(["h0", "h1"], "1kB")
+    with pytest.raises(ConfigError, match="do not wait for each other"):
+        to_hpcc(work, rdmacc.star(2), tmp_path / "f", tmp_path / "t")
+
+
+# Graphs
+
+
+PAIR = {
+    "directed": False, "multigraph": False, "graph": {"name": "pair"},
+    "nodes": [{"id": "a", "kind": "host"}, {"id": "b", "kind": "host"},
+              {"id": "s", "kind": "switch", "buffer_bytes": 1048576}],
+    "edges": [{"source": "a", "target": "s", "rate": "100Gbps", "delay": "1us"},
+              {"source": "b", "target": "s", "rate_bps": 25000000000, "delay_ps": 500000}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["edges", "links"])
+def test_node_link_json(write, key):
+    content = dict(PAIR)
+    content[key] = content.pop("edges")
+    net = topology.from_node_link(write("pair.json", json.dumps(content)))
+    assert net.edges["a", "s"] == {"rate_bps": 1e11, "delay_ps": US}
+    assert net.edges["b", "s"] == {"rate_bps": 25e9, "delay_ps": 500_000}
+    assert net.nodes["s"] == {"kind": "switch", "buffer_bytes": 1048576}
+    assert topology.hosts(net) == ["a", "b"]
+
+
+def test_graphml_as_networkx_writes_it(tmp_path):
+    graph = nx.relabel_nodes(rdmacc.star(3), {"h0": 0, "h1": 1, "h2": 2, "s0": 3})
+    del graph.graph["tiers"]  # GraphML has no lists
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    net = topology.from_graphml(tmp_path / "a.graphml", node_type=int)
+    assert topology.hosts(net) == [0, 1, 2]
+    assert net.edges[0, 3] == {"rate_bps": 1e11, "delay_ps": US}
+
+
+def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
+    graph = nx.Graph()
+    for host in ("a", "b"):
+        graph.add_edge(host, "s", LinkSpeedRaw=25_000_000_000, latency="2us")
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    net = topology.from_graphml(tmp_path / "a.graphml", rate=("LinkSpeedRaw", "bps"), delay="latency")
+    assert net.edges["a", "s"] == {"rate_bps": 25e9, "delay_ps": 2 * US}
+    with pytest.raises(ConfigError, match="a text with its unit"):
+        topology.from_graphml(tmp_path / "a.graphml", rate="LinkSpeedRaw", delay="latency")
+    with pytest.raises(ConfigError, match="given as 'speed'"):
+        topology.from_graphml(tmp_path / "a.graphml", rate="speed", delay="latency")
+    with pytest.raises(ConfigError, match=r"a\.graphml, edge"):
+        topology.from_graphml(tmp_path / "a.graphml", delay="latency")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"multigraph": True}, "parallel links"),
+        ({"directed": True}, "directed links"),
+        ({"edges": [{"source": "a", "target": "s", "rate": 100, "delay": "1us"}]}, "pair.json"),
+        ({"nodes": 5}, "a node-link JSON file"),
+    ],
+)
+def test_mistakes_in_a_graph_name_the_file(write, change, match):
+    with pytest.raises(ConfigError, match=match):
+        topology.from_node_link(write("pair.json", json.dumps(PAIR | change)))
+    with pytest.raises(ConfigError, match="a node-link JSON file"):
+        topology.from_node_link(write("nan.json", json.dumps(PAIR | {"graph": {"x": float("nan")}})))
+    with pytest.raises(ConfigError, match="a GraphML file"):
+        topology.from_graphml(write("a.graphml", "<graphml"))
