@@ -61,7 +61,7 @@ def extend(one: Experiment, store: Store | None = None, jobs: int | None = 1) ->
     _check_same(one, points, old)
     now = _check_behaviour(one, table, made, store)
     part = copy.copy(one)  # still one of its class, whose code counts
-    part.checked_points = partial(_chosen, one, frozenset(missing))  # type: ignore[method-assign]
+    part.checked_points = partial(_chosen, one, frozenset(missing))
     found = sweep(part, "paper", made["seed"], store=store, jobs=jobs, progress=True)
     own = found.table
     tables = {

@@ -70,7 +70,7 @@ def draw_map(paper: str) -> Figure:
         Group of its experiments, such as "dart".
     """
     import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch
+    from matplotlib.patches import Patch, Rectangle
 
     verdicts, judged = hanging(paper), readings_judged(paper)
     verdicts = verdicts.loc[:, [DEFAULT, *(name for name in verdicts.columns[1:] if (verdicts[name] != "").any())]]
@@ -81,7 +81,7 @@ def draw_map(paper: str) -> Figure:
         for (row, column), verdict in np.ndenumerate(verdicts.to_numpy()):
             if verdict:
                 outcome = Outcome(verdict)
-                ax.add_patch(plt.Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, color=_FILLS[outcome], linewidth=0))
+                ax.add_patch(Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, color=_FILLS[outcome], linewidth=0))
                 ax.text(column, row, MARKS[outcome], ha="center", va="center", fontsize=8, color="black")
         ax.set(xlim=(-0.6, columns - 0.4), ylim=(rows - 0.4, -0.6))
         ax.set_xticks(
