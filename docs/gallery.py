@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 
 from rdmacc.experiments import EXPERIMENTS, experiment, load_summary, select, summary_path
 from rdmacc.experiments.ledger.score import PAPERS, score_text, standing_text
-from rdmacc.plotting.png import png
+from rdmacc.show.png import png
 
 _DPI = 70
 

@@ -13,14 +13,15 @@ needs no more.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.errors import unknown
-from rdmacc.parameters import check_fields, check_names, param
+from rdmacc.parameters import Parameters, param
+from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,38 +31,18 @@ __all__ = ["Floats", "Model", "param"]
 Floats = npt.NDArray[np.float64]
 
 
-class Model:
+class Model(Parameters):
     """Base of every model. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
 
     title: ClassVar[str] = ""
     """What the model is of, in a few words."""
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and unknown names."""
-        check_names(cls, given, named)
-        return super().__new__(cls)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some parameters changed.
-
-        Parameters
-        ----------
-        **changes : object
-            New values by parameter name.
-
-        Raises
-        ------
-        ConfigError
-            If there is no such parameter, or a value is not allowed.
-        """
-        known = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
-        for name in changes:
-            if name not in known:
-                raise unknown(f"parameter of {type(self).__name__}", name, known)
-        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the arguments of the public methods."""
+        super().__init_subclass__(**options)
+        for name, value in list(vars(cls).items()):
+            if inspect.isfunction(value) and not name.startswith("_"):
+                setattr(cls, name, typed(value))
 
     def parameters(self) -> pd.DataFrame:
         """Return the parameters, indexed by name: `value, unit, symbol, equation, source, doc`."""

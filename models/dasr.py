@@ -21,16 +21,20 @@ from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.plotting.style import COLOURS, canvas
+from rdmacc.parameters import Rate, Size, Time
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import scheme
+from rdmacc.show.style import COLOURS, canvas
 from rdmacc.units import ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["DasrConvergence", "DasrIncast", "sender_counts"]
+
+_MOST_STEPS = 1_000_000
+"""Steps of the fluids at most; the incast ends after a third of them, 17 s."""
 
 
 def sender_counts(sender: npt.ArrayLike, begin: npt.ArrayLike, end: npt.ArrayLike) -> pd.DataFrame:
@@ -93,24 +97,24 @@ class DasrConvergence(Model):
     title: ClassVar[str] = "DASR's convergence time"
 
     hops: int = param(2, "links from a sender to the receiver", low=1, slider=(1, 6))
-    delay_ps: int = param(
+    delay_ps: Time = param(
         "3.685us",
         "each link's propagation; default: an RTT of 15 us",
         unit="ps",
         low=0,
         slider=("0us", "10us"),
     )
-    rate_bps: float = param("56Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
-    packet_bytes: int = param("1048B", "first packet on the wire", unit="bytes", low=1)
-    ack_bytes: int = param("64B", "ACK on the wire", unit="bytes", low=1)
-    queue_bytes: int = param(
+    rate_bps: Rate = param("56Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
+    packet_bytes: Size = param("1048B", "first packet on the wire", unit="bytes", low=1)
+    ack_bytes: Size = param("64B", "ACK on the wire", unit="bytes", low=1)
+    queue_bytes: Size = param(
         "0B", "queue that the first packet waits behind", unit="bytes", low=0, slider=("0B", "500kB")
     )
-    cpu_p90_ps: int = param(
+    cpu_p90_ps: Time = param(
         "13us", "t_cpu at p90", unit="ps", source="calibrated to V-A", low=0, slider=("0us", "50us")
     )
-    cpu_p99_ps: int = param("26us", "t_cpu at p99", unit="ps", source="calibrated to V-A", low=0)
-    cpu_p999_ps: int = param("29us", "t_cpu at p99.9", unit="ps", source="calibrated to V-A", low=0)
+    cpu_p99_ps: Time = param("26us", "t_cpu at p99", unit="ps", source="calibrated to V-A", low=0)
+    cpu_p999_ps: Time = param("29us", "t_cpu at p99.9", unit="ps", source="calibrated to V-A", low=0)
 
     @property
     def forward_ps(self) -> float:
@@ -182,17 +186,17 @@ class DasrIncast(Model):
     title: ClassVar[str] = "DASR during an incast"
 
     senders: int = param(16, "senders of the incast", symbol="k", low=1, slider=(1, 64))
-    message_bytes: int = param("256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB"))
-    jitter_ps: int = param("20us", "messages start up to so much later", unit="ps", low=0, slider=("0us", "200us"))
+    message_bytes: Size = param("256kB", "payload of each message", unit="bytes", low=1, slider=("8kB", "1MB"))
+    jitter_ps: Time = param("20us", "messages start up to so much later", unit="ps", low=0, slider=("0us", "200us"))
     look_ahead: bool = param(True, "the first message announces all senders", source="III-D")
-    line_bps: float = param("100Gbps", "every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
-    delay_ps: int = param(
+    line_bps: Rate = param("100Gbps", "every link", unit="bps", low=1.0, slider=("10Gbps", "100Gbps"))
+    delay_ps: Time = param(
         "5us", "each of two links between sender and receiver", unit="ps", low=1, slider=("1us", "20us")
     )
-    start_ps: int = param("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
-    payload_bytes: int = param("1000B", "payload of a full packet", unit="bytes", low=1)
-    header_bytes: int = param("48B", "headers of a packet", unit="bytes", low=0)
-    step_ps: int = param("50ns", "step", unit="ps", low=1)
+    start_ps: Time = param("100us", "begin of the incast; the long flow starts at 0", unit="ps", low=0)
+    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=64)
+    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0, high=2**16)
+    step_ps: Time = param("50ns", "step", unit="ps", low=1)
     seed: int = param(0, "of the jitter", low=0)
 
     def incast(self) -> pd.DataFrame:
@@ -246,6 +250,8 @@ class DasrIncast(Model):
         # A packet is sent, stored, forwarded and counted; its ACK comes back over both links.
         there, back = self.delay_ps + packet, 3 * self.delay_ps + packet
         rounds = int((self.start_ps + self.jitter_ps + (size[1:].sum() * 3) / line + 40 * self.delay_ps) / h)
+        if rounds > _MOST_STEPS:
+            raise ConfigError("DasrIncast.step_ps", self.step_ps, f"so long that {_MOST_STEPS} steps do, not {rounds}")
         lag_there, lag_back = int(there / h), int(back / h)
         sent, arrived = np.zeros(self.senders + 1), np.zeros(self.senders + 1)
         counted, ended = np.full(self.senders + 1, np.inf), np.full(self.senders + 1, np.inf)

@@ -19,11 +19,12 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, param
 from rdmacc.models.dcqcn_equations import DcqcnEquations
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.parameters import Time
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.switch.red import Red
 from rdmacc.units import ps
 
@@ -52,8 +53,8 @@ class DcqcnFluid(DcqcnEquations):
         1.0, "rate of the first flow at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0)
     )
     start: float = param(1.0, "rate of the others at 0, over line rate", low=1e-3, high=1.0, slider=(0.01, 1.0))
-    duration_ps: int = param("60ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = param("4us", "step", unit="ps", low=1)
+    duration_ps: Time = param("60ms", "time to integrate", unit="ps", low=1)
+    step_ps: Time = param("4us", "step", unit="ps", low=1)
 
     def integrate(self) -> Trajectory:
         """Integrate from the start rates, alpha = 1 and an empty queue.

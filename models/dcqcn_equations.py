@@ -22,6 +22,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from rdmacc.models.base import Model, param
+from rdmacc.parameters import Rate, Size, Time
 
 __all__ = ["DcqcnEquations"]
 
@@ -35,7 +36,7 @@ class DcqcnEquations(Model):
     """
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
-    capacity_bps: float = param(
+    capacity_bps: Rate = param(
         "40Gbps",
         "bottleneck, and line rate of each sender",
         unit="bps",
@@ -43,8 +44,8 @@ class DcqcnEquations(Model):
         low=1.0,
         slider=("10Gbps", "100Gbps"),
     )
-    packet_bytes: int = param("1000B", "packet on the wire", unit="bytes", low=1)
-    kmin_bytes: int = param(
+    packet_bytes: Size = param("1000B", "packet on the wire", unit="bytes", low=1)
+    kmin_bytes: Size = param(
         "5kB",
         "no marks up to this queue",
         unit="bytes",
@@ -52,7 +53,7 @@ class DcqcnEquations(Model):
         source="DCQCN, fig. 5",
         slider=("0B", "100kB"),
     )
-    kmax_bytes: int = param(
+    kmax_bytes: Size = param(
         "200kB",
         "probability P_max at this queue",
         unit="bytes",
@@ -81,13 +82,13 @@ class DcqcnEquations(Model):
         slider=(1 / 1024, 1 / 4),
         is_log=True,
     )
-    cnp_interval_ps: int = param(
+    cnp_interval_ps: Time = param(
         "50us", "least time between CNPs", unit="ps", symbol="tau", low=1, slider=("4us", "100us")
     )
-    alpha_period_ps: int = param(
+    alpha_period_ps: Time = param(
         "55us", "period of alpha's update", unit="ps", symbol="tau_a", low=1, slider=("4us", "100us")
     )
-    increase_period_ps: int = param(
+    increase_period_ps: Time = param(
         "55us",
         "period of the rate-increase timer",
         unit="ps",
@@ -96,11 +97,11 @@ class DcqcnEquations(Model):
         slider=("20us", "1500us"),
         is_log=True,
     )
-    byte_counter_bytes: int = param(
+    byte_counter_bytes: Size = param(
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", low=1
     )
     fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
-    additive_bps: float = param(
+    additive_bps: Rate = param(
         "40Mbps",
         "additive increase",
         unit="bps",
@@ -109,7 +110,7 @@ class DcqcnEquations(Model):
         slider=("5Mbps", "400Mbps"),
         is_log=True,
     )
-    delay_ps: int = param(
+    delay_ps: Time = param(
         "4us",
         "from marking to the changed rate's arrival at the queue",
         unit="ps",

@@ -24,7 +24,8 @@ import pandas as pd
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
-from rdmacc.plotting.style import canvas
+from rdmacc.parameters import Rate, Size
+from rdmacc.show.style import canvas
 from rdmacc.units import time_ps
 
 if TYPE_CHECKING:
@@ -129,9 +130,9 @@ class DcqcnMargin(Model):
 
     title: ClassVar[str] = "DCQCN's phase margin"
 
-    capacity_bps: float = param("40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    kmin_bytes: int = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB"))
-    kmax_bytes: int = param(
+    capacity_bps: Rate = param("40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    kmin_bytes: Size = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB"))
+    kmax_bytes: Size = param(
         "200kB",
         "probability P_max at this queue",
         unit="bytes",
@@ -148,7 +149,7 @@ class DcqcnMargin(Model):
         slider=(0.001, 1.0),
         is_log=True,
     )
-    additive_bps: float = param(
+    additive_bps: Rate = param(
         "40Mbps",
         "additive increase",
         unit="bps",

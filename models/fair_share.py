@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import COLOURS, canvas, draw_trace, time_unit
+from rdmacc.show.style import COLOURS, canvas, draw_trace, time_unit
 from rdmacc.units import rate_bps, size_bytes, time_ps
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, param
-from rdmacc.plotting.style import canvas
+from rdmacc.parameters import Rate, Size, Time
+from rdmacc.show.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,12 +52,12 @@ class GoBackNGoodput(Model):
 
     title: ClassVar[str] = "Go-back-N under loss"
 
-    rate_bps: float = param("40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps"))
-    wire_bytes: int = param("1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1)
+    rate_bps: Rate = param("40Gbps", "line rate", unit="bps", source="Table I", low=1.0, slider=("10Gbps", "400Gbps"))
+    wire_bytes: Size = param("1072B", "packet on the wire", unit="bytes", source="1 KiB and 48 B of headers", low=1)
     packets: int = param(
         4096, "packets of a message", symbol="n", source="Table I", low=1, slider=(64, 65_536), is_log=True
     )
-    rtt_ps: int = param(
+    rtt_ps: Time = param(
         "4.5us",
         "round-trip time",
         unit="ps",
@@ -65,7 +66,7 @@ class GoBackNGoodput(Model):
         low=0,
         slider=("1us", "100us"),
     )
-    nak_interval_ps: int = param(
+    nak_interval_ps: Time = param(
         "500us",
         "least time between NAKs for a packet",
         unit="ps",
@@ -73,7 +74,7 @@ class GoBackNGoodput(Model):
         low=0,
         slider=("10us", "2ms"),
     )
-    timeout_ps: int = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
+    timeout_ps: Time = param("100ms", "ACK timeout", unit="ps", source="Table I", low=0, slider=("1ms", "500ms"))
 
     def evaluate(self, losses: Sequence[float] = LOSSES) -> pd.DataFrame:
         """Return `variant, loss, time_ps` (of a message) and `goodput` (over line rate).

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.models.base import Model, param
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.parameters import Rate, Size, Time
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ class HpccSteady(Model):
     title: ClassVar[str] = "HPCC, round by round"
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 256), is_log=True)
-    capacity_bps: float = param(
+    capacity_bps: Rate = param(
         "100Gbps",
         "bottleneck, and line rate of each sender",
         unit="bps",
@@ -47,7 +48,7 @@ class HpccSteady(Model):
         low=1.0,
         slider=("10Gbps", "400Gbps"),
     )
-    rtt_ps: int = param("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
+    rtt_ps: Time = param("13us", "base round-trip time", unit="ps", symbol="T", low=1, slider=("2us", "50us"))
     eta: float = param(0.95, "target utilisation", symbol="eta", low=0.01, high=1.0, slider=(0.8, 1.0))
     max_stage: int = param(
         5,
@@ -56,7 +57,7 @@ class HpccSteady(Model):
         low=0,
         slider=(0, 10),
     )
-    additive_bytes: int = param("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
+    additive_bytes: Size = param("80B", "additive step", unit="bytes", symbol="W_AI", low=0, slider=("0B", "1kB"))
     start_first: float = param(1.0, "window of the first flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
     start: float = param(1.0, "window of each other flow at 0, over B T", low=1e-6, high=1.0, slider=(0.01, 1.0))
     rounds: int = param(4000, "rounds to follow", low=1, high=1_000_000)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.models.base import Floats, Model, param
-from rdmacc.plotting.style import COLOURS, canvas
+from rdmacc.parameters import Rate, Size, Time
+from rdmacc.show.style import COLOURS, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,12 +96,12 @@ class ProcessorSharing(Model):
     title: ClassVar[str] = "M/G/1 processor sharing"
 
     load: float = param(0.5, "offered wire bytes over capacity", symbol="rho", low=0.0, high=0.999, slider=(0.05, 0.95))
-    capacity_bps: float = param("100Gbps", "the link", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "400Gbps"))
-    latency_ps: int = param(
+    capacity_bps: Rate = param("100Gbps", "the link", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "400Gbps"))
+    latency_ps: Time = param(
         "4us", "what a message takes beside its transmission", unit="ps", low=0, slider=("0us", "50us")
     )
-    payload_bytes: int = param("1000B", "payload of a full packet", unit="bytes", low=1)
-    header_bytes: int = param("48B", "headers of a packet", unit="bytes", low=0)
+    payload_bytes: Size = param("1000B", "payload of a full packet", unit="bytes", low=1)
+    header_bytes: Size = param("48B", "headers of a packet", unit="bytes", low=0)
 
     def evaluate(self, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
         """Return `size_bytes, ideal_fct_ps, fct_ps, slowdown`: of a size alone, and its mean.

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from rdmacc.models.base import Floats
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,14 +17,15 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.chance import hash63
+from rdmacc.engine.dependencies import Dependents
 from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Model, param
 from rdmacc.models.ideal import wire_bytes
 from rdmacc.models.water_filling import as_lists, transfer
-from rdmacc.plotting.style import COLOURS, canvas, ecdf
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.show.style import COLOURS, canvas, ecdf
 from rdmacc.topology import Graph
 
 if TYPE_CHECKING:
@@ -106,12 +107,17 @@ class MaxMin(Model):
                 use[number] = use[number] + [float(share)] * len(back)
         first, links = as_lists(paths)
         latency = np.maximum(plan.ideal_fct_ps - wire / slowest, 0.0)
-        next_first, nexts = as_lists([list(rows) for rows in plan.dependents or [()] * plan.n_messages])
+        computing, count = plan.computation, plan.n_messages
+        waits = plan.dependents or Dependents(
+            np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
+        )
         begin, end = transfer(
-            wire, plan.start_ps.astype(np.float64), plan.waits_for, latency, next_first, nexts,
-            first, links, as_lists(use, np.float64)[1], capacity,
+            wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
+            np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
+            waits.delay_ps.astype(np.float64), first, links, as_lists(use, np.float64)[1], capacity,
         )  # fmt: skip
-        fct = end - begin + latency
+        begin = begin[:count]
+        fct = end[:count] - begin + latency
         return pd.DataFrame(
             {
                 "flow": plan.workload.index, "size_bytes": plan.size_bytes, "start_ps": begin, "fct_ps": fct,

@@ -25,10 +25,11 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.units import ps
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class RccFluid(Model):
     title: ClassVar[str] = "RCC's PID loop, fluid model (6) to (9)"
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
-    capacity_bps: float = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
-    base_rtt_ps: int = param(
+    capacity_bps: Rate = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
+    base_rtt_ps: Time = param(
         "12us",
         "round-trip time without queue",
         unit="ps",
@@ -115,8 +116,8 @@ class RccFluid(Model):
         high=1e3,
         slider=(0.1, 4.0),
     )
-    duration_ps: int = param("2ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = param("200ns", "step", unit="ps", low=1)
+    duration_ps: Time = param("2ms", "time to integrate", unit="ps", low=1)
+    step_ps: Time = param("200ns", "step", unit="ps", low=1)
 
     @property
     def reference_s(self) -> float:

@@ -23,7 +23,8 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
-from rdmacc.plotting.style import new_axes, style
+from rdmacc.parameters import Time
+from rdmacc.show.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class RccLoop(Model):
         slider=(1e3, 1e6),
         is_log=True,
     )
-    base_rtt_ps: int = param(
+    base_rtt_ps: Time = param(
         "12us",
         "round-trip time without queue",
         unit="ps",

@@ -14,7 +14,8 @@ import pandas as pd
 
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.rcc_stability import phase_margin
-from rdmacc.plotting.style import new_axes, style
+from rdmacc.parameters import Time
+from rdmacc.show.style import new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ class RccMarginSurface(Model):
 
     title: ClassVar[str] = "RCC's phase margin (Fig 4)"
 
-    base_rtt_ps: int = param(
+    base_rtt_ps: Time = param(
         "12us",
         "round-trip time without queue",
         unit="ps",

@@ -28,11 +28,12 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 from rdmacc.switch.rcp_stamp import RcpStamp
 from rdmacc.units import ps, transmission_ps
 
@@ -57,19 +58,19 @@ class RcpFluid(Model):
 
     flows: int = param(1, "flows before", symbol="N", low=1, slider=(1, 32))
     joining: int = param(1, "flows that join", low=0, slider=(0, 32))
-    capacity_bps: float = param(
+    capacity_bps: Rate = param(
         "10Gbps", "bottleneck, and line rate of each sender", unit="bps", symbol="C", low=1.0,
         slider=("10Gbps", "100Gbps"),
     )  # fmt: skip
-    link_delay_ps: int = param(
+    link_delay_ps: Time = param(
         "5us", "of each of the two links of a path", unit="ps", low=1, source="Dart, figure 15", slider=("1us", "50us")
     )
     alpha: float = param(0.4, "gain of spare capacity", symbol="alpha", low=0.0, high=2.0, slider=(0.05, 1.5))
     beta: float = param(0.4, "gain of the queue", symbol="beta", low=0.0, high=2.0, slider=(0.05, 1.5))
     target: float = param(1.0, "share of the link to fill", symbol="gamma", low=0.1, high=1.0, slider=(0.5, 1.0))
-    join_ps: int = param("1.5ms", "when they join", unit="ps", low=1)
-    duration_ps: int = param("4ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = param("1us", "step", unit="ps", low=1)
+    join_ps: Time = param("1.5ms", "when they join", unit="ps", low=1)
+    duration_ps: Time = param("4ms", "time to integrate", unit="ps", low=1)
+    step_ps: Time = param("1us", "step", unit="ps", low=1)
 
     @property
     def rtt_ps(self) -> int:

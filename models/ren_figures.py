@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ren import bdp_packets, queue_lengths, rate_per_round, rounds_to_full, throughputs
-from rdmacc.plotting.style import COLOURS, canvas
+from rdmacc.parameters import Rate, Size, Time
+from rdmacc.show.style import COLOURS, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +30,8 @@ _REN, _TRADITIONAL = "REN", "traditional"
 _LOOK = {_REN: (COLOURS["blue"], "o"), _TRADITIONAL: (COLOURS["vermilion"], "s")}
 STRENGTHS = tuple(float(i) / 10 for i in range(1, 11))
 """Values on the horizontal axes of figure 9."""
+_MOST_DRAWS = 5_000_000
+"""Rounds in all trials: 15 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +44,12 @@ class RenRate(Model):
 
     title: ClassVar[str] = "REN: taking free bandwidth (Fig 8)"
 
-    capacity_bps: float = param("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    rtt_ps: int = param("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
+    capacity_bps: Rate = param("10Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
+    rtt_ps: Time = param("48us", "base round-trip time", unit="ps", symbol="RTT", low=1, slider=("5us", "100us"))
     start_fraction: float = param(
         0.1, "rate at T1 over capacity", symbol="R/C", equation="(6)", low=1e-6, high=1.0, slider=(0.01, 1.0)
     )
-    message_bytes: int = param("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
+    message_bytes: Size = param("300kB", "what is left to send at T1", unit="bytes", low=1, slider=("30kB", "3MB"))
     rounds: int = param(8, "rounds to show", low=1, high=1000, slider=(4, 20))
 
     def solve(self) -> pd.DataFrame:
@@ -122,11 +126,13 @@ class RenQueue(Model):
 
     title: ClassVar[str] = "REN: mean queue (Fig 9a)"
 
-    capacity_bps: float = param(
+    capacity_bps: Rate = param(
         "40Gbps", "bottleneck", unit="bps", symbol="C", source="4.3", low=1.0, slider=("10Gbps", "100Gbps")
     )
-    rtt_ps: int = param("10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us"))
-    mss_bytes: int = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
+    rtt_ps: Time = param(
+        "10us", "round-trip time", unit="ps", symbol="RTT", source="4.3", low=1, slider=("2us", "50us")
+    )
+    mss_bytes: Size = param("1500B", "packet", unit="bytes", symbol="MSS", source="assumed: 1.5 KB in section 6", low=1)
     rounds: int = param(20, "rounds of one RTT", source="assumed", low=1, high=10_000, slider=(5, 100))
     factor: float = param(
         1.0,
@@ -146,6 +152,10 @@ class RenQueue(Model):
     average: str = param("mean", "over the rounds of a trial", source="assumed", choices=("mean", "last", "peak"))
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = param(0, "of the arrivals", low=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_draws(self.rounds, self.trials)
 
     @property
     def bdp(self) -> float:
@@ -241,6 +251,10 @@ class RenUtilisation(Model):
     trials: int = param(2000, "independent trials", source="assumed", low=1, high=1_000_000)
     seed: int = param(0, "of the departures", low=0)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_draws(self.rounds, self.trials)
+
     def evaluate(self, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:
         """Return mean throughput over capacity: `strength, protocol, utilisation`.
 
@@ -291,6 +305,12 @@ class RenUtilisation(Model):
             ax.set_ylim(0, 102)
             ax.legend(loc="lower left")
         return ax
+
+
+def _check_draws(rounds: int, trials: int) -> None:
+    """Raise a ConfigError for more rounds than are drawn in a quarter of a minute."""
+    if rounds * trials > _MOST_DRAWS:
+        raise ConfigError("rounds", rounds, f"at most {_MOST_DRAWS // trials} in each of {trials} trials")
 
 
 def sensitivity(model: RenQueue | RenUtilisation, strengths: Sequence[float] = STRENGTHS) -> pd.DataFrame:

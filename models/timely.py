@@ -30,7 +30,8 @@ import pandas as pd
 
 from rdmacc.models.base import Model, param
 from rdmacc.models.dde import Past, Trajectory, solve_dde
-from rdmacc.plotting.style import COLOURS, axis_time_unit, canvas
+from rdmacc.parameters import Rate, Size, Time
+from rdmacc.show.style import COLOURS, axis_time_unit, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +68,7 @@ class TimelyFluid(Model):
     title: ClassVar[str] = "TIMELY, fluid model"
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
-    capacity_bps: float = param(
+    capacity_bps: Rate = param(
         "10Gbps",
         "bottleneck, and line rate of each sender",
         unit="bps",
@@ -75,17 +76,17 @@ class TimelyFluid(Model):
         low=1.0,
         slider=("10Gbps", "100Gbps"),
     )
-    t_low_ps: int = param("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
-    t_high_ps: int = param("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
-    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
-    propagation_ps: int = param(
+    t_low_ps: Time = param("50us", "below it rates rise", unit="ps", symbol="T_low", low=1, slider=("10us", "100us"))
+    t_high_ps: Time = param("500us", "above it rates fall", unit="ps", symbol="T_high", low=1, slider=("100us", "1ms"))
+    min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="D_min", low=1, slider=("5us", "100us"))
+    propagation_ps: Time = param(
         "4us", "round-trip propagation", unit="ps", symbol="D_prop", low=0, slider=("0us", "100us")
     )
     a: float = param(0.875, "weight of a new RTT difference", symbol="a", low=1e-6, high=1.0, slider=(0.05, 1.0))
     beta: float = param(
         0.8, "multiplicative decrease", symbol="beta", low=1e-9, high=1.0, slider=(0.005, 1.0), is_log=True
     )
-    delta_bps: float = param(
+    delta_bps: Rate = param(
         "10Mbps",
         "additive step",
         unit="bps",
@@ -94,15 +95,15 @@ class TimelyFluid(Model):
         slider=("1Mbps", "100Mbps"),
         is_log=True,
     )
-    segment_bytes: int = param(
+    segment_bytes: Size = param(
         "16kB", "bytes between updates", unit="bytes", symbol="Seg", low=1, slider=("1kB", "64kB")
     )
-    mtu_bytes: int = param("1000B", "packet", unit="bytes", symbol="MTU", low=1)
+    mtu_bytes: Size = param("1000B", "packet", unit="bytes", symbol="MTU", low=1)
     is_strict: bool = param(False, "rates rise for g < 0 only, and hold at g = 0")
     start_first: float = param(0.5, "rate of the first flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
     start: float = param(0.5, "rate of each other flow at 0, over C", low=1e-6, high=1.0, slider=(0.01, 1.0))
-    duration_ps: int = param("50ms", "time to integrate", unit="ps", low=1)
-    step_ps: int = param("2us", "step", unit="ps", low=1)
+    duration_ps: Time = param("50ms", "time to integrate", unit="ps", low=1)
+    step_ps: Time = param("2us", "step", unit="ps", low=1)
 
     @property
     def is_patched(self) -> bool:
@@ -114,13 +115,23 @@ class TimelyFluid(Model):
         """C in bytes/s."""
         return self.capacity_bps / 8
 
+    @property
+    def delta_byte_s(self) -> float:
+        """The additive step in bytes per second."""
+        return self.delta_bps / 8
+
+    @property
+    def low_bytes(self) -> float:
+        """What the link sends in T_low."""
+        return self.capacity_byte_s * self.t_low_ps * 1e-12
+
     def fixed_points(self) -> str:
         """Say what the stationary points are."""
         return "every split of C with the queue between C T_low and C T_high" if self.is_strict else "none"
 
     def _between(self) -> Callable[[float, float, float], float]:
         """Return the rate of change between the thresholds, times tau_i, of (rate, gradient, old queue)."""
-        delta, beta, is_strict = self.delta_bps / 8, self.beta, self.is_strict
+        delta, beta, is_strict = self.delta_byte_s, self.beta, self.is_strict
 
         def change(rate: float, gradient: float, old: float) -> float:
             if gradient > 0.0:
@@ -144,7 +155,7 @@ class TimelyFluid(Model):
         low, high = capacity * self.t_low_ps * 1e-12, capacity * self.t_high_ps * 1e-12
         least, a, segment = self.min_rtt_ps * 1e-12, self.a, float(self.segment_bytes)
         fixed = self.mtu_bytes / capacity + self.propagation_ps * 1e-12
-        delta, beta, between = self.delta_bps / 8, self.beta, self._between()
+        delta, beta, between = self.delta_byte_s, self.beta, self._between()
 
         def flow(t: float, rate: float, gradient: float, lag: float, old: float, past: Past) -> tuple[float, float]:
             tau = max(segment / rate, least)
@@ -252,14 +263,13 @@ class PatchedTimelyFluid(TimelyFluid):
 
     def fixed_point(self) -> pd.Series[float]:
         """Return the fixed point: `queue_bytes, rate_bps, gradient`."""
-        reference = self.capacity_byte_s * self.t_low_ps * 1e-12
-        queue = reference * (1.0 + self.flows * self.delta_bps / (self.beta * self.capacity_bps))
-        values = (queue, self.capacity_bps / self.flows, 0.0)
+        reference = self.low_bytes
+        queue = reference * (1.0 + self.flows * self.delta_byte_s / (self.beta * self.capacity_byte_s))
+        values = (queue, self.capacity_byte_s * 8 / self.flows, 0.0)
         return pd.Series(values, index=["queue_bytes", "rate_bps", "gradient"])
 
     def _between(self) -> Callable[[float, float, float], float]:
-        delta, beta = self.delta_bps / 8, self.beta
-        reference = self.capacity_byte_s * self.t_low_ps * 1e-12
+        delta, beta, reference = self.delta_byte_s, self.beta, self.low_bytes
 
         def change(rate: float, gradient: float, old: float) -> float:
             w = weight(gradient)

@@ -76,30 +76,60 @@ def fill(flows: Ints, first: Ints, links: Ints, use: Floats, capacity: Floats, r
 
 
 @compiled
+def release(
+    f: int, done: float, n: int, begin: Floats, waiting: Ints, latency: Floats, next_first: Ints, nexts: Ints,
+    delays: Floats, queue: list[tuple[float, int]],
+) -> None:  # fmt: skip
+    """Let what waits for one that is through at a time wait for one less; queue starts of flows, ends of computation.
+
+    Parameters
+    ----------
+    f, done : int, float
+        What is through, and when.
+    n : int
+        Number of flows; what is beyond computes.
+    begin, waiting : ndarray
+        Start and number of others still waited for, of each; both change.
+    latency, next_first, nexts, delays : ndarray
+        As `transfer` has them.
+    queue : list of (float, int)
+        A heap of times, and of what starts or ends then.
+    """
+    for k in range(next_first[f], next_first[f + 1]):
+        follower = nexts[k]
+        waiting[follower] -= 1
+        begin[follower] = max(begin[follower], done + delays[k])
+        if waiting[follower] == 0:
+            heapq.heappush(queue, (begin[follower] + (latency[follower] if follower >= n else 0.0), follower))
+
+
+@compiled
 def transfer(
-    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints,
+    volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
     first: Ints, links: Ints, use: Floats, capacity: Floats,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return when each flow starts and when its last byte has left, in the unit of `ready`.
+    """Return when each flow and computation starts, and when its last byte has left or it ends, in units of `ready`.
 
     Flow f has `volume` to send, starts at `ready` or, if it waits for others, when the last of them is
-    through, which is its `latency` after its last byte has left; the flows that wait for f are
-    ``nexts[next_first[f]:...]``.
+    through, which is its `latency` after its last byte has left; the flows that wait for f, and the delays after
+    it, are ``nexts[next_first[f]:...]``. What is beyond the F flows sends nothing: it computes for its `latency`.
 
     Parameters
     ----------
     volume : ndarray of float
         What each flow sends, in units of capacity times time; shape F.
     ready : ndarray of float
-        Earliest start of each flow; shape F.
+        Earliest start of each flow and computation; shape N, at least F.
     waits : ndarray of int
-        How many flows each waits for; shape F.
+        How many others each waits for; shape N.
     latency : ndarray of float
-        Time from a flow's last byte to its completion, in the unit of `ready`; shape F.
+        Time from a flow's last byte to its completion, or that of the computation, in the unit of `ready`; shape N.
     next_first : ndarray of int
-        Where each flow's part of `nexts` begins; shape F + 1.
+        Where each one's part of `nexts` begins; shape N + 1.
     nexts : ndarray of int
-        The flows that wait for each flow, one flow after another.
+        What waits for each of them, one after another.
+    delays : ndarray of float
+        How long each of `nexts` waits beyond.
     first : ndarray of int
         Where each flow's part of `links` begins; shape F + 1.
     links : ndarray of int
@@ -110,11 +140,11 @@ def transfer(
         Rate of each link; shape L.
     """
     n = len(volume)
-    begin, end = ready.copy(), np.full(n, np.inf)
+    begin, end = ready.copy(), np.full(len(ready), np.inf)
     left, rate, waiting = volume.copy(), np.zeros(n), waits.copy()
     active = np.empty(n, np.int64)
     n_active = 0
-    queue = [(ready[f], f) for f in range(n) if waits[f] == 0]
+    queue = [(ready[f] + (latency[f] if f >= n else 0.0), f) for f in range(len(ready)) if waits[f] == 0]
     heapq.heapify(queue)
     now = 0.0
     while n_active > 0 or len(queue) > 0:
@@ -130,19 +160,19 @@ def transfer(
             left[f] -= (then - now) * rate[f]
             if left[f] <= 1e-9 * volume[f]:
                 end[f] = then
-                for k in range(next_first[f], next_first[f + 1]):
-                    follower = nexts[k]
-                    waiting[follower] -= 1
-                    begin[follower] = max(begin[follower], then + latency[f])
-                    if waiting[follower] == 0:
-                        heapq.heappush(queue, (begin[follower], follower))
+                release(f, then + latency[f], n, begin, waiting, latency, next_first, nexts, delays, queue)
             else:
                 active[kept] = f
                 kept += 1
         n_active, now = kept, then
         while len(queue) > 0 and queue[0][0] <= now:
-            active[n_active] = heapq.heappop(queue)[1]
-            n_active += 1
+            f = heapq.heappop(queue)[1]
+            if f < n:
+                active[n_active] = f
+                n_active += 1
+            else:
+                end[f] = now
+                release(f, now, n, begin, waiting, latency, next_first, nexts, delays, queue)
         fill(active[:n_active], first, links, use, capacity, rate)
     return begin, end
 

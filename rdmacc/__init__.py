@@ -23,7 +23,7 @@ from rdmacc.errors import (
     SimulationError,
     StalledError,
 )
-from rdmacc.faults import Clocks, LinkDown, Loss, ScriptedLoss
+from rdmacc.faults import Clocks, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink, flapping
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
 from rdmacc.schemes import SCHEMES, Scheme, register_scheme, scheme, scheme_table
@@ -129,6 +129,7 @@ __all__ = [
     "LinkDown",
     "LoadDefinition",
     "Loss",
+    "PauseStorm",
     "Pfc",
     "Preset",
     "Probe",
@@ -143,6 +144,7 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SizeDistribution",
+    "SlowLink",
     "StalledError",
     "Study",
     "all_to_all",
@@ -156,6 +158,7 @@ __all__ = [
     "dumbbell",
     "explore",
     "fat_tree",
+    "flapping",
     "from_csv",
     "from_parquet",
     "incast",

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.plotting.style import COLOURS, canvas, time_unit
 from rdmacc.results.result import Result
 from rdmacc.results.tables import html_table
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, canvas, time_unit
 from rdmacc.simulation import Simulation
+from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,6 +81,7 @@ class Comparison:
     result: Result
     name: str
 
+    @typed
     def summary(self, last: float = 0.5) -> pd.DataFrame:
         """Return one row for each quantity, over the last part of its rows.
 
@@ -109,6 +111,7 @@ class Comparison:
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("quantity")
 
+    @typed
     def plot(self, ax: Axes | None = None, quantity: str | None = None, last: float = 1.0) -> Axes:
         """Draw the model's curve over the simulation's; without a time axis, simulation against model.
 

@@ -21,16 +21,15 @@ record       one per
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.parameters import check_fields, check_names, param
+from rdmacc.parameters import Parameters, param
 from rdmacc.records import Field, Record
 
 __all__ = ["HOOKS", "RECORD_KINDS", "Component", "Hook", "param"]
@@ -106,7 +105,7 @@ queue pair's first message, in an `Endpoint` timer about `reply.message`, which 
 """
 
 
-class Component:
+class Component(Parameters):
     """Base of every component. Subclasses are frozen dataclasses with keyword-only fields made by `param`.
 
     Class attributes
@@ -116,31 +115,6 @@ class Component:
     """
 
     pairwise: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Keep the dataclass decorator from writing a repr with every field."""
-        super().__init_subclass__(**options)
-        if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Component.__repr__  # type: ignore[method-assign]
-
-    def __new__(cls, *given: Any, **named: Any) -> Self:
-        """Refuse values without names, and unknown names."""
-        check_names(cls, given, named)
-        return super().__new__(cls)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def __repr__(self) -> str:
-        """Return the component with the parameters that are not their defaults."""
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
-
-    def changed(self) -> dict[str, Any]:
-        """Return the parameters that are not their defaults, by name."""
-        known: Any = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
-        return {
-            one.name: getattr(self, one.name) for one in known if one.init and getattr(self, one.name) != one.default
-        }
 
     @property
     def classes(self) -> frozenset[int]:

@@ -1,15 +1,17 @@
-"""Faults: what goes wrong on links, and in the hosts' clocks."""
+"""Faults: what goes wrong on links, in NICs, and in the hosts' clocks."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Named
 from rdmacc.state import DATA, KIND_NAMES, NONE, PAUSE
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "ScriptedLoss"]
+__all__ = ["Clocks", "Fault", "LinkDown", "Loss", "PauseStorm", "ScriptedLoss", "SlowLink", "flapping"]
 
 
 def _check_link(field: str, link: object) -> None:
@@ -22,7 +24,7 @@ def _check_link(field: str, link: object) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class Loss(Named):
     """Independent random loss of the packets that cross a link.
 
     Attributes
@@ -53,7 +55,7 @@ class Loss:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptedLoss:
+class ScriptedLoss(Named):
     """The loss of exactly one transmission, on the link that leaves its host: for worked examples.
 
     Attributes
@@ -94,11 +96,22 @@ class ScriptedLoss:
         return self.message, self.kind_number, -1 if self.psn is None else self.psn
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkDown:
-    """The failure of a link, both directions, for good.
+def _set_times(fault: Any) -> None:
+    """Turn `at_ps` and `until_ps` of a fault into numbers."""
+    name = type(fault).__name__
+    object.__setattr__(fault, "at_ps", time_ps(fault.at_ps, field=f"{name}.at_ps", bare_ps=True))
+    if fault.until_ps is not None:
+        until_ps = time_ps(fault.until_ps, field=f"{name}.until_ps", bare_ps=True)
+        if until_ps <= fault.at_ps:
+            raise ConfigError(f"{name}.until_ps", fault.until_ps, f"later than at_ps, {fault.at_ps} ps")
+        object.__setattr__(fault, "until_ps", until_ps)
 
-    What is under way on it or queued for it is lost; routes are recomputed at once.
+
+@dataclass(frozen=True, kw_only=True)
+class LinkDown(Named):
+    """The failure of a link, both directions, for good or for a time.
+
+    What is under way on it or queued for it is lost, and what switches still send over it until the routes are new.
 
     Attributes
     ----------
@@ -106,23 +119,136 @@ class LinkDown:
         The link, by its ends.
     at_ps : quantity of time
         When it fails.
+    until_ps : quantity of time, optional
+        When it comes back; default: never.
+    convergence_ps : quantity of time
+        How much later routes follow, both times. Default: at once.
     """
 
     link: tuple[Hashable, Hashable]
     at_ps: Quantity
+    until_ps: Quantity | None = None
+    convergence_ps: Quantity = 0
 
     def __post_init__(self) -> None:
         _check_link("LinkDown.link", self.link)
-        object.__setattr__(self, "at_ps", time_ps(self.at_ps, field="LinkDown.at_ps", bare_ps=True))
+        _set_times(self)
+        convergence = time_ps(self.convergence_ps, field="LinkDown.convergence_ps", bare_ps=True)
+        object.__setattr__(self, "convergence_ps", convergence)
 
-    @property
-    def time_ps(self) -> int:
-        """`at_ps` as a number."""
-        return time_ps(self.at_ps, bare_ps=True)
+
+def flapping(
+    link: tuple[Hashable, Hashable],
+    *,
+    at_ps: Quantity,
+    down_ps: Quantity,
+    up_ps: Quantity,
+    times: int,
+    convergence_ps: Quantity = 0,
+) -> tuple[LinkDown, ...]:
+    """Return the failures of a link that goes down and comes back again and again.
+
+    Parameters
+    ----------
+    link : (node, node)
+        The link, by its ends.
+    at_ps : quantity of time
+        When it fails first.
+    down_ps, up_ps : quantity of time
+        How long it is down each time, and up before the next.
+    times : int
+        How often it fails.
+    convergence_ps : quantity of time
+        As of `LinkDown`.
+
+    Returns
+    -------
+    tuple of LinkDown
+        One for each time.
+
+    Raises
+    ------
+    ConfigError
+        If a time is none, or `times` below 1.
+
+    Examples
+    --------
+    >>> [(one.at_ps, one.until_ps) for one in flapping(("s0", "s1"), at_ps=10, down_ps=3, up_ps=7, times=2)]
+    [(10, 13), (20, 23)]
+    """
+    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+        raise ConfigError("times", times, "a whole number, at least 1")
+    first, down = time_ps(at_ps, field="at_ps", bare_ps=True), time_ps(down_ps, field="down_ps", bare_ps=True)
+    up = time_ps(up_ps, field="up_ps", bare_ps=True)
+    for field, value, quantity in (("down_ps", down, down_ps), ("up_ps", up, up_ps)):
+        if value < 1:
+            raise ConfigError(field, quantity, "at least 1 ps")
+    begins = range(first, first + times * (down + up), down + up)
+    return tuple(LinkDown(link=link, at_ps=t, until_ps=t + down, convergence_ps=convergence_ps) for t in begins)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clocks:
+class SlowLink(Named):
+    """A link that has a share of its rate for a time, as one with a bad cable or fewer lanes.
+
+    A packet under way keeps its time. Several on one link multiply. Slow from 0 on, a link is so when its ports are set
+    up: thresholds that scale with a port's rate follow.
+
+    Attributes
+    ----------
+    link : (node, node)
+        The link; from the first to the second if it is slow one way.
+    share : float
+        Share of its rate that is left.
+    at_ps, until_ps : quantity of time
+        From when, until when; default: from the start, to the end.
+    both_ways : bool
+        Whether the other direction is slow too.
+    """
+
+    link: tuple[Hashable, Hashable]
+    share: float
+    at_ps: Quantity = 0
+    until_ps: Quantity | None = None
+    both_ways: bool = True
+
+    def __post_init__(self) -> None:
+        _check_link("SlowLink.link", self.link)
+        if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 1e-6 <= self.share <= 1.0:
+            raise ConfigError("SlowLink.share", self.share, "a share of the link's rate, from 0.000001 to 1")
+        if not isinstance(self.both_ways, bool):
+            raise ConfigError("SlowLink.both_ways", self.both_ways, "True or False")
+        _set_times(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PauseStorm(Named):
+    """A NIC that sends PAUSE for all data classes and does not resume them before `until_ps`.
+
+    Switches without PFC do not obey.
+
+    Attributes
+    ----------
+    host : node
+        The host.
+    at_ps, until_ps : quantity of time
+        When the PAUSE frames leave, and the RESUME frames; default: none do.
+    """
+
+    host: Hashable
+    at_ps: Quantity
+    until_ps: Quantity | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            hash(self.host)
+        except TypeError:
+            raise ConfigError("PauseStorm.host", self.host, "the name of a host") from None
+        _set_times(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clocks(Named):
     """Host clocks that are not synchronised: each has an offset and each reading a jitter, both uniform.
 
     Attributes
@@ -139,4 +265,4 @@ class Clocks:
             object.__setattr__(self, name, time_ps(getattr(self, name), field=f"Clocks.{name}", bare_ps=True))
 
 
-Fault = Loss | ScriptedLoss | LinkDown | Clocks
+Fault = Loss | ScriptedLoss | LinkDown | SlowLink | PauseStorm | Clocks

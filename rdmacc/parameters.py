@@ -1,22 +1,89 @@
-"""Parameters of components and models: fields of a frozen dataclass that carry their unit, symbol and source.
+"""Parameters: frozen dataclasses whose fields carry their unit, symbol and source.
 
-A parameter is declared once, by `param`. Its value is checked when the dataclass is made, and a quantity such as
-``"55us"`` becomes a number in the base unit. Tables of parameters, sliders and error messages read the rest.
+`Parameters` is the base of all that has them: components, schemes, buffers, queueing, models. A parameter is declared
+once, by `param`. Its value is checked when the object is made, and a quantity such as ``"55us"`` becomes a number in
+the base unit. Tables of parameters, sliders and error messages read the rest.
+
+>>> from dataclasses import dataclass
+>>> from typing import Literal
+>>> @dataclass(frozen=True, kw_only=True)
+... class Pause(Parameters):
+...     wait_ps: Time = param("55us", "time between pauses", unit="ps")
+...     law: Literal["fixed", "random"] = param("fixed", "how the time varies", choices=("fixed", "random"))
+...     steps_bytes: Sizes = param(("1kB", "2kB"), "queues at which to pause", unit="bytes")
+>>> Pause(wait_ps="1us", steps_bytes=["5kB"])
+Pause(wait_ps=1000000, steps_bytes=(5000,))
+
+The annotations `Time`, `Rate`, `Size` and their like tell a type checker that a parameter takes a quantity and reads as
+a number.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
 
-__all__ = ["check", "check_fields", "check_names", "param"]
+if TYPE_CHECKING:
+    from rdmacc.units import Quantity
+
+__all__ = [
+    "Named", "OptionalRate", "OptionalSize", "OptionalTime", "Parameters", "Rate", "Size", "Sizes", "Time", "check",
+    "number_of", "param",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+
+    class Time:
+        """A time: given as ``"55us"`` or in ps, read in ps."""
+
+        def __get__(self, owner: object, kind: Any = None, /) -> int: ...
+        def __set__(self, owner: object, value: Quantity, /) -> None: ...
+
+    class Rate:
+        """A rate: given as ``"100Gbps"`` or in bit/s, read in bit/s."""
+
+        def __get__(self, owner: object, kind: Any = None, /) -> float: ...
+        def __set__(self, owner: object, value: Quantity, /) -> None: ...
+
+    class Size:
+        """A size: given as ``"64kB"`` or in bytes, read in bytes."""
+
+        def __get__(self, owner: object, kind: Any = None, /) -> int: ...
+        def __set__(self, owner: object, value: Quantity, /) -> None: ...
+
+    class OptionalTime(Time):
+        """A time that may be off: None, read as 0."""
+
+        def __set__(self, owner: object, value: Quantity | None, /) -> None: ...
+
+    class OptionalRate(Rate):
+        """A rate that may be off: None, read as 0."""
+
+        def __set__(self, owner: object, value: Quantity | None, /) -> None: ...
+
+    class OptionalSize(Size):
+        """A size that may be off: None, read as 0."""
+
+        def __set__(self, owner: object, value: Quantity | None, /) -> None: ...
+
+    class Sizes:
+        """A short vector of sizes: given as ``"1kB 2kB"`` or as a list, read as a tuple, in bytes."""
+
+        def __get__(self, owner: object, kind: Any = None, /) -> tuple[int, ...]: ...
+        def __set__(self, owner: object, value: str | Iterable[Quantity], /) -> None: ...
+
+else:
+    Time = Size = OptionalTime = OptionalSize = int
+    Rate = OptionalRate = float
+    Sizes = tuple
 
 _PARSERS: dict[str, Callable[..., Any]] = {
     "ps": partial(units.time_ps, bare_ps=True),
@@ -29,6 +96,9 @@ _HIGHEST = {"ps": 10**17, "bps": 1e15, "bytes": 2**50}
 
 _MOST = 2**62
 """The largest number without a unit."""
+
+_LONGEST = 64
+"""Elements of a vector: handlers go through them one by one."""
 
 
 def param(
@@ -44,13 +114,16 @@ def param(
     slider: tuple[Any, Any] | None = None,
     is_log: bool = False,
     choices: tuple[str, ...] = (),
+    is_optional: bool = False,
 ) -> Any:
-    """Declare a parameter of a component or a model.
+    """Declare a parameter.
 
     Parameters
     ----------
-    default : bool, int, float or str
+    default : bool, int, float, str, tuple or None
         Default; a quantity with a unit such as ``"55us"`` is converted to the base unit. Values must be of its type.
+        None: the parameter is optional, and off. A tuple: it is a short vector, given as a list or, of quantities, as a
+        text with spaces; handlers index it and take its `len`.
     doc : str
         What the parameter does.
     unit : str
@@ -65,7 +138,9 @@ def param(
     is_log : bool
         The slider is logarithmic.
     choices : tuple of str
-        Allowed values of a text.
+        Allowed values of a text. Handlers compare it: ``params.law == "pid"``.
+    is_optional : bool
+        None is allowed, and means off: it is read as 0.
 
     Returns
     -------
@@ -77,61 +152,127 @@ def param(
     ConfigError
         If the default or an end of the slider is not a quantity of the unit.
     """
+    is_optional = is_optional or default is None
+    is_vector = isinstance(default, tuple)
+    default = 0 if default is None else default
+    if is_vector and unit not in _PARSERS and not default:
+        raise ConfigError(doc, default, "a tuple of numbers, which tells of what type they are")
     if unit in _PARSERS:
-        default = _PARSERS[unit](default, field=doc)
+        parse = partial(_PARSERS[unit], field=doc)
+        default = tuple(map(parse, default)) if is_vector else parse(default)
         slider = slider and (_PARSERS[unit](slider[0], field=doc), _PARSERS[unit](slider[1], field=doc))
     metadata = {
         "doc": doc, "unit": unit, "symbol": symbol, "equation": equation, "source": source, "low": low,
         "high": high, "slider": slider, "is_log": is_log, "choices": choices,
+        "is_optional": is_optional, "is_vector": is_vector,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def check_names(kind: type[Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-    """Check the names that a dataclass of parameters is given.
+class Named:
+    """Base of dataclasses that are given all by name: a value without a name is refused, and so is an unknown name."""
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Refuse values without names, and unknown names; a class with a constructor of its own takes what it likes."""
+        if dataclasses.is_dataclass(cls):
+            names = [field.name for field in dataclasses.fields(cls) if field.init]
+            for name in named:
+                if name not in names:
+                    raise unknown(cls.__name__, name, names, "the name of a parameter")
+            if given:
+                shown = ", ".join(f"{name}=..." for name in names[: len(given)])
+                raise ConfigError(cls.__name__, given[0], f"given by name, as in {cls.__name__}({shown})")
+        return super().__new__(cls)
+
+
+class Parameters(Named):
+    """Base of what has parameters. Subclasses are frozen dataclasses with keyword-only fields made by `param`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Keep the dataclass decorator from writing a repr with every field."""
+        super().__init_subclass__(**options)
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        for field in _fields(self):
+            name = f"{type(self).__name__}.{field.name}"
+            value = check(name, getattr(self, field.name), field.default, field.metadata)
+            object.__setattr__(self, field.name, value)
+
+    def __repr__(self) -> str:
+        """Return the object with the parameters that are not their defaults."""
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.changed().items())})"
+
+    def changed(self) -> dict[str, Any]:
+        """Return the parameters that are not their defaults, by name."""
+        known = (field for field in _fields(self) if field.init)
+        return {one.name: getattr(self, one.name) for one in known if getattr(self, one.name) != one.default}
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some parameters changed.
+
+        Parameters
+        ----------
+        **changes : object
+            New values by parameter name.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such parameter, or a value is not allowed.
+        """
+        known = [field.name for field in _fields(self)]
+        for name in changes:
+            if name not in known:
+                raise unknown(f"parameter of {type(self).__name__}", name, known)
+        copy: Any = self
+        return dataclasses.replace(copy, **changes)
+
+    def numbers(self) -> dict[str, tuple[str, Any]]:
+        """Return what handlers compute with: NumPy type code and value by name; the code of a vector ends in "[]".
+
+        A choice is the number that stands for its text.
+        """
+        choices, vectors = self.choices(), {one.name: one for one in _fields(self) if one.metadata.get("is_vector")}
+        found: dict[str, tuple[str, Any]] = {}
+        for name, value in vars(self).items():
+            if name in choices:
+                found[name] = "i8", number_of(value)
+            elif name in vectors:
+                found[name] = f"{_CODES[_element(vectors[name])]}[]", value
+            elif type(value) in _CODES:
+                found[name] = _CODES[type(value)], value
+        return found
+
+    @classmethod
+    def choices(cls) -> dict[str, tuple[str, ...]]:
+        """Return the texts that are allowed, by name of the parameters that have some."""
+        return {one.name: one.metadata["choices"] for one in _fields(cls) if one.metadata.get("choices")}
+
+
+_CODES: dict[type, str] = {bool: "i1", int: "i8", float: "f8"}
+
+
+def _fields(owner: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(owner) if dataclasses.is_dataclass(owner) else ()
+
+
+def _element(field: dataclasses.Field[Any]) -> type:
+    """Return the type of a vector's elements."""
+    unit, default = field.metadata["unit"], field.default
+    return (float if unit == "bps" else int) if unit in _PARSERS else type(default[0])  # type: ignore[index]
+
+
+def number_of(text: str) -> int:
+    """Return the number that stands for a text in compiled code, where there are none: 56 bits of its hash.
 
     Parameters
     ----------
-    kind : type
-        The dataclass; a class with a constructor of its own may take what it likes.
-    given : tuple
-        Values without names.
-    named : mapping
-        Values by name.
-
-    Raises
-    ------
-    ConfigError
-        If a value has no name, or a name is unknown.
+    text : str
+        A choice, such as ``"pid"``.
     """
-    if not dataclasses.is_dataclass(kind):
-        return
-    names = [field.name for field in dataclasses.fields(kind) if field.init]
-    for name in named:
-        if name not in names:
-            raise unknown(kind.__name__, name, names, "the name of a parameter")
-    if given:
-        shown = ", ".join(f"{name}=..." for name in names[: len(given)])
-        raise ConfigError(kind.__name__, given[0], f"given by name, as in {kind.__name__}({shown})")
-
-
-def check_fields(owner: Any) -> None:
-    """Check all fields of a frozen dataclass and convert them to their base units; call it in ``__post_init__``.
-
-    Parameters
-    ----------
-    owner : object
-        The dataclass instance, changed in place.
-
-    Raises
-    ------
-    ConfigError
-        If a value is of another type than the default, or not allowed.
-    """
-    for field in dataclasses.fields(owner):
-        name = f"{type(owner).__name__}.{field.name}"
-        value = check(name, getattr(owner, field.name), field.default, field.metadata)
-        object.__setattr__(owner, field.name, value)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "little")
 
 
 def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> Any:
@@ -152,6 +293,12 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         If the value is of another type than the default, or not allowed.
     """
     unit, choices = metadata.get("unit", ""), metadata.get("choices", ())
+    if metadata.get("is_vector"):
+        plain = {**metadata, "is_vector": False}
+        first = default[0] if default else None
+        return tuple(check(f"{name}[{i}]", one, first, plain) for i, one in enumerate(_elements(name, value)))
+    if value is None and metadata.get("is_optional"):
+        value = 0
     if unit in _PARSERS:
         value = _PARSERS[unit](value, field=name)
         if value > _HIGHEST[unit]:
@@ -164,6 +311,10 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         if not isinstance(value, bool | np.bool_):
             raise ConfigError(name, value, "True or False")
         return bool(value)
+    elif isinstance(default, str):
+        if not isinstance(value, str) or not value.isprintable():
+            raise ConfigError(name, value, "a text in one line")
+        return value
     elif isinstance(default, int | float):
         value = _number(name, value, int if isinstance(default, int) else float)
     low, high = metadata.get("low"), metadata.get("high")
@@ -172,6 +323,18 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         bounds += [f"at most {high}"] if high is not None else []
         raise ConfigError(name, value, " and ".join(bounds))
     return value
+
+
+def _elements(name: str, value: Any) -> list[Any]:
+    """Return the elements of a vector, which may be a text."""
+    elements = value.replace(",", " ").split() if isinstance(value, str) else value
+    try:
+        elements = list(elements)
+    except TypeError:
+        raise ConfigError(name, value, "a list, or a text with spaces, such as '5kB 10kB'") from None
+    if len(elements) > _LONGEST:
+        raise ConfigError(name, len(elements), f"at most {_LONGEST} elements")
+    return elements
 
 
 def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:

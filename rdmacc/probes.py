@@ -1,7 +1,7 @@
 """Probes: what to record while a simulation runs, sampled or at every change.
 
 A probe watches one field of one record: a port's queue, a queue pair's rate, a component's state. The helpers `queue`,
-`throughput`, `rate` and `window` name the usual ones; `field` watches any.
+`throughput`, `utilisation`, `rate` and `window` name the usual ones; `field` watches any.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Named
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 
-__all__ = ["PLACES", "Probe", "field", "queue", "rate", "throughput", "window"]
+__all__ = ["PLACES", "Probe", "field", "queue", "rate", "throughput", "utilisation", "window"]
 
 PLACES = ("port", "flow", "host")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Probe:
+class Probe(Named):
     """A record's field, watched.
 
     Attributes
@@ -36,6 +38,8 @@ class Probe:
         Sampling period; None records each change.
     is_rate : bool
         Report the field's increase in bytes per period as bit/s.
+    is_share : bool
+        Report that rate as a share of the port's own.
     """
 
     name: str
@@ -44,21 +48,25 @@ class Probe:
     field: str
     every_ps: int | None = None
     is_rate: bool = False
+    is_share: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.place, str) or self.place not in PLACES:
             raise ConfigError("Probe.place", self.place, f"one of {', '.join(PLACES)}")
         if not isinstance(self.field, str) or not self.field:
             raise ConfigError("Probe.field", self.field, "the name of a field, such as 'queue_bytes'")
+        if self.is_share and (self.place != "port" or self.is_rate):
+            raise ConfigError("Probe.is_share", True, "given for a port, without is_rate")
         if self.every_ps is not None:
             every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:
                 raise ConfigError("Probe.every_ps", self.every_ps, "at least 1 ps, or None to record every change")
             object.__setattr__(self, "every_ps", every_ps)
-        elif self.is_rate:
+        elif self.is_rate or self.is_share:
             raise ConfigError("Probe.every_ps", None, "given for a probe that measures a rate")
 
 
+@typed
 def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Probe:
     """Watch the data bytes queued at the port from `node` to `peer`, in bytes.
 
@@ -80,6 +88,7 @@ def queue(node: Hashable, peer: Hashable, every: Quantity | None = None) -> Prob
     return Probe(name=f"queue {node}->{peer}", place="port", at=(node, peer), field="queue_bytes", every_ps=period)
 
 
+@typed
 def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     """Watch the throughput of the link from `node` to `peer`, all packets, in bit/s averaged over each period.
 
@@ -102,6 +111,30 @@ def throughput(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
     return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_rate=True)
 
 
+@typed
+def utilisation(node: Hashable, peer: Hashable, every: Quantity) -> Probe:
+    """Watch the utilisation of the link from `node` to `peer`: throughput of all packets over the rate, 0 to 1.
+
+    Parameters
+    ----------
+    node : hashable
+        The link's near end.
+    peer : hashable
+        The link's far end.
+    every : number or str
+        Period to average over, such as ``"10us"``.
+
+    Returns
+    -------
+    Probe
+        For ``simulate(probes=[...])``.
+    """
+    period = time_ps(every, field="every")
+    name = f"utilisation {node}->{peer}"
+    return Probe(name=name, place="port", at=(node, peer), field="tx_bytes", every_ps=period, is_share=True)
+
+
+@typed
 def rate(flow: int, every: Quantity | None = None) -> Probe:
     """Watch the pacing rate of a message's queue pair, in bit/s.
 
@@ -121,6 +154,7 @@ def rate(flow: int, every: Quantity | None = None) -> Probe:
     return Probe(name=f"rate {flow}", place="flow", at=flow, field="rate_bps", every_ps=period)
 
 
+@typed
 def window(flow: int, every: Quantity | None = None) -> Probe:
     """Watch the window of a message's queue pair, in bytes.
 
@@ -140,6 +174,7 @@ def window(flow: int, every: Quantity | None = None) -> Probe:
     return Probe(name=f"window {flow}", place="flow", at=flow, field="window_bytes", every_ps=period)
 
 
+@typed
 def field(place: str, at: Hashable, field: str, every: Quantity | None = None) -> Probe:
     """Watch any field: `place` is "port", "flow" or "host", `field` as in `Probe`.
 

@@ -335,12 +335,13 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
         If two records share a field name.
     """
     columns: list[Any] = []
-    seen: set[str] = set()
+    owners: dict[str, str] = {}
     for record in records:
         for field in record.fields:
-            if field.name in seen:
-                raise ConfigError(field.name, record.__qualname__, "a name that no other record uses")
-            seen.add(field.name)
+            if field.name in owners:
+                place = f"field of {record.__qualname__.rpartition('<locals>.')[2]}"
+                raise ConfigError(place, field.name, f"another name: `{owners[field.name]}` has it")
+            owners[field.name] = record.__qualname__
             columns.append((field.name, field.code, (field.length,)) if field.length else (field.name, field.code))
             if field.is_deadline:
                 columns.append((field.armed_name, "i8"))

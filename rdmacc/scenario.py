@@ -13,21 +13,21 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import networkx as nx
 import pandas as pd
 import tomli_w
 
-from rdmacc import faults as known_faults
-from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
+from rdmacc.parameters import Named, Parameters
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph, completed, validate
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload import messages
 
@@ -35,13 +35,13 @@ __all__ = ["Scenario"]
 
 _FORMAT = 1
 _PARTS = ("recovery", "control", "switch", "buffer", "queueing")
-_FAULTS = {name: getattr(known_faults, name) for name in ("Loss", "ScriptedLoss", "LinkDown", "Clocks")}
+_FAULTS = {kind.__name__: kind for kind in get_args(Fault)}
 _GRAPH = ("name", "sides")
 """What of a graph's own attributes means something to rdmacc."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scenario:
+class Scenario(Named):
     """What `rdmacc.simulate` takes, as one object.
 
     Attributes
@@ -87,6 +87,7 @@ class Scenario:
             probes=self.probes, faults=self.faults, trace=self.trace, check=self.check, progress=False,
         )  # fmt: skip
 
+    @typed
     def to_toml(self, path: str | Path) -> Path:
         """Write the scenario to a TOML file, the network and the messages included.
 
@@ -171,6 +172,7 @@ class Scenario:
             wanted = f"a scenario that rdmacc wrote ({type(error).__name__}: {error})"
             raise ConfigError("file", str(path), wanted) from None
 
+    @typed
     def with_parameters(self, changes: Mapping[str, Any]) -> Scenario:
         """Return a copy with some of the scheme's parameters changed.
 
@@ -195,14 +197,14 @@ def _scheme_out(scheme: Scheme) -> dict[str, Any]:
     return {"name": scheme.name, **scheme.changed(), **parts}
 
 
-def _part_out(part: Component) -> dict[str, Any]:
+def _part_out(part: Parameters) -> dict[str, Any]:
     return {"type": _full_name(type(part)), **part.changed()}
 
 
 def _scheme_in(content: Mapping[str, Any]) -> Scheme:
-    known = {_full_name(kind): kind for kind in _subclasses(Component)}
+    known = {_full_name(kind): kind for kind in _subclasses(Parameters)}
 
-    def part(one: Mapping[str, Any]) -> Component:
+    def part(one: Mapping[str, Any]) -> Parameters:
         kind = known.get(one["type"])
         if kind is None:
             raise unknown("component", one["type"], known, "a component that is imported: import its module first")

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import FunctionType, MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rdmacc.component import Component, param
+from rdmacc.component import Component
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers import check_handlers
+from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, param
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
-from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
+from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
+from rdmacc.typed import typed
 
 __all__ = ["SCHEMES", "Scheme", "about", "as_scheme", "register_scheme", "scheme", "scheme_table"]
 
-CONNECTIONS = ("auto", "message", "pair")
-BASE_RTTS = ("pair", "network")
+Connection = Literal["auto", "message", "pair"]
+BaseRtt = Literal["pair", "network", "largest"]
+
+
+if TYPE_CHECKING:
+
+    class Components:
+        """Components: given as one or as a list, read as a tuple."""
+
+        def __get__(self, owner: object, kind: Any = None, /) -> tuple[Component, ...]: ...
+        def __set__(self, owner: object, value: Component | Iterable[Component], /) -> None: ...
+
+else:
+    Components = tuple
+
+_NO_COMPONENTS: Any = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scheme(Component):
+class Scheme(Parameters):
     """What runs on hosts and switches.
 
     Attributes
@@ -46,36 +62,42 @@ class Scheme(Component):
 
     name: str = "custom"
     recovery: Component = dataclasses.field(default_factory=GoBackN)
-    control: tuple[Component, ...] = ()
-    switch: tuple[Component, ...] = ()
+    control: Components = _NO_COMPONENTS
+    switch: Components = _NO_COMPONENTS
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
-    routing: str = param("ecmp", "ecmp, symmetric, spray-random, spray-round-robin or source", choices=ROUTINGS)
-    nic_order: str = param(
-        "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=NIC_ORDERS
+    routing: Routing = param("ecmp", f"{', '.join(ROUTINGS[:-1])} or {ROUTINGS[-1]}", choices=ROUTINGS)
+    flowlet_gap_ps: Time = param(
+        "0s",
+        "with routing adaptive: packets of a message closer than this take the way of those before; 0: none does",
+        unit="ps",
+        low=0,
     )
-    start_delay_ps: int = param(
+    nic_order: NicOrder = param(
+        "round-robin", "round-robin or srpt: which ready queue pair a NIC serves", choices=get_args(NicOrder)
+    )
+    start_delay_ps: Time = param(
         "0s", "operating system's overhead before each message", unit="ps", source="DCTCP in Dart: 300 us"
     )
-    tick_ps: int = param(
-        "0s",
+    tick_ps: OptionalTime = param(
+        None,
         "times of transmission and pacing are cut to whole multiples of it, a whole fraction of a second; "
         "0: to the nearest ps",
         unit="ps",
     )
-    payload_bytes: int = param(
+    payload_bytes: Size = param(
         "1000B", "payload of a full packet", unit="bytes", source="HPCC simulator", low=1, high=2**20
     )
-    header_bytes: int = param(
+    header_bytes: Size = param(
         "48B", "headers of a data packet", unit="bytes", source="HPCC simulator, without INT", high=2**16
     )
-    ack_bytes: int = param(
+    ack_bytes: Size = param(
         "64B", "ACK, NAK, credit or advert on the wire", unit="bytes", source="least Ethernet frame", low=1, high=2**16
     )
-    least_wire_bytes: int = param(
-        "0B", "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
+    least_wire_bytes: OptionalSize = param(
+        None, "shorter data packets are padded to it; 0: none is", unit="bytes", low=0, high=2**20
     )
-    cnp_bytes: int = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
+    cnp_bytes: Size = param("64B", "CNP on the wire", unit="bytes", source="smallest Ethernet frame", low=1, high=2**16)
     data_priority: int = param(DATA_CLASS, "class of data packets", low=DATA_CLASS, high=NUM_CLASSES - 1)
     ack_priority: int = param(CONTROL, "class of ACKs and other replies", low=CONTROL, high=NUM_CLASSES - 1)
     nic_ack_priority: int = param(
@@ -84,18 +106,19 @@ class Scheme(Component):
         low=-1,
         high=NUM_CLASSES - 1,
     )
-    connection: str = param(
+    connection: Connection = param(
         "auto",
         "message: a queue pair for each message; pair: one for all from a host to another, whose rates and windows "
         "outlive a message; auto: pair if a component needs it",
-        choices=CONNECTIONS,
+        choices=get_args(Connection),
     )
-    base_rtt: str = param(
+    base_rtt: BaseRtt = param(
         "pair",
         "base RTT of a queue pair. pair: of a full packet and its ACK between its hosts; network: the largest between "
-        "any hosts, of a packet's payload there, and of delays alone back",
-        source="network: third.cc of the HPCC simulator, GLOBAL_T",
-        choices=BASE_RTTS,
+        "any hosts, of a packet's payload there, and of delays alone back; largest: the largest between any hosts, of "
+        "a full packet and its ACK",
+        source="network: third.cc of the HPCC simulator, GLOBAL_T; largest: uet-htsim",
+        choices=get_args(BaseRtt),
     )
 
     def __post_init__(self) -> None:
@@ -106,8 +129,8 @@ class Scheme(Component):
             except TypeError:
                 raise ConfigError(name, value, "a component, or a list of components") from None
             object.__setattr__(self, name, parts)
-        if not isinstance(self.name, str) or not self.name:
-            raise ConfigError("name", self.name, "a non-empty text")
+        if not isinstance(self.name, str) or not (self.name and self.name.isprintable()):
+            raise ConfigError("name", self.name, "a non-empty text in one line")
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
@@ -200,7 +223,7 @@ class Scheme(Component):
             result = result._swap(owner, dataclasses.replace(owner, **values))
         return result
 
-    def owner(self, name: str) -> tuple[Component, str]:
+    def owner(self, name: str) -> tuple[Parameters, str]:
         """Return what has a parameter, and the parameter's name there.
 
         Parameters
@@ -210,7 +233,7 @@ class Scheme(Component):
 
         Returns
         -------
-        tuple of Component and str
+        tuple of Parameters and str
             The scheme, one of its components, its buffer or its queueing; the name without the component.
 
         Raises
@@ -247,13 +270,13 @@ class Scheme(Component):
             return [own_name]
         return [f"{type(part).__name__}.{own_name}" for part in (*owners, *hidden)]
 
-    def _swap(self, old: Component, new: Component) -> Scheme:
+    def _swap(self, old: Parameters, new: Parameters) -> Scheme:
         swapped: Any = new
         return dataclasses.replace(
             self,
-            recovery=new if self.recovery is old else self.recovery,
-            control=tuple(new if part is old else part for part in self.control),
-            switch=tuple(new if part is old else part for part in self.switch),
+            recovery=swapped if self.recovery is old else self.recovery,
+            control=tuple(swapped if part is old else part for part in self.control),
+            switch=tuple(swapped if part is old else part for part in self.switch),
             buffer=swapped if self.buffer is old else self.buffer,
             queueing=swapped if self.queueing is old else self.queueing,
         )
@@ -266,7 +289,7 @@ def _alternatives(names: list[str]) -> str:
     return " or ".join(map(repr, names))
 
 
-def _parameters(component: Component) -> set[str]:
+def _parameters(component: Parameters) -> set[str]:
     return {field.name for field in dataclasses.fields(component)}  # type: ignore[arg-type]
 
 
@@ -295,8 +318,8 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
     ConfigError
         If the name or `about` is not a text, or the name is taken.
     """
-    if not isinstance(name, str) or not name:
-        raise ConfigError("scheme name", name, "a non-empty string")
+    if not isinstance(name, str) or not (name and name.isprintable()):
+        raise ConfigError("scheme name", name, "a non-empty text in one line")
     if not callable(make):
         raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
@@ -307,6 +330,7 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
     _ABOUT[name] = about
 
 
+@typed
 def about(name: str) -> str:
     """Return what a scheme does, in a line.
 
@@ -381,6 +405,7 @@ def as_scheme(value: str | Scheme) -> Scheme:
     raise unknown("scheme", value, SCHEMES, "a Scheme or the name of one")
 
 
+@typed
 def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:
     """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc.
 

@@ -16,6 +16,7 @@ from rdmacc.engine.outcome import Engine
 from rdmacc.engine.plan import make_plan
 from rdmacc.engine.progress import Progress
 from rdmacc.engine.select import make_engine
+from rdmacc.engine.upsets import Upsets
 from rdmacc.engine.waits import explain_stall
 from rdmacc.errors import ConfigError, DeadlockError, HandlerError, LivelockError, StalledError
 from rdmacc.faults import Fault
@@ -69,8 +70,8 @@ class Simulation:
         Seed of all randomness.
     probes : sequence of Probe
         What to record while running.
-    faults : sequence of Loss, ScriptedLoss, LinkDown or Clocks
-        What goes wrong on links and with hosts' clocks.
+    faults : sequence of Fault
+        What goes wrong on links, in NICs and with hosts' clocks; see `rdmacc.faults`.
     trace : bool
         Keep what happens to every packet, for `result.packet_trace`.
     check : bool, optional
@@ -112,8 +113,7 @@ class Simulation:
             topology, workload, chosen, seed=seed, probes=probes, faults=faults, has_trace=trace,
             is_checked=is_checked(chosen, check),
         )  # fmt: skip
-        self._fabric = self.plan.fabric
-        self._link_downs = list(self.plan.link_downs)
+        self._upsets = Upsets(self.plan.upsets, self.plan.fabric)
         self.engine: Engine = make_engine(engine, self.plan)
         self._progress = Progress(self.plan)
         self._step_ps = _FIRST_STEP_PS
@@ -173,16 +173,14 @@ class Simulation:
                 upcoming_ps = self.engine.next_event_ps()
                 if upcoming_ps - self.now_ps >= _SLICE_PS:  # all is quiet: look before retransmission timers blur it
                     self._raise_if_deadlocked()
-                if upcoming_ps == NEVER and until is None and not self._link_downs:
+                if upcoming_ps == NEVER and until is None and self._upsets.next_ps == NEVER:
                     raise self._stalled()
                 stop_ps = min(max(self.now_ps, min(upcoming_ps, until_ps)) + _SLICE_PS, until_ps)
-                if self._link_downs:
-                    stop_ps = min(stop_ps, self._link_downs[0].time_ps)
-                self._run_to(stop_ps, bar, until_ps)
-                self._fail_links()
+                self._run_to(min(stop_ps, self._upsets.next_ps), bar, until_ps)
+                self._upsets.happen(self.engine)
                 if self.engine.longest_pause_ps() >= _SLICE_PS:
                     self._raise_if_deadlocked()
-                if until is None and not (self.is_finished or self._link_downs):
+                if until is None and not self.is_finished and self._upsets.next_ps == NEVER:
                     if self._progress.has_ended(self.engine):
                         raise self._stalled()
         except (KeyboardInterrupt, HandlerError, LivelockError) as error:
@@ -211,14 +209,6 @@ class Simulation:
             elif took_s > long_s:
                 self._step_ps = max(self._step_ps // 2, 1)
 
-    def _fail_links(self) -> None:
-        """Take down the links whose time has come, and route around them."""
-        while self._link_downs and self._link_downs[0].time_ps <= self.now_ps and not self.is_finished:
-            one, other = self._link_downs.pop(0).link
-            ports = self._fabric.port(one, other), self._fabric.port(other, one)
-            self._fabric = self._fabric.without(ports)
-            self.engine.fail_link(ports, self._fabric)
-
     def _raise_if_deadlocked(self) -> None:
         ports = find_deadlock(self.plan, self.engine.pfc_state())
         if ports:
@@ -229,7 +219,7 @@ class Simulation:
         outcome, progress = self.engine.outcome(), self._progress
         is_unfinished = (outcome.messages["acked_ps"] < 0) & (outcome.messages["failed"] == 0)
         numbers = np.flatnonzero(is_unfinished).tolist()
-        reason = explain_stall(self.engine, self._fabric, numbers, progress.since_ps, progress.retries)
+        reason = explain_stall(self.engine, self._upsets.fabric, numbers, progress.since_ps, progress.retries)
         return self._with_result(StalledError(self.plan.workload.index[numbers].tolist(), self.now_ps, reason))
 
     def _with_result(self, error: Any) -> Any:
@@ -253,7 +243,7 @@ class Simulation:
         most = bar.total or 0
         done = min(self.now_ps / 1e6 if until_ps < NEVER else self.engine.accepted_bytes, most)
         if until_ps == NEVER:  # filled by bytes, since one long message may take most of the time
-            messages = len(self.plan.size_bytes)
+            messages = len(self.plan.waits_for)
             finished = messages - self.engine.unfinished
             bar.set_description_str(f"{self.plan.scheme.name}, {finished:,} of {messages:,} messages", refresh=False)
         bar.update(max(done - bar.n, 0))

@@ -185,3 +185,4 @@ class Port(Record):
     paused_since_ps = Int(doc="when the pause under way began")
     chance_key = Int(doc="key of the port's stream of chance")
     chance_count = Int(doc="numbers drawn from it (w)")
+    base_rtt_ps = Int(doc="largest base RTT of any queue pair")

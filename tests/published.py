@@ -162,14 +162,15 @@ HPCC = {
 # Montazeri et al., SIGCOMM 2018, with PlatformLab/HomaSimulation; serhatarslan-hub/HomaL4Protocol-ns-3.
 
 HOMA = _packets(1472, 66, 84, least_wire_bytes=84, routing="spray-random") | of("DropTail", alpha=1000.0) | of(
-    "Homa", rtt_bytes=9_750, levels=8, cutoffs="", overcommit=7
+    "Homa", rtt_bytes=9_750, levels=8, cutoffs=(), overcommit=7
 )  # fmt: skip
 HOMA_NS3 = (
     _packets(1460, 42, 42, tick_ps=ns(1), ack_priority=DATA_CLASS, routing="spray-random")
     | of("DropTail", alpha=1000.0, limit_bytes=751_000)
     | of(
-        "Homa", rtt_bytes=10_220, separates_levels=False, levels=8, cutoffs="17520B", overcommit=6, lowest_levels=False,
-        grant_sets_level=True, resend_interval_ps=ms(100), ping_interval_ps=ms(1_000_000), retry_limit=5,
+        "Homa", rtt_bytes=10_220, separates_levels=False, levels=8, cutoffs=(17_520,), overcommit=6,
+        lowest_levels=False, grant_sets_level=True,
+        resend_interval_ps=ms(100), ping_interval_ps=ms(1_000_000), retry_limit=5,
     )
 )  # fmt: skip
 
@@ -229,6 +230,34 @@ XPASS = {
     ),
 }  # fmt: skip
 
+# uet-htsim: main_uec.cpp, uec.cpp, uecpacket.h.
+
+_UET = _packets(4086, 64, 64, base_rtt="largest") | of("Queueing", trimmed_bytes=64)
+UET = {
+    "nscc": _UET,
+    "rccc": _UET | of("UetQueue", marks_last_hop=False),
+    "nscc-rccc": _UET | of("UetQueue", marks_last_hop=False) | of("Nscc", spares_last_hop=True),
+}
+
+# csg-htsim: main_eqds.cpp, eqds.cpp, eqdspacket.h.
+
+EQDS = _UET | of(
+    "ReceiverCredit", unit_bytes=512, units_per_pull=8, rate=8 * 512 / (0.99 * (4160 + 38)), largest_bytes=207_500,
+    counts_at_receiver=True,
+) | of("Uet", timeout_ps=219_720_000) | of("PathChoice", choice="bitmap", trim_penalty=1, timeout_penalty=0) | of(
+    "UetQueue", limit_bytes=35 * 4150, low=1e6, high=1e6
+)  # fmt: skip
+
+# ns3-datacenter: rdma-hw.cc, config-burst.txt; 150 Mb/s at 25 Gb/s.
+
+_POWER = of("Scheme", payload_bytes=1000, base_rtt="network")
+_POWER_STEP = {"additive_share": 0.006, "least_current": 0.5, "from_reference": True}
+POWERTCP = {
+    "powertcp": _POWER | of("PowerTcp", eta=0.95, **_POWER_STEP),
+    "theta-powertcp": _POWER | of("ThetaPowerTcp", gamma=0.7, margin=1.05, every_ack=True, **_POWER_STEP),
+}
+
+
 PUBLISHED: dict[str, dict[str, Values]] = {
     "igbn-2019": IGBN,
     "dart-2020": DART,
@@ -244,10 +273,14 @@ PUBLISHED: dict[str, dict[str, Values]] = {
     "phost-2015": {"phost": PHOST},
     "phost-yaps": {"phost": PHOST_YAPS},
     "expresspass-2017": XPASS,
+    "uet-htsim": UET,
+    "eqds-htsim": {"eqds": EQDS},
+    "powertcp-ns3": POWERTCP,
 }
 """Every setting of every scheme, by preset."""
 RATES_BPS = {"rcc-2021": 100e9, "hpcc-ns3": 100e9, "ndp-htsim": 100e9, "roce-htsim": 100e9, "phost-yaps": 100e9,
-             "ren-2021": 40e9, "igbn-2019": 40e9}  # fmt: skip
+             "uet-htsim": 100e9, "eqds-htsim": 100e9, "ren-2021": 40e9, "igbn-2019": 40e9,
+             "powertcp-ns3": 25e9}  # fmt: skip
 """Of the hosts' links; 10 Gb/s in the others."""
 
 _AT_NIC_STEP = of("EcnStep", reference_bps=10e9, at_nic=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import networkx as nx
 import numpy as np
@@ -15,11 +15,11 @@ from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError, HandlerError
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
+from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
-from rdmacc.schemes import BASE_RTTS, SCHEMES, Scheme
+from rdmacc.schemes import SCHEMES, BaseRtt, Scheme
 from rdmacc.state import (
     ADVERT,
     CONTROL,
@@ -37,15 +37,18 @@ from rdmacc.state import (
 from rdmacc.switch.deflection import FlowDeflection
 from rdmacc.switch.fecn import Fecn
 from rdmacc.switch.int_stamp import IntStamp
-from rdmacc.switch.queueing import NIC_ORDERS, ROUTINGS, Queueing
+from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing
 from rdmacc.switch.rcp_stamp import RcpStamp
-from rdmacc.switch.ren_marker import READINGS, RenMarker
+from rdmacc.switch.ren_marker import Reading, RenMarker
 from rdmacc.switch.selective_drop import SelectiveDrop
 from rdmacc.switch.trimming import PayloadTrimming
 from rdmacc.topology.fabric import Fabric
 
 WIDENED = 10_000
 """Scenarios from this number on are widened; those before stay what they were."""
+
+FIRST_ROUTINGS = ROUTINGS[:5]
+"""Those that scenarios before `WIDENED` have; the others are drawn there."""
 
 RATES = ("10Gbps", "25Gbps", "40Gbps", "43Gbps", "100Gbps", "400Gbps")
 
@@ -121,7 +124,67 @@ def widened(scenario: Scenario, rng: np.random.Generator) -> Scenario:
         data, control = (float(p) for p in rng.choice([0.0, 0.1, 1.0], 2))
         lost = None if rng.random() < 0.3 else ((one, other), (other, one))[: int(rng.integers(1, 3))]
         faults.append(Loss(data=data, control=control, links=lost))
+    later = rng.spawn(1)[0]
+    faults += _upsets(later, scenario.topology)
+    if later.random() < 0.4:
+        gap_ps = int(later.choice([0, 200_000, 5_000_000]))
+        routing = str(later.choice(ROUTINGS[5:]))
+        scheme = _changed(scenario, scheme, {"routing": routing, "flowlet_gap_ps": gap_ps, "base_rtt": "largest"})
     return replace(scenario, scheme=scheme, faults=tuple(faults), until=scenario.until or "1ms")
+
+
+def with_computation(scenario: Scenario) -> Scenario:
+    """Return a scenario in which dependencies have delays, and hosts compute before, between and after messages."""
+    rng = np.random.default_rng([37, scenario.number])
+    hosts = rdmacc.topology.hosts(scenario.topology)
+    frame = scenario.workload
+    names: list[Any] = [f"m{label}" for label in frame.index]
+    rows = frame.assign(after=[tuple(f"m{label}" for label in after) for after in frame["after"]]).to_dict("records")
+    for number in range(int(rng.integers(1, 9))):
+        after = [name for name in names if rng.random() < 0.15]
+        duration = int(rng.choice([0, 0, 1, 700_000, int(rng.integers(30_000_000))]))
+        task = {"src": rng.choice(hosts), "duration_ps": duration, "after": tuple(after), "start_ps": 0, "weight": 1.0}
+        ancestors = set(after)
+        while True:
+            more = {one for name, row in zip(names, rows) if name in ancestors for one in row["after"]} - ancestors
+            if not more:
+                break
+            ancestors |= more
+        for name, row in zip(names, rows):
+            if name not in ancestors and rng.random() < 0.2:
+                row["after"] = (*row["after"], f"c{number}")
+        names.append(f"c{number}")
+        rows.append(task)
+    for row in rows:
+        row["delay_ps"] = tuple(int(rng.choice([0, 0, 1, 500_000, 4_000_000])) for _ in row["after"])
+    order = rng.permutation(len(rows)).tolist()
+    work = pd.DataFrame([rows[i] for i in order], index=[names[i] for i in order])
+    return replace(scenario, workload=rdmacc.messages(work), probes=(), faults=_without_scripts(scenario.faults))
+
+
+def _without_scripts(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    return tuple(fault for fault in faults if not isinstance(fault, ScriptedLoss))
+
+
+def _upsets(rng: np.random.Generator, topology: nx.Graph) -> list[Fault]:
+    """Draw links that come back, links that are slow, and pause storms; some overlap."""
+    found: list[Fault] = []
+    links, hosts = list(topology.edges), rdmacc.topology.hosts(topology)
+    for _ in range(int(rng.choice([0, 1, 3, 8]))):
+        at_ps = int(rng.choice([0, 1_000_000, int(rng.integers(100_000_000))]))
+        until_ps = at_ps + 1 + int(10 ** rng.uniform(3, 8)) if rng.random() < 0.8 else None
+        link = links[int(rng.integers(min(len(links), 4)))]
+        link = link if rng.random() < 0.5 else link[::-1]
+        kind = rng.random()
+        if kind < 0.4:
+            late_ps = int(rng.choice([0, 3_000_000, 50_000_000]))
+            found.append(LinkDown(link=link, at_ps=at_ps, until_ps=until_ps, convergence_ps=late_ps))
+        elif kind < 0.7:
+            share, both = float(rng.choice([0.1, 0.25, 0.9])), bool(rng.random() < 0.5)
+            found.append(SlowLink(link=link, share=share, at_ps=at_ps, until_ps=until_ps, both_ways=both))
+        else:
+            found.append(PauseStorm(host=str(rng.choice(hosts)), at_ps=at_ps, until_ps=until_ps))
+    return found
 
 
 def _changed(scenario: Scenario, scheme: Scheme, changes: dict[str, Any]) -> Scheme:
@@ -434,7 +497,7 @@ def _scheme(rng: np.random.Generator) -> Scheme:
         scheme = replace(scheme, switch=(red, *others))
     if rng.random() < 0.4:
         scheme = scheme.replace(
-            routing=str(rng.choice(ROUTINGS)), nic_order=str(rng.choice(NIC_ORDERS)),
+            routing=str(rng.choice(FIRST_ROUTINGS)), nic_order=str(rng.choice(get_args(NicOrder))),
             start_delay_ps=str(rng.choice(["0us", "3us"])),
         )  # fmt: skip
     if rng.random() < 0.3:
@@ -579,7 +642,7 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
             buffer_bytes=int(rng.choice([16_000, 64_000])), marking_rate=int(rng.choice([0, 3])),
             marks_victims_at_hosts=bool(rng.random() < 0.5), at_dequeue=bool(rng.random() < 0.5),
         ),
-        RenMarker(base_rtt_ps=int(rng.choice([2_000_000, 9_000_001])), reading=str(rng.choice(READINGS))),
+        RenMarker(base_rtt_ps=int(rng.choice([2_000_000, 9_000_001])), reading=str(rng.choice(get_args(Reading)))),
         FlowDeflection(
             threshold_bytes=int(rng.choice([0, 5_000])), tokens=int(rng.choice([1, 4])),
             deflect_last_hop=bool(rng.random() < 0.5), escape_lanes=bool(rng.random() < 0.7),
@@ -594,7 +657,8 @@ def _with_features(scheme: Scheme, rng: np.random.Generator) -> Scheme:
     scheme = replace(
         scheme, control=(*scheme.control, *writers, *rtts), switch=(*scheme.switch, *chosen),
         tick_ps=int(rng.choice([0, 0, 1000])), nic_ack_priority=int(rng.choice([-1, CONTROL, DATA_CLASS])),
-        connection=str(rng.choice(["auto", "auto", "message", "pair"])), base_rtt=str(rng.choice(BASE_RTTS)),
+        connection=str(rng.choice(["auto", "auto", "message", "pair"])),
+        base_rtt=str(rng.choice(get_args(BaseRtt)[:2])),
     )  # fmt: skip
     return _with_requests(scheme, rng.spawn(1)[0])
 

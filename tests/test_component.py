@@ -11,8 +11,8 @@ import pytest
 import rdmacc
 from rdmacc import Component, ConfigError, Scheme, param, probes
 from rdmacc.component import HOOKS, RECORD_KINDS
-from rdmacc.engine.hooks import calls_of, limits_of, records_of, slots_of
 from rdmacc.engine.reference.binding import Binding
+from rdmacc.handlers.hooks import calls_of, limits_of, records_of, slots_of
 from rdmacc.protocols.dasr import Dasr
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
@@ -88,7 +88,7 @@ def test_parameters_carry_their_description():
     field = {field.name: field for field in dataclasses.fields(Example)}["period_ps"]
     wanted = {
         "doc": "a time", "unit": "ps", "symbol": "K", "equation": "", "source": "section 1", "low": 1, "high": None,
-        "slider": None, "is_log": False, "choices": (),
+        "slider": None, "is_log": False, "choices": (), "is_optional": False, "is_vector": False,
     }  # fmt: skip
     assert dict(field.metadata) == wanted
 

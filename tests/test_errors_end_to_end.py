@@ -346,7 +346,7 @@ def test_a_probe_or_a_fault_that_is_not_in_a_list():
         (lambda: ScriptedLoss(message=9, psn=0), "ScriptedLoss.message", 9, "a row of the workload"),
         (lambda: ScriptedLoss(message=0, psn=-1), "ScriptedLoss.psn", -1, "at least 0"),
         (lambda: ScriptedLoss(message=0, psn=0, kind="pause"), "ScriptedLoss.kind", "pause", "data, ack"),
-        (lambda: "loss", "faults", "loss", "a Loss, a ScriptedLoss, a LinkDown or a Clocks"),
+        (lambda: "loss", "faults", "loss", "a LinkDown, a SlowLink, a PauseStorm"),
     ],
 )
 def test_bad_faults(fault, field, value, allowed):

@@ -33,6 +33,8 @@ def table(scheme: str) -> str:
 
 def _value(row: dict[str, Any]) -> str:
     value, unit = row["value"], row["unit"]
+    if isinstance(value, tuple):
+        return " ".join(_value({**row, "value": one}) for one in value)
     if unit:
         return _FORMATS[unit](value)
     return str(value) if isinstance(value, bool | str) else f"{value:g}"

@@ -24,8 +24,8 @@ from rdmacc.experiments.framework.claim import Claim, Measured, Outcome
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, draw_trace, style
 from rdmacc.sweep.tidy import curve, scalar
 
 if TYPE_CHECKING:

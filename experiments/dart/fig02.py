@@ -19,9 +19,9 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.framework.trace import mean_between, settled, shown, worst_between
-from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, draw_trace, style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import format_size, ps, us
 

@@ -24,10 +24,10 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.framework.trace import shown, time_in, value_at
-from rdmacc.plotting.style import COLOURS, draw_trace, style
 from rdmacc.protocols.dasr import NO_CONGESTION, NON_RECEIVER_CONGESTION, RECEIVER_CONGESTION
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, draw_trace, style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import ps, us
 

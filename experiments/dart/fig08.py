@@ -14,8 +14,8 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -28,8 +28,8 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.framework.trace import shown
-from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, draw_trace, ecdf, style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import ms, us
 

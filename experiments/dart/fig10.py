@@ -25,9 +25,9 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, ecdf, style
 from rdmacc.sweep.tidy import curve, tidy, wide
 from rdmacc.units import ms
 

@@ -42,7 +42,7 @@ from rdmacc.experiments.framework.bands import (
 )  # fmt: skip
 from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

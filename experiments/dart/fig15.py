@@ -23,8 +23,8 @@ from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.validation.joining import TEN, TWO, WEIGHTS, joining_point, measure_joining
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, scalar, wide
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from rdmacc.experiments.dart.setup import PRESET
-from rdmacc.plotting.style import COLOURS
 from rdmacc.records import Byte
+from rdmacc.show.style import COLOURS
 from rdmacc.state import ACCEPT, DEFLECT, IN_NETWORK, Message, Packet, Port
 from rdmacc.sweep.tidy import scalar
 from rdmacc.switch.deflection import ENTRIES, FlowDeflection

@@ -22,7 +22,7 @@ from rdmacc.experiments.dart.clos import (
     spreads,
 )
 from rdmacc.experiments.framework.bands import AtLeast, Each
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

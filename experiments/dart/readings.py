@@ -38,7 +38,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, Each, Falls
 from rdmacc.experiments.framework.claim import OURS, Measured, NotJudged, Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, Question, Reading, register
 from rdmacc.experiments.framework.registry import experiment, load_summary, register_experiment
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,7 +20,7 @@ from rdmacc.experiments.dart.techniques import VARIANTS, p99
 from rdmacc.experiments.framework.bands import All, AtLeast, Each, Exactly, LessThan, Ordered
 from rdmacc.experiments.framework.claim import OURS, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ import pandas as pd
 from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, drawn_readings, of_reading
 from rdmacc.experiments.framework.bands import Band
 from rdmacc.experiments.framework.claim import Claim
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -252,7 +252,7 @@ class Experiment(ABC):
         Figure
             A new figure.
         """
-        from rdmacc.plotting.bands import with_bands
+        from rdmacc.show.bands import with_bands
 
         if self.seeding is not Seeding.SEPARATE:
             return self.plot(table)

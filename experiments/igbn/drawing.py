@@ -17,7 +17,7 @@ from scipy.stats import poisson
 
 from rdmacc.experiments.igbn.setup import GOODPUT, VARIANTS, mean, runs_of
 from rdmacc.models.go_back_n import GoBackNGoodput
-from rdmacc.plotting.style import COLOURS
+from rdmacc.show.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from rdmacc.experiments.framework.bands import All, Exactly, LessThan, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import us
 

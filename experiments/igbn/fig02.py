@@ -24,7 +24,7 @@ from rdmacc.experiments.igbn.setup import (
     median,
     throughput,
 )
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

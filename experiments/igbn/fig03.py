@@ -20,8 +20,8 @@ from rdmacc.experiments.igbn.setup import (
     go_back_n_runs,
     rate_of_timeouts,
 )
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -36,7 +36,7 @@ from rdmacc.experiments.igbn.setup import (
     timers_in,
     without_timeouts,
 )
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

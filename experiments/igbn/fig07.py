@@ -31,7 +31,7 @@ from rdmacc.experiments.igbn.setup import (
     throughput,
     timers_in,
 )
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

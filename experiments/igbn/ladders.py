@@ -16,13 +16,13 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.igbn.setup import chain_of_messages
 from rdmacc.faults import ScriptedLoss
-from rdmacc.plotting.ladder import Arrow, draw_arrows, find_arrows
-from rdmacc.plotting.style import style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.ladder import Arrow, draw_arrows, find_arrows
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import tidy
 
 if TYPE_CHECKING:

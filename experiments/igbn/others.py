@@ -30,9 +30,9 @@ from rdmacc.experiments.igbn.setup import (
     rate_of_timeouts,
     runs_of,
 )
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -27,7 +27,7 @@ from rdmacc.experiments.igbn.setup import (
     by_variant,
     of_reading,
 )
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.lone_message import POINT, LoneMessage
 from rdmacc.experiments.igbn.setup import MESSAGE_BYTES
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import scalar
 from rdmacc.units import KiB, MiB, format_rate, format_time, ms, us
 

@@ -15,7 +15,7 @@ from rdmacc.experiments.framework.registry import experiment, load_summary, sele
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.reading_map import draw_map
 from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading, count_outcomes
-from rdmacc.plotting.png import png
+from rdmacc.show.png import png
 from rdmacc.sweep import sweep
 from rdmacc.sweep.store import read_table
 

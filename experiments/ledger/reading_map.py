@@ -15,7 +15,7 @@ from rdmacc.experiments.framework.claim import Outcome
 from rdmacc.experiments.framework.reading import DEFAULT, readings_of
 from rdmacc.experiments.framework.registry import select
 from rdmacc.experiments.ledger.score import MARKS, PAPERS, by_reading
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,7 +26,7 @@ from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ledger.pages import templates
 from rdmacc.experiments.ledger.score import PAPERS, count_outcomes
-from rdmacc.plotting.style import save, style
+from rdmacc.show.style import save, style
 from rdmacc.sweep.store import write_atomically, write_table
 from rdmacc.units import format_time
 
@@ -98,7 +98,7 @@ class Report:
     Raises
     ------
     ConfigError
-        If `since` is no report.
+        If `since` is no report, or if the folder holds something else than a report.
     """
 
     def __init__(
@@ -111,6 +111,11 @@ class Report:
         seeds: int | None = None,
     ) -> None:
         self.folder = Path(folder)
+        if self.folder.is_dir() and any(self.folder.iterdir()):
+            try:
+                read_verdicts(self.folder)
+            except ConfigError:
+                raise ConfigError("folder", str(folder), "empty, or a report's: others' files stay") from None
         self._planned = list(planned)
         self._scale, self._seed, self._seeds, self._since = scale, seed, seeds, since
         self._before = read_verdicts(since) if since is not None else None
@@ -133,6 +138,8 @@ class Report:
             The figure.
         """
         one = entry.experiment
+        if not self._entries:  # first of all what tells that the folder is a report's, should this be interrupted
+            self._write(_VERDICTS, json.dumps(self._verdicts(), indent=1, sort_keys=True) + "\n")
         self._entries[one.name] = entry
         if entry.table is not None:
             table = entry.table

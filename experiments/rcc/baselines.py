@@ -19,7 +19,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import DCQCN, FEW_FLOWS, READINGS, Case, Changes, FatTreeFigure, differences
 from rdmacc.experiments.rcc.fct import OTHERS
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

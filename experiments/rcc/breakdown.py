@@ -10,7 +10,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Between, Each, MoreThan, Some
 from rdmacc.experiments.rcc.fat_tree import DCQCN, SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
 from rdmacc.experiments.rcc.fct import draw_fct
-from rdmacc.plotting.style import COLOURS, plain_log, style
+from rdmacc.show.style import COLOURS, plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

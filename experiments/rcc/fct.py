@@ -11,7 +11,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import At, Each, MoreThan
 from rdmacc.experiments.rcc.fat_tree import SCHEMES, reductions, spreads
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.plotting.style import COLOURS
+from rdmacc.show.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.multi_bottleneck import draw_goodput, measure_flows, point_for, point_name, seeds
 from rdmacc.experiments.rcc.setup import NAMES, in_place
-from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,8 +20,8 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import calls_in, draw_blocks, rows_of_calls
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, THRESHOLD_RTT_PS
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols import rcc
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import us
 

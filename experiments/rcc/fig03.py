@@ -21,7 +21,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.blocks import draw_blocks
 from rdmacc.experiments.rcc.receiver import RccReceiver
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, BDP_BYTES, PRESET, TARGET_RTT_PS
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET
 from rdmacc.models.rcc_stability import RccLoop
 from rdmacc.models.rcc_surface import RccMarginSurface, share_above
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import TABLE_COLUMNS, scalar, tidy, typed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import REQUEST, Case, IncastFigure, mean, points_in, reduction, together, values
 from rdmacc.experiments.rcc.setup import LINE_BPS
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC
 from rdmacc.experiments.rcc.incast import FEW_SENDERS, LONG, REQUEST, Case, IncastFigure, mean, points_in, together
 from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS, NAMES
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from rdmacc.experiments.rcc.fat_tree import (
 )
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, OTHERS, by_load, by_scheme, draw_fct, draw_reductions
 from rdmacc.experiments.rcc.setup import NAMES
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,7 +22,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.incast import FEW, REQUEST, Case, IncastFigure, mean, points_in, together
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import FEW_FLOWS, LOADS, VARIANTS, Case, FatTreeFigure, cases
 from rdmacc.experiments.rcc.fct import LOWER_ON_AVERAGE, by_scheme, draw_fct, draw_reductions
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

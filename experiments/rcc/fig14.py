@@ -37,8 +37,8 @@ from rdmacc.experiments.rcc.setup import (
     TARGET_QUEUE_BYTES,
     WIRE_BYTES,
 )  # fmt: skip
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, scalar
 
 if TYPE_CHECKING:

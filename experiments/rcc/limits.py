@@ -24,8 +24,8 @@ from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue, recursion
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, LINE_BPS, PRESET, WIRE_BYTES
 from rdmacc.models.rcc_stability import RccLoop
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import ms
 

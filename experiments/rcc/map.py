@@ -26,7 +26,7 @@ from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, DELTA, PRESET, TARGET_QUEUE_BYTES
 from rdmacc.models.rcc import RccFluid
 from rdmacc.models.rcc_stability import RccLoop, phase_margin
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import ms
 

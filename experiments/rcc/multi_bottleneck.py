@@ -21,9 +21,9 @@ from rdmacc import probes, topology, workload
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.trace import first_within, time_in
 from rdmacc.experiments.rcc.setup import GOODPUT_BPS, PRESET, goodput, jain, received
-from rdmacc.plotting.style import COLOURS
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS
 from rdmacc.state import IN_NETWORK, LAST_HOP
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import ms, us

@@ -20,8 +20,8 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, measure_queue
 from rdmacc.experiments.rcc.setup import DELTA, PAYLOAD_BYTES, jain
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import ms
 

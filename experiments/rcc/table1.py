@@ -13,9 +13,9 @@ from rdmacc.experiments.framework.experiment import Experiment, Run, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
-from rdmacc.plotting.style import style
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.records import Record
+from rdmacc.show.style import style
 from rdmacc.state import Message
 from rdmacc.sweep.tidy import scalars, tidy
 

@@ -24,8 +24,8 @@ from rdmacc.experiments.framework.trace import first_within
 from rdmacc.experiments.rcc.loops import FORMS, OSCILLATES, SHORT, loop_scenario, swing, target_bytes
 from rdmacc.experiments.rcc.setup import BASE_RTT_PS, PRESET
 from rdmacc.models.rcc_stability import RccLoop, tune
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import ps, us
 

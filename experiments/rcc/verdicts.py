@@ -28,9 +28,9 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.rcc.setup import in_place
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets import preset
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.workload import SIZES
 

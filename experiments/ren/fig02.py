@@ -10,7 +10,7 @@ from rdmacc.experiments.framework.bands import All, Each, Exactly
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.worked import GAP, WorkedExample, draw_rounds, extremes, rounds_of
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import scalar
 
 if TYPE_CHECKING:

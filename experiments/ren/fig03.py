@@ -22,7 +22,7 @@ from rdmacc.experiments.ren.setup import (
     labelled,
     need,
 )
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
 
 if TYPE_CHECKING:

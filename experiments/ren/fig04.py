@@ -18,7 +18,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.fig07 import CODES, packets_for
 from rdmacc.experiments.ren.parts import LonePort, make_packet, parts_of
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES, PACKET_PS, RTT_PS, TESTBED
-from rdmacc.plotting.style import COLOURS, style
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
 

@@ -12,7 +12,7 @@ from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import need
 from rdmacc.experiments.ren.worked import QUEUE, WorkedExample, after, draw_rounds, extremes, rounds_of
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import scalar
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.parts import LonePort, make_packet
 from rdmacc.experiments.ren.setup import LINE_BPS, PACKET_BYTES
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.protocols.ren import Ren
+from rdmacc.show.style import COLOURS, style
 from rdmacc.state import QueuePair
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker

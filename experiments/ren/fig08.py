@@ -22,9 +22,9 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.setup import LINE_BPS, LOOKS, RTT_PS, TESTBED
 from rdmacc.models.ren import rate_per_round, rounds_to_full
 from rdmacc.models.ren_figures import RenRate
-from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.units import kB, ps
 

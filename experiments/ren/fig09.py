@@ -33,9 +33,9 @@ from rdmacc.experiments.ren.setup import LOOKS, PACKET_BYTES, SIMULATED, SIMULAT
 from rdmacc.faults import LinkDown
 from rdmacc.models.ren import bdp_packets, departures_at_most, queue_lengths, throughputs
 from rdmacc.models.ren_figures import STRENGTHS, RenQueue, RenUtilisation
-from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import bps, ps
 

@@ -21,8 +21,8 @@ from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.bursts import burst_point
 from rdmacc.experiments.ren.setup import BUFFER_BYTES, BUFFER_PACKETS, PACKET_BYTES, RTT_PS, TESTBED
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import scalar, tidy
 from rdmacc.units import ms, us
 

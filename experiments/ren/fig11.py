@@ -14,7 +14,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import Bursts, burst_point, seeds_of
 from rdmacc.experiments.ren.setup import BUFFER_PACKETS, LOOKS, labelled
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import wide
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.ren.bursts import LARGE_BUFFER
 from rdmacc.experiments.ren.setup import LOOKS, RTT_PS, TESTBED, ReadingFigure, labelled
-from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import tidy
 from rdmacc.units import kB, ms
 

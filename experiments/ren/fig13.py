@@ -32,8 +32,8 @@ from rdmacc.experiments.ren.setup import (
     labelled,
     need,
 )
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.records import record_dtype
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import tidy, wide
 
 if TYPE_CHECKING:

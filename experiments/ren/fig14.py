@@ -30,7 +30,7 @@ from rdmacc.experiments.ren.loads import (
     reduction,
 )
 from rdmacc.experiments.ren.setup import LOOKS, PAYLOAD_BYTES, labelled
-from rdmacc.plotting.style import plain_log, style
+from rdmacc.show.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

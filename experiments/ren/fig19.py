@@ -19,7 +19,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.loads import POSITIVE, claim, mean_of, over_load, percents, reduction
 from rdmacc.experiments.ren.setup import LOOKS, labelled
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -34,9 +34,9 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED_LINE_BPS,
     ReadingFigure,
 )
-from rdmacc.plotting.style import style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import MB, ms
 

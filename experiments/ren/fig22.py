@@ -33,9 +33,9 @@ from rdmacc.experiments.ren.setup import (
     SIMULATED_RTT_PS,
     ReadingFigure,
 )
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ms, ps, us
 

@@ -44,7 +44,7 @@ from rdmacc.experiments.ren.loads import (
     short_flows,
 )
 from rdmacc.experiments.ren.setup import LOOKS, labelled
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ from rdmacc.experiments.framework.bands import All, AtLeast, Each, MoreThan
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.ren.leaf_spine import BASELINES, LOADS, SCHEMES, WORKLOADS, Case, LeafSpineFigure, cases
 from rdmacc.experiments.ren.setup import LOOKS, labelled
-from rdmacc.plotting.style import plain_log, style
+from rdmacc.show.style import plain_log, style
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -31,7 +31,7 @@ from rdmacc.experiments.ren.gains import HEADLINE, NEAR
 from rdmacc.experiments.ren.leaf_spine import Case, LeafSpineFigure
 from rdmacc.experiments.ren.loads import ALL_FLOWS, POSITIVE, claim
 from rdmacc.experiments.ren.setup import LOOKS
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

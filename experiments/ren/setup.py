@@ -27,8 +27,8 @@ from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.framework.experiment import Experiment
 from rdmacc.experiments.framework.reading import DEFAULT
 from rdmacc.experiments.ren.definitions import LOAD, LONG_BYTES, SEEDS, SHORT_BYTES, SIMULATED
-from rdmacc.plotting.style import COLOURS
 from rdmacc.presets import preset
+from rdmacc.show.style import COLOURS
 from rdmacc.units import us
 
 __all__ = [

@@ -41,10 +41,10 @@ from rdmacc.experiments.validation.joining import (
     queues,
 )
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.expresspass_2017 import EXPRESSPASS_2017
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, scalar, tidy, wide
 from rdmacc.units import ps, us
 

@@ -28,10 +28,10 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import by_size, completion, plot_by_size, stored_flows
 from rdmacc.experiments.validation.references import CLOSE, by_run, dots_of_both, draw_both, inexact
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.homa_ns3 import HOMA_NS3
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ns
 

@@ -34,11 +34,11 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_run, draw_both
-from rdmacc.plotting.style import COLOURS, style
 from rdmacc.presets.ndp_htsim import NDP_HTSIM
 from rdmacc.presets.roce_htsim import ROCE_HTSIM
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, style
 from rdmacc.units import ms, us
 
 if TYPE_CHECKING:

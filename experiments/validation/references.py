@@ -17,7 +17,7 @@ import pandas as pd
 
 from rdmacc.experiments.framework.claim import NotJudged
 from rdmacc.experiments.validation.flows import BINS, flows_of
-from rdmacc.plotting.style import COLOURS, ecdf
+from rdmacc.show.style import COLOURS, ecdf
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

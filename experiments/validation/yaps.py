@@ -25,10 +25,10 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.framework.scale import check_scale
 from rdmacc.experiments.validation.flows import BINS, flows_of, measure_acked, stored_flows, unfinished
 from rdmacc.experiments.validation.references import CLOSE, by_size, theirs
-from rdmacc.plotting.style import COLOURS, ecdf, style
 from rdmacc.presets.phost_2015 import PHOST_YAPS
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
+from rdmacc.show.style import COLOURS, ecdf, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -250,7 +250,7 @@ def plot(
     """Plot stored points, or the tables that are bundled with rdmacc. Nothing is computed."""
     from rdmacc.experiments import load_summary, select
     from rdmacc.experiments.framework.reading import DEFAULT, check_reading
-    from rdmacc.plotting.style import save
+    from rdmacc.show.style import save
     from rdmacc.sweep.run import stored
 
     request = _Request(scale.value, seed, _changes(changed), store, seeds)
@@ -308,7 +308,7 @@ def _say_standing(names: Sequence[str]) -> None:
 
 
 def _save(one: Experiment, found: Sweep, table: pd.DataFrame, checks: pd.DataFrame, folder: Path) -> list[Path]:
-    from rdmacc.plotting.style import save
+    from rdmacc.show.style import save
     from rdmacc.sweep.store import write_atomically, write_table
 
     paths = [folder / name for name in ("table.parquet", "figure.png", "claims.csv")]

@@ -180,7 +180,7 @@ def figure(demo: Demo) -> Figure:
     """Draw rates and queue over time, a column for each scheme."""
     import matplotlib.pyplot as plt
 
-    from rdmacc.plotting.style import style
+    from rdmacc.show.style import style
 
     with style():
         fig, axes = plt.subplots(2, len(SCHEMES), figsize=(10, 5.6), sharex=True, sharey="row", squeeze=False)
@@ -201,7 +201,7 @@ def figure(demo: Demo) -> Figure:
 
 
 def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
-    from rdmacc.plotting.style import COLOURS, draw_trace
+    from rdmacc.show.style import COLOURS, draw_trace
 
     result, share = demo.results[name], demo.model.share_bps / 1e9
     start, stop = START_PS / 1e6, (START_PS + demo.model.fct_ps) / 1e6
@@ -231,7 +231,7 @@ def _draw_rates(ax: Axes, demo: Demo, name: str) -> None:
 
 
 def _draw_queue(ax: Axes, result: Result) -> None:
-    from rdmacc.plotting.style import COLOURS
+    from rdmacc.show.style import COLOURS
 
     queue = result.samples(f"queue s0->{_RECEIVER}")
     time, held = queue.index.to_numpy() / 1e6, queue.to_numpy() / 1e3
@@ -251,6 +251,6 @@ def _draw_queue(ax: Axes, result: Result) -> None:
 
 def save(demo: Demo, folder: str | Path = ".") -> Path:
     """Write the picture to ``rdmacc-demo.png`` in a folder, and return its path."""
-    from rdmacc.plotting.style import save
+    from rdmacc.show.style import save
 
     return save(figure(demo), Path(folder) / "rdmacc-demo.png")

@@ -15,7 +15,7 @@ __all__ = ["differences", "event_name", "first_difference"]
 def differences(one: Outcome, other: Outcome) -> list[str]:
     """Return what differs between two outcomes, in words; empty if they are equal to the last bit."""
     found = [f"now_ps: {one.now_ps} and {other.now_ps}"] if one.now_ps != other.now_ps else []
-    for place in ("messages", "ports", "hosts", "transfers"):
+    for place in ("messages", "computation", "ports", "hosts", "transfers"):
         mine, theirs = getattr(one, place), getattr(other, place)
         for name in mine:
             at = np.flatnonzero(mine[name] != theirs[name])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Protocol
 
-from rdmacc.engine.hooks import slots_of
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import class_and_number
 from rdmacc.errors import LivelockError
+from rdmacc.handlers.hooks import slots_of
 
 __all__ = ["Standstill"]
 
@@ -43,7 +43,7 @@ class Standstill:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._limit = _PATIENCE + 20 * (plan.n_messages + plan.fabric.n_ports + plan.fabric.n_nodes)
+        self._limit = _PATIENCE + 20 * (len(plan.waits_for) + plan.fabric.n_ports + plan.fabric.n_nodes)
         self._time_ps, self._events = -1, 0
 
     def look(self, engine: _Stepping) -> None:

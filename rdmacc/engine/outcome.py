@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,11 +12,21 @@ import numpy.typing as npt
 from rdmacc.engine.plan import Plan
 from rdmacc.topology.fabric import Fabric
 
-__all__ = ["HOST_COUNTERS", "MESSAGE_COUNTERS", "PORT_COUNTERS", "TOTALS", "Engine", "Outcome", "PfcState"]
+__all__ = [
+    "COMPUTATION_COUNTERS",
+    "HOST_COUNTERS",
+    "MESSAGE_COUNTERS",
+    "PORT_COUNTERS",
+    "TOTALS",
+    "Engine",
+    "Outcome",
+    "PfcState",
+]
 
 MESSAGE_COUNTERS = (
     "start_ps", "delivered_ps", "acked_ps", "retransmissions", "timeouts", "failed", "received_packets",
 )  # fmt: skip
+COMPUTATION_COUNTERS = ("start_ps", "end_ps", "failed")
 PORT_COUNTERS = (
     "tx_bytes", "tx_data_packets", "tx_control_packets", "marked_packets", "dropped_packets", "violations",
     "trimmed_packets", "deflected_packets", "lost_packets", "pauses", "paused_ps", "queue_bytes", "peak_queue_bytes",
@@ -36,6 +47,8 @@ class Outcome:
     ----------
     messages, ports, hosts : dict of arrays
         One entry for each message, port or node number; names as in `rdmacc.state`.
+    computation : dict of arrays
+        One entry for each row of computation; names as in `rdmacc.engine.records.ComputationProgress`.
     buffer_peak_bytes : array, by node number
         Most data bytes that a switch held.
     totals : dict of int
@@ -52,6 +65,7 @@ class Outcome:
     """
 
     messages: dict[str, npt.NDArray[np.int64]]
+    computation: dict[str, npt.NDArray[np.int64]]
     ports: dict[str, npt.NDArray[np.int64]]
     hosts: dict[str, npt.NDArray[np.int64]]
     buffer_peak_bytes: npt.NDArray[np.int64]
@@ -121,8 +135,17 @@ class Engine(Protocol):
     def outcome(self) -> Outcome:
         """Return the counters so far."""
 
-    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
-        """Take a link down, both directions; `fabric` has the routes without it."""
+    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
+        """Take both directions of a link down, or bring them back."""
+
+    def set_routes(self, fabric: Fabric) -> None:
+        """Route by another fabric, of the same numbering."""
+
+    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
+        """Set the rate of ports' links for what they send from now on."""
+
+    def storm(self, ports: Sequence[int], is_over: bool) -> None:
+        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
         """Return a number that a component's sender record has for a queue pair."""

@@ -7,8 +7,8 @@ thresholds, keys of the streams of chance, and the order of simultaneous events.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, get_args
 
 import networkx as nx
 import numpy as np
@@ -18,8 +18,10 @@ import pandas as pd
 from rdmacc import workload as workloads
 from rdmacc.chance import hash63, hash63_many, stream_key, uniform
 from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.dependencies import Computation, Dependents, dependencies
+from rdmacc.engine.upsets import Upset, initial_rates, upsets_of
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.faults import Clocks, Fault, LinkDown, Loss, ScriptedLoss
+from rdmacc.faults import Clocks, Fault, Loss, ScriptedLoss
 from rdmacc.probes import Probe
 from rdmacc.records import Field
 from rdmacc.schemes import Scheme
@@ -28,6 +30,7 @@ from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
 from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
+from rdmacc.workload.frame import computation
 from rdmacc.workload.paths import PATH_COLUMNS, Paths, paths_of
 
 __all__ = ["Plan", "Watch", "make_plan"]
@@ -60,6 +63,8 @@ class Plan:
     fabric: Fabric
     scheme: Scheme
     workload: pd.DataFrame
+    """The messages, by their labels."""
+    computation: Computation
     seed: int
     src: Int32s
     dst: Int32s
@@ -72,9 +77,9 @@ class Plan:
     weight: npt.NDArray[np.float64]
     qp: Int32s
     waits_for: Int32s
-    """Number of messages that each message waits for."""
-    dependents: list[tuple[int, ...]] | None
-    """Messages that wait for each message; None if none does."""
+    """Number of messages, or rows of computation, that each of them waits for; those of computation come last."""
+    dependents: Dependents | None
+    """What waits for each of them; None if nothing waits or computes."""
     ideal_fct_ps: Ints
     qp_src: Int32s
     qp_dst: Int32s
@@ -109,8 +114,8 @@ class Plan:
     """Hops from each row of the routes to each attachment; R x A, empty unless routing is symmetric."""
     symmetric_salt: int
     scripts: tuple[ScriptedLoss, ...]
-    link_downs: tuple[LinkDown, ...]
-    """In the order of their times."""
+    upsets: tuple[Upset, ...]
+    """What happens to links and NICs, in the order of time; `fabric` has the rates of the start."""
     clock_offset_ps: Ints
     """By node number."""
     clock_jitter_ps: int
@@ -118,7 +123,7 @@ class Plan:
     has_trace: bool
     watches: tuple[Watch, ...]
     is_checked: bool = False
-    """Whether handlers run with their mistakes caught (`rdmacc.engine.checked`)."""
+    """Whether handlers run with their mistakes caught (`rdmacc.handlers.checked`)."""
 
     @property
     def has_clocks(self) -> bool:
@@ -164,6 +169,11 @@ def make_plan(
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
     _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
+    computes = computation(frame)
+    waits_for, dependents = dependencies(frame, computes)
+    computing = _computation(frame[computes], fabric)
+    if len(computing):
+        frame = frame[~computes]
     src, dst = (np.fromiter(map(fabric.index.__getitem__, frame[end]), np.int64, len(frame)) for end in ("src", "dst"))
     size = frame["size_bytes"].to_numpy(np.int64)
     packets = -(-size // scheme.payload_bytes)
@@ -173,13 +183,15 @@ def make_plan(
     if start_ps.max() > _LATEST_PS:
         raise ConfigError("start_ps", int(start_ps.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
     group, group_size = _groups(frame, dst, fabric.n_nodes)
-    waits_for, dependents = _dependencies(frame)
     qp, qp_src, qp_dst = _queue_pairs(src, dst, scheme.is_pairwise)
     payload, header = scheme.payload_bytes, scheme.header_bytes
     there = base_fct_ps(fabric, qp_src, qp_dst, payload, payload, header)
     base_rtt = there + base_fct_ps(fabric, qp_dst, qp_src, scheme.ack_bytes, scheme.ack_bytes, 0)
     if scheme.base_rtt == "network":
         base_rtt = np.full(len(qp_src), largest_rtt_ps(fabric, payload), np.int64)
+    elif scheme.base_rtt == "largest":
+        longest = largest_rtt_ps(fabric, payload, header, scheme.ack_bytes)
+        base_rtt = np.full(len(qp_src), longest, np.int64)
     host_base_rtt = np.zeros(fabric.n_nodes, np.int64)
     np.maximum.at(host_base_rtt, qp_dst, base_rtt)
     salts = _keys(seed, _ECMP, fabric.n_nodes)
@@ -192,12 +204,10 @@ def make_plan(
     priority = _priorities(frame, scheme)
     headroom, shared = _buffers(fabric, scheme, set(priority.tolist()), int(group_size.max()))
     offsets, jitter = _clocks(fabric, faults, seed)
-    downs = [fault for fault in faults if isinstance(fault, LinkDown)]
-    for down in downs:
-        fabric.port(*down.link)
+    upsets = upsets_of(fabric, faults, has_pfc=isinstance(scheme.buffer, Pfc))
     sources, destinations = _narrow(src), _narrow(dst)
     plan = Plan(
-        fabric=fabric, scheme=scheme, workload=frame, seed=seed,
+        fabric=_started(fabric, upsets), scheme=scheme, workload=frame, computation=computing, seed=seed,
         src=sources, dst=destinations, size_bytes=size, start_ps=start_ps, group=_alike(_narrow(group)),
         group_size=_alike(_narrow(group_size)), packets=_narrow(packets),
         weight=_alike(frame["weight"].to_numpy(np.float64)),
@@ -212,12 +222,12 @@ def make_plan(
         host_base_rtt_ps=host_base_rtt, ecmp_salt=salts,
         chance_key=_keys(seed, _PORTS, fabric.n_ports), loss_key=_keys(seed, _LOSS, fabric.n_ports),
         priority=_alike(priority.astype(np.int8)), distance=_distances(fabric, scheme),
-        symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, len(src)),
-        link_downs=tuple(sorted(downs, key=lambda down: down.time_ps)),
-        clock_offset_ps=offsets, clock_jitter_ps=jitter, clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
+        symmetric_salt=stream_key(seed, _ECMP), scripts=_scripts(faults, frame),
+        upsets=upsets, clock_offset_ps=offsets, clock_jitter_ps=jitter,
+        clock_key=_keys(seed, _CLOCK_JITTER, fabric.n_nodes),
         has_trace=has_trace, is_checked=is_checked,
         loss_data=loss_data, loss_control=loss_control, headroom_bytes=headroom, shared_bytes=shared,
-        watches=tuple(_watch(probe, fabric, scheme, qp) for probe in probes),
+        watches=tuple(_watch(probe, fabric, scheme, qp, frame) for probe in probes),
     )  # fmt: skip
     return plan
 
@@ -229,6 +239,16 @@ def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
     if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
         taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
         raise ConfigError("tick_ps", scheme.tick_ps, f"less than the time of a full packet on any link: {taken}")
+
+
+def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
+    """Return the network with the rates that its links have at the start."""
+    slow = initial_rates(upsets)
+    if not slow:
+        return fabric
+    rates = fabric.port_rate_bps.copy()
+    rates[list(slow)] = list(slow.values())
+    return replace(fabric, port_rate_bps=rates, port_byte_ps=8e12 / rates)
 
 
 def _narrow(numbers: npt.NDArray[Any]) -> Int32s:
@@ -254,16 +274,15 @@ def _groups(frame: pd.DataFrame, dst: Ints, n_nodes: int) -> tuple[Ints, Ints]:
     return group, size
 
 
-def _dependencies(frame: pd.DataFrame) -> tuple[Ints, list[tuple[int, ...]] | None]:
-    waits_for = np.fromiter(map(len, frame["after"].to_numpy()), np.int64, len(frame))
-    if not waits_for.any():
-        return waits_for, None
-    row_of = {label: row for row, label in enumerate(frame.index)}
-    dependents: list[list[int]] = [[] for _ in range(len(frame))]
-    for row, labels in enumerate(frame["after"]):
-        for label in labels:
-            dependents[row_of[label]].append(row)
-    return waits_for, [tuple(rows) for rows in dependents]
+def _computation(frame: pd.DataFrame, fabric: Fabric) -> Computation:
+    """Return the rows of computation in numbers."""
+    host = np.fromiter(map(fabric.index.__getitem__, frame["src"]), np.int32, len(frame))
+    start_ps = frame["start_ps"].to_numpy(np.int64)
+    duration_ps = frame["duration_ps"].to_numpy(np.int64) if len(frame) else np.zeros(0, np.int64)
+    for name, times in (("start_ps", start_ps), ("duration_ps", duration_ps)):
+        if times.max(initial=0) > _LATEST_PS:
+            raise ConfigError(name, int(times.max()), f"at most 10**18 ps, {_LATEST_PS // 86_400 // 10**12} days")
+    return Computation(frame, host, start_ps, duration_ps)
 
 
 def _queue_pairs(src: Ints, dst: Ints, is_pairwise: bool) -> tuple[Ints, Ints, Ints]:
@@ -334,12 +353,25 @@ def _distances(fabric: Fabric, scheme: Scheme) -> Ints:
     return fabric.hops()
 
 
-def _scripts(faults: Sequence[Fault], n_messages: int) -> tuple[ScriptedLoss, ...]:
+def _scripts(faults: Sequence[Fault], frame: pd.DataFrame) -> tuple[ScriptedLoss, ...]:
+    """Return scripted losses with the messages' numbers in place of their rows, which computation may lie between."""
     scripts = tuple(fault for fault in faults if isinstance(fault, ScriptedLoss))
     for script in scripts:
-        if script.message >= n_messages:
-            raise ConfigError("ScriptedLoss.message", script.message, f"a row of the workload, 0 to {n_messages - 1}")
-    return scripts
+        if script.message not in frame.index:
+            raise ConfigError("ScriptedLoss.message", script.message, _messages_of(frame))
+    return tuple(replace(script, message=_place(frame, script.message)) for script in scripts)
+
+
+def _place(frame: pd.DataFrame, label: Any) -> int:
+    """Return the number of the message that a row of the workload is."""
+    return int(frame.index.get_indexer(pd.Index([label]))[0])
+
+
+def _messages_of(frame: pd.DataFrame) -> str:
+    """Return which rows of the workload are messages, in words."""
+    first, last = int(frame.index[0]), int(frame.index[-1])
+    between = "" if first == 0 and last == len(frame) - 1 else ", that is a message"
+    return f"a row of the workload, {first} to {last}{between}"
 
 
 def _clocks(fabric: Fabric, faults: Sequence[Fault], seed: int) -> tuple[Ints, int]:
@@ -357,7 +389,8 @@ def _losses(fabric: Fabric, faults: Sequence[Fault]) -> tuple[npt.NDArray[np.flo
     survives = np.ones((2, fabric.n_ports))
     for fault in faults:
         if not isinstance(fault, Fault):
-            raise ConfigError("faults", fault, "a Loss, a ScriptedLoss, a LinkDown or a Clocks")
+            kinds = ", ".join(f"a {kind.__name__}" for kind in get_args(Fault))
+            raise ConfigError("faults", fault, f"one of {kinds}")
         if not isinstance(fault, Loss):
             continue
         ports = list(range(fabric.n_ports)) if fault.links is None else [fabric.port(*link) for link in fault.links]
@@ -400,11 +433,11 @@ _PLACE_RECORDS = {
 }
 
 
-def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
+def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints, frame: pd.DataFrame) -> Watch:
     """Find the record and the field that a probe names."""
     if not isinstance(probe, Probe):
         raise ConfigError("probes", probe, "a Probe, such as rdmacc.probes.queue('s0', 'h0', every='1us')")
-    number = _number(probe, fabric, len(qp))
+    number = _number(probe, fabric, frame)
     (own_name, own_record), extras = _PLACE_RECORDS[probe.place]
     owner, _, name = probe.field.rpartition(".")
     options: list[tuple[str, int, int, Field]] = []
@@ -421,6 +454,9 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
                 at = int(qp[number]) if record_name in ("sender", "receiver") else number
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
     options = [option for option in options if not option[3].length and not option[3].is_bits]
+    if probe.place == "flow" and probe.field == "window_bytes" and not _has_window(scheme):
+        allowed = f"a field that the scheme uses: {scheme.name} sets no window; there is rdmacc.probes.rate({probe.at})"
+        raise ConfigError(f"field of probe {probe.name!r}", name, allowed)
     for record_name, at, i, field in options:
         if field.name == name:
             return Watch(probe, record_name, at, i, field)
@@ -429,7 +465,13 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints) -> Watch:
     raise unknown(f"field of probe {probe.name!r}", probe.field, known, f"a field of a {probe.place}")
 
 
-def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:
+def _has_window(scheme: Scheme) -> bool:
+    """Tell whether a component limits queue pairs by a window."""
+    records = (part.record("Sender") for part in scheme.components)
+    return any(field.name == "window_bytes" for record in records if record for field in record.fields)
+
+
+def _number(probe: Probe, fabric: Fabric, frame: pd.DataFrame) -> int:
     if probe.place == "port":
         if not isinstance(probe.at, tuple) or len(probe.at) != 2:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "a pair (from, to) of node names")
@@ -440,6 +482,6 @@ def _number(probe: Probe, fabric: Fabric, n_messages: int) -> int:
             raise ConfigError(f"at of probe {probe.name!r}", probe.at, "the name of a host")
         return node
     at: Any = probe.at
-    if isinstance(at, bool) or not isinstance(at, int | np.integer) or not 0 <= at < n_messages:
-        raise ConfigError(f"at of probe {probe.name!r}", probe.at, f"a row of the workload, 0 to {n_messages - 1}")
-    return int(at)
+    if isinstance(at, bool) or not isinstance(at, int | np.integer) or at not in frame.index:
+        raise ConfigError(f"at of probe {probe.name!r}", probe.at, _messages_of(frame))
+    return _place(frame, at)

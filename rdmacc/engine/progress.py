@@ -26,7 +26,7 @@ _MARGIN = 1.25
 _LEAST_RTTS = 100
 
 _STILL_PS = time_ps("10s")
-"""If no packet moves for so long, only timers are left that lead nowhere."""
+"""If no packet moves for so long, beyond the longest computation, only timers are left that lead nowhere."""
 
 
 class Progress:
@@ -47,10 +47,13 @@ class Progress:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._last_start_ps = int(plan.start_ps.max()) + plan.scheme.start_delay_ps
+        starts_ps = np.append(plan.start_ps, plan.computation.start_ps)
+        self._last_start_ps = int(starts_ps.max()) + plan.scheme.start_delay_ps
         self._least_ps = _LEAST_RTTS * int(plan.qp_base_rtt_ps.max())
         limits = [getattr(part, "retry_limit", 0) for part in plan.scheme.components]
         self._most_retries = _MARGIN * max(_LEAST_RETRIES, *limits) * _tries(plan)
+        waits = (plan.computation.duration_ps, () if plan.dependents is None else plan.dependents.delay_ps)
+        self._still_ps = _STILL_PS + sum(int(np.max(times, initial=0)) for times in waits)
         self._done = (-1, -1)
         self._acknowledged = 0
         self.since_ps = self.retries = 0
@@ -71,7 +74,7 @@ class Progress:
             return False
         if moved != self._moved:
             self._moved, self._moved_ps = moved, now
-        if now - self._moved_ps >= _STILL_PS:
+        if now - self._moved_ps >= self._still_ps:
             return True
         if now > self._round_end_ps:
             self.retries += moved != self._round_moved

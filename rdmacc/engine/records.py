@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record
 
-__all__ = ["Clock", "LinkLoss", "MessageProgress", "QueuePairUse", "Routing", "Transit", "Transmitter", "Turns"]
+__all__ = [
+    "Clock",
+    "ComputationProgress",
+    "LinkLoss",
+    "MessageProgress",
+    "QueuePairUse",
+    "Routing",
+    "Transit",
+    "Transmitter",
+    "Turns",
+]
 
 
 class Transit(Record):
@@ -20,6 +30,15 @@ class MessageProgress(Record):
     is_open = Byte(doc="1 from its start until it is acknowledged or given up")
     is_incoming = Byte(doc="1 while it may be picked at its receiver")
     is_delayed = Byte(doc="1 once the scheme's delay before the start is under way")
+
+
+class ComputationProgress(Record):
+    """Of a row of computation."""
+
+    start_ps = Int(doc="not before; once nothing is waited for, when it starts")
+    end_ps = Int(-1, doc="-1 until it ends")
+    waits_for = Int32(doc="messages and rows that must end before it may start; -1 once one of them has failed")
+    failed = Byte(doc="1 once something that it waits for has failed")
 
 
 class QueuePairUse(Record):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.hooks import limits_of
 from rdmacc.engine.outcome import Engine
 from rdmacc.errors import microseconds
+from rdmacc.handlers.hooks import limits_of
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.widgets import Notes
-from rdmacc.plotting.png import png
+from rdmacc.show.png import png
 
 __all__ = ["SHOWN", "ModelExplorer"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rdmacc.explorer.setup import Setup
-from rdmacc.plotting.style import COLOURS, draw_trace, ecdf, style
 from rdmacc.results.result import Result
+from rdmacc.show.style import COLOURS, draw_trace, ecdf, style
 
 __all__ = ["draw"]
 

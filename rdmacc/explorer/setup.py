@@ -13,10 +13,12 @@ import pandas as pd
 from rdmacc import probes, topology, workload
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.parameters import Named
 from rdmacc.results.result import Result
 from rdmacc.schemes import Scheme, scheme, scheme_table
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph
+from rdmacc.typed import check_types, typed
 
 __all__ = ["MOST_SCHEMES", "NETWORKS", "WORKS", "Setup", "movable", "warm_up"]
 
@@ -43,7 +45,7 @@ def warm_up() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class Setup(Named):
     """A small scenario.
 
     Attributes
@@ -85,6 +87,7 @@ class Setup:
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name, known in (("network", NETWORKS), ("work", WORKS)):
             if getattr(self, name) not in known:
                 raise unknown(name, getattr(self, name), known)
@@ -265,6 +268,7 @@ class _Call:
         return f"rdmacc.{self._name}({', '.join([*map(repr, self._given), *named])})"
 
 
+@typed
 def movable(name: str) -> list[dict[str, Any]]:
     """Return the parameters of a scheme's control, marking and buffer that a slider can set.
 
@@ -286,7 +290,7 @@ def movable(name: str) -> list[dict[str, Any]]:
     for row in scheme_table(made):
         kind = next((kind for kind in parts if kind.__name__ == row["component"]), None)
         value = row["value"]
-        if kind is None or isinstance(value, bool | str) or not value > 0:
+        if kind is None or isinstance(value, bool | str | tuple) or not value > 0:
             continue
         allowed = next(one.metadata for one in dataclasses.fields(kind) if one.name == row["parameter"])  # type: ignore[arg-type]
         least, most = allowed["low"], allowed["high"]

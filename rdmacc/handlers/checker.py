@@ -1,8 +1,8 @@
 """Checks that a handler, and the plain functions that it calls, keep to the handlers' language.
 
 `_Body` has one method for each kind of statement that there is; all others are refused. What only a run can show is
-marked for checked mode (`rdmacc.engine.rewriting`): where integers may outgrow 63 bits, a field may not hold a number,
-`math` has no value.
+marked for checked mode (`rdmacc.handlers.rewriting`): where integers may outgrow 63 bits, a field may not hold a
+number, `math` has no value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.calls import Calls
-from rdmacc.handlers.expressions import UNSET
+from rdmacc.handlers.expressions import UNSET, Code
 from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHING, NUMBERS, Kind
 from rdmacc.handlers.source import source_tree
 from rdmacc.handlers.unbound import falls_through, first_unbound
@@ -36,7 +36,8 @@ class Checker:
     handler : str
         Component and handler, as errors name it.
     fields : mapping
-        Type codes of the fields by argument and name; a vector's ends in "[]", that of a set of packets is "bits".
+        Type codes of the fields by argument and name; a vector's ends in "[]", that of a set of packets is "bits". Of a
+        parameter that is a text, the texts that are allowed.
     writable : mapping
         Names of those that the handler may write.
 
@@ -49,7 +50,7 @@ class Checker:
     """
 
     def __init__(
-        self, handler: str, fields: Mapping[str, Mapping[str, str]], writable: Mapping[str, frozenset[str]]
+        self, handler: str, fields: Mapping[str, Mapping[str, Code]], writable: Mapping[str, frozenset[str]]
     ) -> None:
         self.handler, self.fields, self.writable = handler, fields, writable
         self.marks: dict[Callable[..., Any], set[Mark]] = {}
@@ -110,7 +111,7 @@ class Checker:
             What to write instead.
         """
         where = f"line {line} of {Path(function.__code__.co_filename).name}"
-        return ConfigError(self.handler, _Code(text.split("\n")[0]), allowed, where=where)
+        return ConfigError(self.handler, _Text(text.split("\n")[0]), allowed, where=where)
 
 
 class _Body(Calls):
@@ -200,7 +201,7 @@ class _Body(Calls):
         """Return the type code of the field or the element that a target is."""
         if isinstance(target, ast.Attribute):
             code = self._field(target, is_write=True)
-            if code is not None and not code.endswith("[]"):
+            if isinstance(code, str) and not code.endswith("[]"):
                 return code
             raise self._error(target, ADVICE["Slice"] if code else "must be a variable, or a field of a record")
         if isinstance(target, ast.Subscript):
@@ -265,7 +266,7 @@ class _Body(Calls):
             raise self._error(node, "must name at most a text as it stands")
 
 
-class _Code(str):
+class _Text(str):
     """Source text: shown as it is."""
 
     __slots__ = ()

@@ -16,7 +16,10 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.handlers.language import ADVICE, BITS, BOOL, FLOAT, INT, LARGEST, NUMBERS, Kind, constant, kind_of
 from rdmacc.handlers.source import MISSING, outside
 
-__all__ = ["Expressions", "record_kind", "topic"]
+__all__ = ["Code", "Expressions", "record_kind", "topic"]
+
+Code = str | tuple[str, ...]
+"""The type code of a field, or the texts that a parameter may be."""
 
 _INTEGER = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.FloorDiv: "", ast.Mod: "", ast.Pow: "power"}
 _BITWISE = {ast.LShift: "shift_left", ast.RShift: "shift_right", ast.BitAnd: "word", ast.BitOr: "word",
@@ -104,8 +107,12 @@ class Expressions:
 
     def _checked_number(self, node: ast.expr, kind: Kind) -> Kind:
         if kind not in NUMBERS:
-            element = "; use a vector element by element, a set of packets by the functions of rdmacc.bits"
-            raise self._error(node, f"must be a number, not {kind.name}{element if kind.code or kind is BITS else ''}")
+            hint = ""
+            if kind.code or kind is BITS:
+                hint = "; use a vector element by element, a set of packets by the functions of rdmacc.bits"
+            elif kind.choices:
+                hint = f"; compare it: {ast.unparse(node)} == {kind.choices[0]!r}"
+            raise self._error(node, f"must be a number, not {kind.name}{hint}")
         return kind
 
     def _integer(self, node: ast.expr) -> None:
@@ -169,13 +176,15 @@ class Expressions:
         code = self._field(node, is_write=False)
         if code is None:
             return self._constant(node)
+        if isinstance(code, tuple):
+            return Kind("a text", choices=code)
         if code == "bits":
             return BITS
         if code.endswith("[]"):
             return Kind("a vector", code=code.removesuffix("[]"))
         return FLOAT if code == "f8" else INT
 
-    def _field(self, node: ast.Attribute, is_write: bool) -> str | None:
+    def _field(self, node: ast.Attribute, is_write: bool) -> Code | None:
         """Return the type code of a record's field; None if it is not a record's."""
         if not isinstance(node.value, ast.Name) or node.value.id not in self._locals:
             return None
@@ -186,7 +195,7 @@ class Expressions:
         for role in sorted(kind.roles):
             known = self._checker.fields[role]
             if node.attr not in known:
-                noun = "a parameter that is a number" if role == "params" else f"a field of `{role}`"
+                noun = "a parameter that handlers see" if role == "params" else f"a field of `{role}`"
                 raise self._unknown(node, known, noun)
             if is_write and node.attr not in self._checker.writable[role]:
                 raise self._error(node, self._allowed(role), f"{ast.unparse(node)} = ...")
@@ -294,6 +303,9 @@ class Expressions:
 
     def _of_Compare(self, node: ast.Compare) -> Kind:
         operands = [node.left, *node.comparators]
+        texts = [one for one in operands if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if texts:
+            return self._compared_text(node, texts[0])
         kinds = [self._of(operand) for operand in operands]
         for i, op in enumerate(node.ops):
             left, right = kinds[i : i + 2]
@@ -311,6 +323,18 @@ class Expressions:
                     whole = constant(operands[i if left is INT else i + 1])
                     if whole is None or abs(whole) > _EXACT:
                         self._mark(node, "exact")
+        return BOOL
+
+    def _compared_text(self, node: ast.Compare, text: ast.Constant) -> Kind:
+        """Check the comparison of a parameter with one of the texts that it may be."""
+        operands = [node.left, *node.comparators]
+        others = [operand for operand in operands if operand is not text]
+        kind = self._of(others[0]) if len(operands) == 2 and isinstance(others[0], ast.Attribute) else None
+        if kind is None or not kind.choices or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            raise self._error(node, "must compare a text with a parameter that has choices, by == or !=")
+        if text.value not in kind.choices:
+            name = ast.unparse(others[0])
+            raise self._error(text, unknown("", text.value, kind.choices, f"a choice of {name}").allowed)
         return BOOL
 
 

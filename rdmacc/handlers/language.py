@@ -39,12 +39,15 @@ class Kind:
         Of a tuple: its elements.
     code : str
         Of a vector: the NumPy type code of its elements.
+    choices : tuple of str
+        Of a parameter that is a text: those that are allowed.
     """
 
     name: str
     roles: frozenset[str] = frozenset()
     parts: tuple[Kind, ...] = ()
     code: str = ""
+    choices: tuple[str, ...] = ()
 
 
 BOOL, INT, FLOAT = Kind("a truth value"), Kind("an integer"), Kind("a float")

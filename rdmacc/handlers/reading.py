@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.checker import Checker, Marks
-from rdmacc.handlers.expressions import record_kind
+from rdmacc.handlers.expressions import Code, record_kind
 from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
 from rdmacc.handlers.source import outside
 from rdmacc.records import Field
@@ -54,8 +54,6 @@ _MAY_WRITE_OF_PACKET = {
     "on_dequeue": frozenset({"ce", "priority"}),
 }
 """Those of `packet`, by hook; elsewhere none."""
-
-_PARAMS = {bool: "i1", int: "i8", float: "f8"}
 
 
 def check_handlers(scheme: Scheme) -> None:
@@ -99,7 +97,8 @@ def marks_of(scheme: Scheme, part: Component, name: str) -> Marks:
     for param, value in vars(part).items():
         if type(value) is int and abs(value) > LARGEST:
             raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
-    params = frozenset((param, _PARAMS[type(value)]) for param, value in vars(part).items() if type(value) in _PARAMS)
+    choices = part.choices()
+    params = frozenset((param, choices.get(param, code)) for param, (code, _) in part.numbers().items())
     function = part.handlers()[name]
     if not isinstance(function, types.FunctionType):
         allowed = f"{ADVICE['function']}, in the component as a static method"
@@ -143,7 +142,7 @@ def _read(
     owner: type[Component],
     name: str,
     function: types.FunctionType,
-    params: frozenset[tuple[str, str]],
+    params: frozenset[tuple[str, Code]],
     headers: frozenset[Field],
 ) -> _Reading:
     handler = f"{owner.__name__}.{name}"
@@ -160,10 +159,10 @@ def _read(
 
 
 def _fields(
-    owner: type[Component], name: str, params: dict[str, str], headers: frozenset[Field]
-) -> tuple[dict[str, dict[str, str]], dict[str, frozenset[str]]]:
+    owner: type[Component], name: str, params: dict[str, Code], headers: frozenset[Field]
+) -> tuple[dict[str, dict[str, Code]], dict[str, frozenset[str]]]:
     """Return the type codes of the fields that a handler sees, and the names of those that it may write."""
-    fields: dict[str, dict[str, str]] = {"params": params}
+    fields: dict[str, dict[str, Code]] = {"params": params}
     writable: dict[str, frozenset[str]] = {"params": frozenset()}
     for role, record in _RECORDS.items():
         fields[role] = {field.name: _code(field) for field in record.fields}

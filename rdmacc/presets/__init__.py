@@ -5,6 +5,7 @@ from __future__ import annotations
 from rdmacc.presets import (
     dart_2020,
     default,
+    eqds_htsim,
     expresspass_2017,
     homa_2018,
     homa_ns3,
@@ -13,9 +14,11 @@ from rdmacc.presets import (
     ndp_2017,
     ndp_htsim,
     phost_2015,
+    powertcp_ns3,
     rcc_2021,
     ren_2021,
     roce_htsim,
+    uet_htsim,
 )
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
 
@@ -26,6 +29,7 @@ __all__ = [
     "dart_2020",
     "default",
     "define",
+    "eqds_htsim",
     "expresspass_2017",
     "homa_2018",
     "homa_ns3",
@@ -34,8 +38,10 @@ __all__ = [
     "ndp_2017",
     "ndp_htsim",
     "phost_2015",
+    "powertcp_ns3",
     "preset",
     "rcc_2021",
     "ren_2021",
     "roce_htsim",
+    "uet_htsim",
 ]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from rdmacc.presets.eqds_htsim import EQDS_HTSIM
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.presets.ndp_2017 import NDP_2017
 from rdmacc.presets.phost_2015 import make_phost
+from rdmacc.presets.uet_htsim import UET_HTSIM
 from rdmacc.protocols.aeolus import HomaAeolus
 from rdmacc.protocols.amrt import Amrt
 from rdmacc.protocols.dasr import Dasr
@@ -28,12 +30,14 @@ from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
 from rdmacc.protocols.polo import Polo
+from rdmacc.protocols.powertcp import PowerTcp
 from rdmacc.protocols.pri_q import PriQ
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.ren import Ren
 from rdmacc.protocols.swift import Swift
+from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.schemes import Scheme, register_scheme, scheme
@@ -61,7 +65,7 @@ register_scheme(
 
 # DCQCN
 
-HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)  # type: ignore[arg-type]
+HPCC_RED = Red(kmin_bytes="100kB", kmax_bytes="400kB", pmax=0.2, reference_bps="25Gbps", at_dequeue=True)
 
 register_scheme(
     "dcqcn",
@@ -109,6 +113,19 @@ register_scheme(
     about="sets its window from the telemetry that every link puts into packets",
 )
 
+# PowerTCP
+
+register_scheme(
+    "powertcp",
+    lambda: Scheme(name="powertcp", control=(PowerTcp(),), ack_bytes=INT_ACK_BYTES, ack_priority=DATA_CLASS),
+    about="sets its window by the power of the busiest link: what arrives times what is in flight",
+)
+register_scheme(
+    "theta-powertcp",
+    lambda: Scheme(name="theta-powertcp", control=(ThetaPowerTcp(),)),
+    about="PowerTCP without telemetry: power from the delay and its gradient",
+)
+
 # DCTCP, rate-based DCTCP
 
 register_scheme(
@@ -126,7 +143,7 @@ register_scheme(
     about="TCP that cuts its window by the fraction of marked packets",
 )
 
-HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)  # type: ignore[arg-type]
+HPCC_STEP = EcnStep(kmin_bytes="30kB", reference_bps="10Gbps", at_dequeue=True)
 
 register_scheme(
     "dctcp-hpcc",
@@ -163,7 +180,7 @@ register_scheme(
 
 # Dart
 
-DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)  # type: ignore[arg-type]
+DART_STEP = EcnStep(reference_bps="10Gbps", at_nic=True)
 
 register_scheme(
     "dasr",
@@ -214,7 +231,7 @@ register_scheme(
     about="the receiver grants packets, and more where links report room",
 )
 
-POLO_STEP = EcnStep(kmin_bytes="6kB")  # type: ignore[arg-type]
+POLO_STEP = EcnStep(kmin_bytes="6kB")
 """Polo's threshold is "small"; assumed: 4 packets."""
 
 register_scheme(
@@ -299,6 +316,21 @@ register_scheme(
     "ndp",
     partial(NDP_2017.__getitem__, "ndp"),
     about="switches trim packets to headers, and the receiver pulls what is missing",
+)
+
+# Ultra Ethernet: NSCC, receiver credit, both; EQDS
+
+_UET_ABOUT = {
+    "nscc": "Ultra Ethernet: a window from delay and marks; packets sprayed, and trimmed where they do not fit",
+    "rccc": "Ultra Ethernet: credit paced by the receiver; packets sprayed, and trimmed where they do not fit",
+    "nscc-rccc": "Ultra Ethernet: window and credit together",
+}
+for _name in UET_HTSIM:
+    register_scheme(_name, partial(UET_HTSIM.__getitem__, _name), about=_UET_ABOUT[_name])
+register_scheme(
+    "eqds",
+    partial(EQDS_HTSIM.__getitem__, "eqds"),
+    about="credit paced by the receiver, for trimmed packets first",
 )
 
 # Improved Go-Back-N: its loss recoveries, without congestion control; and IRN

@@ -28,7 +28,7 @@ HOMA_2018.add(
         "least_wire_bytes": ("84B", "least Ethernet frame with preamble and gap"),
         "rtt_bytes": (_rtt_bytes, "section 5.2: 9.7 kB, an RTT of 7.8 us at 10 Gb/s"),
         "levels": (8, "section 5.2"),
-        "cutoffs": ("", "section 3.4: web search has 0.6% unscheduled bytes, so one level"),
+        "cutoffs": ((), "section 3.4: web search has 0.6% unscheduled bytes, so one level"),
         "overcommit": (7, "HomaSimulation: the scheduled levels of W4 and W5"),
         "routing": ("spray-random", "section 2.2: per-packet spraying"),
         "DropTail.alpha": (1000.0, "HomaSimulation: no buffer overflows"),

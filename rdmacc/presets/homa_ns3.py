@@ -40,7 +40,7 @@ HOMA_NS3.add(
         "rtt_bytes": (_rtt_bytes, f"{_SCRIPT}: 7 packets; 36 at 100 Gb/s with links of 1 us"),
         "separates_levels": (False, "ipv4-l3-protocol.cc: removes the tag that the queue discs look for"),
         "levels": (8, f"{_SCRIPT}: numTotalPrioBands"),
-        "cutoffs": (f"{12 * _PAYLOAD}B", f"{_CODE}, GetPrio: under 13 packets"),
+        "cutoffs": ((12 * _PAYLOAD,), f"{_CODE}, GetPrio: under 13 packets"),
         "overcommit": (6, f"{_CODE}: overcommit level, 8 bands less 2 unscheduled ones"),
         "lowest_levels": (False, f"{_CODE}, SendAppropriateGrants: from the unscheduled bands on"),
         "grant_sets_level": (True, f"{_CODE}, GetPrio: m_prioSetByReceiver"),

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_set, has_bit, set_bit
 from rdmacc.component import param
+from rdmacc.parameters import Size
 from rdmacc.protocols.homa import (
     Homa,
     answer,
@@ -59,7 +60,7 @@ class HomaAeolus(Homa):
         "an ACK tells that the unscheduled packets before are lost; only where packets keep their order",
         source="section 3.3",
     )
-    probe_bytes: int = param("64B", "a probe on the wire", unit="bytes", source="section 3.3", low=1)
+    probe_bytes: Size = param("64B", "a probe on the wire", unit="bytes", source="section 3.3", low=1)
 
     class Transfer(Homa.Transfer, Burst):
         """Both sides of a message."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import param
+from rdmacc.parameters import Time
 from rdmacc.protocols.go_back_n import GoBackN, ask, note_gap
 from rdmacc.records import NEVER, Deadline
 from rdmacc.units import us
@@ -27,7 +28,7 @@ class CheckEpsn(GoBackN):
     the receiver has waited a whole interval; the timer ends with the message.
     """
 
-    nak_interval_ps: int = param(
+    nak_interval_ps: Time = param(
         "500us", "least time between NAKs, and the timer's period", unit="ps", source="IGBN, Table I", low=us(1)
     )
 

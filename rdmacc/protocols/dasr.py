@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Record
 from rdmacc.state import ADVERT
 
@@ -45,19 +46,19 @@ class Dasr(Component):
     pairwise: ClassVar[bool] = True
 
     look_ahead: bool = param(True, "the first message of a group announces all its senders", source="III-D")
-    sender_id_bytes: int = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
-    idle_ps: int = param("2s", "a sender that is idle this long leaves the set", unit="ps", source="III-B", low=1)
-    announced_idle_ps: int = param(
+    sender_id_bytes: Size = param("2B", "bytes for each sender in the announcement", unit="bytes", source="III-D")
+    idle_ps: Time = param("2s", "a sender that is idle this long leaves the set", unit="ps", source="III-B", low=1)
+    announced_idle_ps: Time = param(
         "2s", "an announced sender that sends nothing leaves the set", unit="ps", source="III-B", low=1
     )
     full_fraction: float = param(
         0.95, "throughput from this fraction of the line on is 'equal to the line'", low=0.0, high=1.0
     )
-    window_ps: int = param(
-        "0s", "throughput is measured over half to all of this time; 0: one base RTT", unit="ps", low=0
+    window_ps: OptionalTime = param(
+        None, "throughput is measured over half to all of this time; 0: one base RTT", unit="ps", low=0
     )
     full_packets: int = param(10, "fewest packets that the window holds", low=1)
-    unmarked_ps: int = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
+    unmarked_ps: Time = param("50us", "non-receiver congestion ends after this time without marks", unit="ps", low=1)
 
     class Sender(Record):
         """The share that the receiver granted last."""

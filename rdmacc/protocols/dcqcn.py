@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalRate, Rate, Size, Time
 from rdmacc.records import NEVER, Deadline, Float, Int, Int32, Record
 from rdmacc.state import CNP
 
@@ -21,27 +22,28 @@ class Dcqcn(Component):
     """DCQCN as its paper describes it."""
 
     g: float = param(1 / 256, "weight of a new sample in alpha", symbol="g", source="section 5", low=0.0, high=1.0)
-    cnp_interval_ps: int = param(
+    cnp_interval_ps: Time = param(
         "50us", "least time between CNPs of a queue pair", unit="ps", symbol="N", source="section 3.1"
     )
-    alpha_period_ps: int = param(
+    alpha_period_ps: Time = param(
         "55us", "alpha decays each such period without a CNP", unit="ps", symbol="K", source="section 3.1", low=1
     )
-    increase_period_ps: int = param(
+    increase_period_ps: Time = param(
         "55us", "period of the rate-increase timer", unit="ps", symbol="T", source="section 5", low=1
     )
-    byte_counter_bytes: int = param(
+    byte_counter_bytes: Size = param(
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", source="section 5", low=1
     )
     fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", source="section 3.1", low=1)
-    additive_bps: float = param(
-        "40Mbps", "additive increase", unit="bps", symbol="R_AI", source="section 5, at 40 Gb/s"
+    additive_bps: Rate = param("40Mbps", "additive increase", unit="bps", symbol="R_AI", source="section 5, at 40 Gb/s")
+    hyper_bps: Rate = param("400Mbps", "hyper increase", unit="bps", symbol="R_HAI", source="10 R_AI")
+    reference_bps: OptionalRate = param(
+        "40Gbps",
+        "the increases hold at this line rate and scale with it; 0: the same at all",
+        unit="bps",
+        is_optional=True,
     )
-    hyper_bps: float = param("400Mbps", "hyper increase", unit="bps", symbol="R_HAI", source="10 R_AI")
-    reference_bps: float = param(
-        "40Gbps", "the increases hold at this line rate and scale with it; 0: the same at all", unit="bps"
-    )
-    min_rate_bps: float = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
+    min_rate_bps: Rate = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
 
     class Sender(Record):
         """Reaction point."""

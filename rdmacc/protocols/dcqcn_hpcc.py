@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Rate, Time
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Byte, Deadline, Float, Int, Int32, Record
 
@@ -24,28 +25,26 @@ class DcqcnHpcc(Component):
     """DCQCN of the HPCC simulator, with the timers of its `dcqcn` configuration by default."""
 
     g: float = param(0.00390625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
-    alpha_period_ps: int = param(
+    alpha_period_ps: Time = param(
         "1us", "period of the alpha timer (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
     )
-    decrease_period_ps: int = param(
+    decrease_period_ps: Time = param(
         "4us", "period of the decrease check (50 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
     )
-    increase_period_ps: int = param(
+    increase_period_ps: Time = param(
         "300us", "period of the increase timer (55 us in `dcqcn_paper`)", unit="ps", source="run.py", low=1
     )
     fast_recovery_steps: int = param(1, "increase events of fast recovery", symbol="F", source="run.py", low=0)
-    additive_bps: float = param("5Mbps", "additive increase at 25 Gb/s", unit="bps", symbol="R_AI", source="run.py")
-    hyper_bps: float = param("50Mbps", "hyper increase at 25 Gb/s", unit="bps", symbol="R_HAI", source="run.py")
-    reference_bps: float = param(
-        "25Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0
-    )
-    min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
+    additive_bps: Rate = param("5Mbps", "additive increase at 25 Gb/s", unit="bps", symbol="R_AI", source="run.py")
+    hyper_bps: Rate = param("50Mbps", "hyper increase at 25 Gb/s", unit="bps", symbol="R_HAI", source="run.py")
+    reference_bps: Rate = param("25Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0)
+    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     clamp_target: bool = param(False, "every decrease lowers the target too", source="run.py")
     has_window: bool = param(
         False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
     )
-    base_rtt_ps: int = param(
-        "0s", "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+    base_rtt_ps: OptionalTime = param(
+        None, "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
     )
 
     class Sender(Record):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Rate
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Byte, Float, Int, Int32, Record
@@ -26,15 +27,15 @@ class DctcpHpcc(Component):
     """Cut the rate by alpha / 2 once a round trip with marks, add a constant in each without."""
 
     g: float = param(0.0625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
-    additive_bps: float = param(
+    additive_bps: Rate = param(
         "615Mbps", "increase each round trip, 1000 B in 13 us, at any line rate", unit="bps", source="run.py"
     )
-    min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
+    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
     has_window: bool = param(
         True, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN"
     )
-    base_rtt_ps: int = param(
-        "0s", "what the window lasts at the rate, the same for all; 0: the queue pair's base RTT", unit="ps",
+    base_rtt_ps: OptionalTime = param(
+        None, "what the window lasts at the rate, the same for all; 0: the queue pair's base RTT", unit="ps",
         symbol="T", source="run.py: GLOBAL_T",
     )  # fmt: skip
 

@@ -19,21 +19,23 @@ ten times as long stops. Credits that find their sender out of data are wasted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Size, Time
 from rdmacc.protocols.go_back_n import acknowledge, rewind
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CREDIT, CREDITS, NAK, REQUEST
 
-__all__ = ["CREDIT_SHARE", "FEEDBACKS", "ExpressPass"]
+__all__ = ["CREDIT_SHARE", "ExpressPass", "Feedback"]
 
 CREDIT_SHARE = 84 / (84 + 1538)
 """Of a link, for credits: one of 84 B for each full packet of 1,538 B the other way (paper, section 3.1)."""
 
-FEEDBACKS = ("simulator", "paper")
+Feedback = Literal["simulator", "paper"]
 
 _NEW, _ASKING, _RECEIVING, _STOPPED = range(4)
 
@@ -45,7 +47,7 @@ _SILENT = 10
 class ExpressPass(Component):
     """Credits at a rate that the loss of credits steers, one data packet for each, go-back-N."""
 
-    feedback: str = param("simulator", "simulator or paper", choices=FEEDBACKS)
+    feedback: Feedback = param("simulator", "simulator or paper", choices=get_args(Feedback))
     initial_fraction: float = param(
         0.5, "first rate, of the most", symbol="alpha", source="paper, section 5: 1/2 to 1/32", low=1e-6, high=1.0
     )
@@ -67,8 +69,8 @@ class ExpressPass(Component):
     credit_share: float = param(
         CREDIT_SHARE, "most credits, as a share of the line", source="paper, section 3.1", low=1e-6, high=1.0
     )
-    least_credit_bytes: int = param("84B", "smallest credit on the wire", unit="bytes", source="paper, 3.1", low=1)
-    most_credit_bytes: int = param(
+    least_credit_bytes: Size = param("84B", "smallest credit on the wire", unit="bytes", source="paper, 3.1", low=1)
+    most_credit_bytes: Size = param(
         "84B", "largest; sizes between are drawn", unit="bytes", source="paper, 3.1: least Ethernet frame", low=1
     )
     jitter: float = param(
@@ -80,14 +82,14 @@ class ExpressPass(Component):
     early_stop: bool = param(
         True, "stop once as many credits came in a round trip as packets are left", source="ns2-xpass"
     )
-    retransmit_timeout_ps: int = param(
+    retransmit_timeout_ps: Time = param(
         "100us",
         "a request, or a NAK, without effect is sent again",
         unit="ps",
         source="ns2-xpass, fat-tree script; 100 ms in ns-default.tcl",
         low=1,
     )
-    idle_timeout_ps: int = param(
+    idle_timeout_ps: Time = param(
         "2ms",
         "a sender without credits asks again",
         unit="ps",
@@ -95,7 +97,6 @@ class ExpressPass(Component):
         low=1,
     )
     retry_limit: int = param(100, "timeouts in a row after which the message fails", source="assumed", low=0)
-    is_paper: bool = field(default=False, init=False, repr=False)
 
     class Transfer(Record):
         """A message: the sender's side, and the receiver's timer for what is missing."""
@@ -140,7 +141,6 @@ class ExpressPass(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "is_paper", self.feedback == "paper")  # handlers see numbers only
         if self.most_credit_bytes < self.least_credit_bytes:
             allowed = f"at least least_credit_bytes, {self.least_credit_bytes}"
             raise ConfigError("ExpressPass.most_credit_bytes", self.most_credit_bytes, allowed)
@@ -344,7 +344,7 @@ def update_rate(params, qp, receiver, now):
         return
     most_bps = params.credit_share * qp.peer_line_bps
     loss = receiver.lost_credits / receiver.total_credits
-    if params.is_paper:
+    if params.feedback == "paper":
         update_by_paper(params, receiver, loss, most_bps)
     else:
         through_bps = mean_credit_bits(params) * 1e12 * (receiver.total_credits - receiver.lost_credits) / elapsed_ps

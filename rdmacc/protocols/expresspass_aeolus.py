@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import param
+from rdmacc.parameters import OptionalSize, Size
 from rdmacc.protocols.aeolus import Burst, choose_scheduled, learn
 from rdmacc.protocols.expresspass import ExpressPass, begin_credits, count_credits
 from rdmacc.protocols.homa import close_message, note_sent, rtt_packets, take
@@ -42,11 +43,13 @@ class Recovery(Record):
 class ExpressPassAeolus(ExpressPass):
     """ExpressPass whose messages begin with a burst that may be dropped early."""
 
-    rtt_bytes: int = param("0B", "the burst; 0: line rate times base RTT", unit="bytes", source="section 3.2: one BDP")
+    rtt_bytes: OptionalSize = param(
+        None, "the burst; 0: line rate times base RTT", unit="bytes", source="section 3.2: one BDP"
+    )
     infers_from_gaps: bool = param(
         True, "an ACK tells that the unscheduled packets before are lost", source="section 3.3"
     )
-    probe_bytes: int = param("84B", "a probe on the wire", unit="bytes", source="flexpass.cc: least frame", low=1)
+    probe_bytes: Size = param("84B", "a probe on the wire", unit="bytes", source="flexpass.cc: least frame", low=1)
 
     class Transfer(ExpressPass.Transfer, Burst, Recovery):
         """Both sides of a message."""

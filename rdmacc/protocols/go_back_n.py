@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Time
 from rdmacc.records import NEVER, Deadline, Int, Int32, Record
 from rdmacc.state import ACK, NAK
 
@@ -60,13 +61,13 @@ class GoBackN(Component):
         source="HPCC simulator; 256 in IGBN, II-A",
         low=1,
     )
-    nak_interval_ps: int = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
+    nak_interval_ps: Time = param("500us", "least time between NAKs", unit="ps", source="IGBN, Table I")
     nak_per_packet: bool = param(
         True,
         "the interval is between NAKs for the same packet; False: between any two, as IGBN, II-A, says literally",
         source="ReceiverCheckSeq in rdma-hw.cc; read literally, goodput collapses at 1% loss",
     )
-    timeout_ps: int = param(
+    timeout_ps: Time = param(
         "100ms", "go back after this time without a reply", unit="ps", source="IGBN, Table I", low=1
     )
     timer_after_last: bool = param(

@@ -19,11 +19,16 @@ from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
+from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Deadline, Int32, Record
 from rdmacc.state import CREDIT
 
 __all__ = ["GrantClock"]
+
+_SHORTEST_PS = 100_000
+"""Shortest base RTT that may be given; the papers' are 10 us and more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +38,21 @@ class GrantClock(Component):
     unscheduled_packets: int = param(
         0, "packets sent at line rate without a grant; 0: the line rate times the base RTT", source="REN, 2.1", low=0
     )
-    base_rtt_ps: int = param("0s", "base round trip; 0: the queue pair's own", unit="ps", source="REN, 6", low=0)
-    mss_bytes: int = param("1500B", "packet that the BDP is counted in", unit="bytes", source="REN, 4.1 and 6", low=1)
+    base_rtt_ps: OptionalTime = param(
+        None, "base round trip; 0: the queue pair's own", unit="ps", source="REN, 6", low=0
+    )
+    mss_bytes: Size = param("1500B", "packet that the BDP is counted in", unit="bytes", source="REN, 4.1 and 6", low=1)
     timeout_rtts: float = param(
         3.0, "a packet without a grant is lost after so many base RTTs", source="assumed; REN says nothing", low=1.0
     )
-    least_timeout_ps: int = param("0s", "but not before", unit="ps", source="assumed", low=0)
+    least_timeout_ps: Time = param("0s", "but not before", unit="ps", source="assumed", low=0)
     retry_limit: int = param(100, "recoveries without a grant after which the message fails", source="assumed", low=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if 0 < self.base_rtt_ps < _SHORTEST_PS:
+            name = f"{type(self).__name__}.base_rtt_ps"
+            raise ConfigError(name, self.base_rtt_ps, f"0, or at least {_SHORTEST_PS} ps: timers run by it")
 
     class Transfer(Record):
         """Loss recovery of one message."""

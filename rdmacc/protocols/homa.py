@@ -22,12 +22,13 @@ Not modelled: the control of incasts by counting RPCs (3.6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import OptionalSize, Sizes, Time
 from rdmacc.protocols.homa_cutoffs import unscheduled_cutoffs, unscheduled_levels
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
@@ -49,8 +50,8 @@ _ARRIVALS = 2**31
 class Homa(Component):
     """Unscheduled packets, grants to the K shortest messages, priorities, RESEND."""
 
-    rtt_bytes: int = param(
-        "0B",
+    rtt_bytes: OptionalSize = param(
+        None,
         "unscheduled bytes of a message, and bytes granted and not received; 0: line rate times base RTT",
         unit="bytes",
         symbol="RTTbytes",
@@ -65,9 +66,10 @@ class Homa(Component):
         high=_MOST_GRANTED,
     )
     levels: int = param(8, "priority levels", source="section 3.4: 8 in switches", low=2, high=MAX_LEVELS)
-    cutoffs: str = param(
-        "",
+    cutoffs: Sizes = param(
+        (),
         "largest message of each unscheduled level but the last, such as '200B 2800B'",
+        unit="bytes",
         source="section 3.4: from the workload, see Homa.for_sizes; web search has one level",
     )
     lowest_levels: bool = param(
@@ -84,14 +86,14 @@ class Homa(Component):
         "a grant's level holds for unscheduled packets too that are still to be sent",
         source="homa-l4-protocol.cc of the ns-3 port",
     )
-    resend_interval_ps: int = param(
+    resend_interval_ps: Time = param(
         "5ms",
         "receiver: RESEND after so long without a packet that is due",
         unit="ps",
         source="section 3.7: a few ms; HomaModule: 5 ticks of 1 ms",
         low=1,
     )
-    ping_interval_ps: int = param(
+    ping_interval_ps: Time = param(
         "5ms",
         "sender: asks after a message of which it heard nothing for so long",
         unit="ps",
@@ -106,13 +108,6 @@ class Homa(Component):
         1.0, "share of the hosts that obey grants; the others send unscheduled packets only",
         source="REN, figure 20", low=0.0, high=1.0,
     )  # fmt: skip
-    unscheduled_levels: int = field(default=1, init=False, repr=False)
-    cutoff_0: int = field(default=NEVER, init=False, repr=False)  # handlers see numbers only
-    cutoff_1: int = field(default=NEVER, init=False, repr=False)
-    cutoff_2: int = field(default=NEVER, init=False, repr=False)
-    cutoff_3: int = field(default=NEVER, init=False, repr=False)
-    cutoff_4: int = field(default=NEVER, init=False, repr=False)
-    cutoff_5: int = field(default=NEVER, init=False, repr=False)
 
     class Transfer(Record):
         """Both sides of a message."""
@@ -153,14 +148,15 @@ class Homa(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        cutoffs = [size_bytes(word, field="Homa.cutoffs") for word in self.cutoffs.replace(",", " ").split()]
-        if cutoffs != sorted(cutoffs):
+        if list(self.cutoffs) != sorted(self.cutoffs):
             raise ConfigError("Homa.cutoffs", self.cutoffs, "must ascend")
-        if len(cutoffs) > self.levels - 2:
+        if len(self.cutoffs) > self.levels - 2:
             raise ConfigError("Homa.cutoffs", self.cutoffs, f"at most levels - 2 = {self.levels - 2} sizes")
-        object.__setattr__(self, "unscheduled_levels", len(cutoffs) + 1)
-        for level, cutoff in enumerate(cutoffs):
-            object.__setattr__(self, f"cutoff_{level}", cutoff)
+
+    @property
+    def unscheduled_levels(self) -> int:
+        """Levels of unscheduled packets: the highest."""
+        return len(self.cutoffs) + 1
 
     @classmethod
     def for_sizes(cls, sizes: SizeDistribution, rtt_bytes: Quantity, *, levels: int = 8, **others: Any) -> Homa:
@@ -190,7 +186,7 @@ class Homa(Component):
         (1, 7)
         """
         count = unscheduled_levels(sizes, rtt_bytes, levels)
-        cutoffs = " ".join(f"{cutoff}B" for cutoff in unscheduled_cutoffs(sizes, rtt_bytes, count))
+        cutoffs = unscheduled_cutoffs(sizes, rtt_bytes, count)
         parameters: dict[str, Any] = {"cutoffs": cutoffs, "overcommit": levels - count} | others
         return cls(rtt_bytes=size_bytes(rtt_bytes, field="rtt_bytes"), levels=levels, **parameters)
 
@@ -316,8 +312,10 @@ def start_message(params, qp, message, transfer, now):
 
 def level_of_size(params, size):
     """Return the level of a message's unscheduled packets (section 3.4)."""
-    level = int(size > params.cutoff_0) + int(size > params.cutoff_1) + int(size > params.cutoff_2)
-    return level + int(size > params.cutoff_3) + int(size > params.cutoff_4) + int(size > params.cutoff_5)
+    level = 0
+    while level < len(params.cutoffs) and size > params.cutoffs[level]:
+        level += 1
+    return level
 
 
 def level_of(params, transfer, psn):
@@ -466,7 +464,7 @@ def note_waiting(params, endpoint, src):
 
 def level_of_rank(params, rank, count):
     """Return the level of the message of a rank (section 3.4): of n messages, the last has the lowest level."""
-    first, last = params.unscheduled_levels, params.levels - 1
+    first, last = len(params.cutoffs) + 1, params.levels - 1
     if params.lowest_levels:
         return min(max(first, last - (count - 1) + rank), last)
     return min(first + rank, last)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import param
+from rdmacc.parameters import OptionalRate, OptionalTime, Rate, Size
 from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
 
@@ -33,15 +34,19 @@ class Hpcc(IntStamp):
         source="section 5.1",
         low=0,
     )
-    additive_bytes: int = param("80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1")
-    additive_bps: float = param("0bps", "additive step of the rate; 0: the window's, over T", unit="bps", symbol="R_AI")
-    reference_bps: float = param(
-        0.0, "`additive_bps` holds at this line rate and scales with it; 0: the same at all", unit="bps"
+    additive_bytes: Size = param(
+        "80B", "additive step of the window", unit="bytes", symbol="W_AI", source="section 5.1"
     )
-    base_rtt_ps: int = param(
-        "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="T", source="section 3.2"
+    additive_bps: OptionalRate = param(
+        None, "additive step of the rate; 0: the window's, over T", unit="bps", symbol="R_AI"
     )
-    min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
+    reference_bps: OptionalRate = param(
+        None, "`additive_bps` holds at this line rate and scales with it; 0: the same at all", unit="bps"
+    )
+    base_rtt_ps: OptionalTime = param(
+        None, "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="T", source="section 3.2"
+    )
+    min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="rdma-hw.cc, class default", low=1.0)
     whole_bps: bool = param(False, "a rate over k is cut to whole bits per second", source="rdma-hw.cc: DataRate")
     fast_reaction: bool = param(True, "every ACK sets the rate; else one in each round trip", source="section 3.2")
 

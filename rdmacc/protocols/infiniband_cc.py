@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Time
 from rdmacc.records import NEVER, Deadline, Float, Int32, Record
 from rdmacc.state import CNP
 
@@ -34,7 +35,7 @@ class InfinibandCc(Component):
     )
     limit: int = param(127, "last index", symbol="CCTI_Limit", source="Gran et al.", low=1, high=2**16 - 1)
     least: int = param(0, "first index", symbol="CCTI_Min", source="Gran et al.", low=0, high=2**8 - 1)
-    timer_ps: int = param(
+    timer_ps: Time = param(
         "153.6us",
         "period of the steps down, 150 times 1.024 us",
         unit="ps",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Time
 from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Byte, Deadline, Int32, Ints, Record
@@ -35,8 +36,8 @@ class Irn(Component):
         low=1,
         high=BITS,
     )
-    rto_low_ps: int = param("100us", "timeout with at most N packets under way", unit="ps", symbol="RTO_low", low=1)
-    rto_high_ps: int = param("320us", "timeout with more", unit="ps", symbol="RTO_high", low=1)
+    rto_low_ps: Time = param("100us", "timeout with at most N packets under way", unit="ps", symbol="RTO_low", low=1)
+    rto_high_ps: Time = param("320us", "timeout with more", unit="ps", symbol="RTO_high", low=1)
     few_packets: int = param(
         3, "largest number of packets under way for the short timeout", symbol="N", source="SIGCOMM 2018", low=0
     )

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Deadline, Int, Int32, Record
 from rdmacc.state import ACK, CREDIT, NAK
@@ -40,19 +41,20 @@ class Ndp(Component):
     initial_window: int = param(
         30, "packets sent before the first pull", symbol="IW", source="NDP, evaluation: 30 packets in a FatTree", low=1
     )
-    pull_bytes: int = param(
+    pull_bytes: Size = param(
         "9000B", "what a pull calls for: a full packet on the wire", unit="bytes", source="NDP: jumbo frames", low=1
     )
     pull_rate: float = param(1.0, "share of the receiver's link that pulls call for", low=0.01, high=1.0)
-    timeout_ps: int = param(
+    timeout_ps: OptionalTime = param(
         "1ms",
         "a packet without an answer for so long goes again; 0: none",
         unit="ps",
+        is_optional=True,
         symbol="RTO",
         source="NDP",
         low=0,
     )
-    pull_timeout_ps: int = param(
+    pull_timeout_ps: Time = param(
         "10ms", "without a pull for so long, all else being answered, a packet goes", unit="ps", source="assumed", low=1
     )
     retry_limit: int = param(

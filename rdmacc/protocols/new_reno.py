@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Time
 from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Byte, Deadline, Float, Int, Int32, Ints, Record
@@ -29,10 +30,10 @@ class NewReno(Component):
     """Duplicate ACKs, fast retransmit and recovery, partial ACKs, a timer with back-off."""
 
     duplicate_acks: int = param(3, "duplicate ACKs that mean a loss", source="RFC 5681", low=1)
-    min_timeout_ps: int = param(
+    min_timeout_ps: Time = param(
         "10ms", "shortest timeout, and the first one", unit="ps", symbol="RTO_min", source="Dart, VI-A", low=1
     )
-    max_timeout_ps: int = param("60s", "longest timeout", unit="ps", source="RFC 6298, 2.5", low=1)
+    max_timeout_ps: Time = param("60s", "longest timeout", unit="ps", source="RFC 6298, 2.5", low=1)
     retry_limit: int = param(15, "timeouts in a row after which the message fails", source="Linux, tcp_retries2", low=0)
 
     class Transfer(Record):

@@ -23,16 +23,21 @@ with the fewest packets left behind the one that its next token names. A sender 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from rdmacc.bits import find_clear, has_bit, set_bit
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Size, Time
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, CREDIT, DATA_CLASS, NAK, REQUEST
 
-__all__ = ["FREE_RULES", "PHost"]
+__all__ = ["FreeRule", "PHost"]
 
-FREE_RULES = ("paper", "simulator")
+FreeRule = Literal["paper", "simulator"]
+
+_MOST = 1e6
+"""No timer is longer than so many packet times."""
 
 _TOKENS = 16
 
@@ -41,29 +46,31 @@ _TOKENS = 16
 class PHost(Component):
     """Announcements, tokens by fewest packets left, tokens that expire, senders that are passed over."""
 
-    free_rule: str = param("paper", "which messages have free tokens: paper or simulator", choices=FREE_RULES)
+    free_rule: FreeRule = param(
+        "paper", "which messages have free tokens: paper or simulator", choices=get_args(FreeRule)
+    )
     free_packets: int = param(
         0, "free tokens of a message, by the simulator's rule the most packets of one that has any; 0: a round trip's",
         source="paper, section 3: a bandwidth-delay product", low=0,
     )  # fmt: skip
-    packet_bytes: int = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
-    token_bytes: int = param("1500B", "what the time from token to token sends", unit="bytes", source="paper", low=1)
+    packet_bytes: Size = param("1500B", "what a packet time sends", unit="bytes", source="paper", low=1)
+    token_bytes: Size = param("1500B", "what the time from token to token sends", unit="bytes", source="paper", low=1)
     expiry_packets: float = param(
-        1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0
+        1.5, "packet times after which a token is lost", source="paper; YAPS, capability_timeout", low=0.0, high=_MOST
     )
     window_packets: int = param(
         0, "most tokens of a message that are not used; 0: those of a round trip", source="YAPS: 8 of 8", low=0
     )
     window_timeout_packets: float = param(
         0.0, "packet times after the last token when unused ones are taken as lost; 0: three round trips",
-        source="YAPS: 25, of 8 in a round trip", low=0.0,
+        source="YAPS: 25, of 8 in a round trip", low=0.0, high=_MOST,
     )  # fmt: skip
     resend_packets: float = param(
         0.0, "packet times after the last token until missing packets get others; 0: one more than in a round trip",
         source="YAPS: 9, of 8 in a round trip", low=0.0,
     )  # fmt: skip
-    free_resend_ps: int = param(
-        "0s", "the same after free tokens alone, for each of them; 0: as after others", unit="ps",
+    free_resend_ps: OptionalTime = param(
+        None, "the same after free tokens alone, for each of them; 0: as after others", unit="ps",
         source="YAPS, set_capability_count",
     )  # fmt: skip
     downgrade_rtts: float = param(
@@ -80,11 +87,10 @@ class PHost(Component):
     short_packets: int = param(
         8, "messages of so many packets have the higher of two classes", source="YAPS, capability_prio_thresh", low=0
     )
-    ask_timeout_ps: int = param(
+    ask_timeout_ps: Time = param(
         "1ms", "a sender that hears nothing for so long announces again", unit="ps", source="assumed", low=1
     )
     retry_limit: int = param(100, "announcements in a row after which the message fails", source="assumed", low=0)
-    is_paper: bool = field(default=False, init=False, repr=False)
 
     class Transfer(Record):
         """A message, both sides."""
@@ -123,10 +129,6 @@ class PHost(Component):
         """In tokens and data."""
 
         token_number = Int32(doc="tokens given to the message before")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "is_paper", self.free_rule == "paper")  # handlers see numbers only
 
     @property
     def classes(self) -> frozenset[int]:
@@ -292,7 +294,7 @@ def free_tokens(params, qp, message):
     most = params.free_packets
     if most == 0:
         most = rtt_packets(params, qp)
-    if params.is_paper:
+    if params.free_rule == "paper":
         return min(most, message.packets)
     return message.packets if message.packets <= most else 0
 

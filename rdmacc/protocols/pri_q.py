@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Size
 from rdmacc.state import DATA_CLASS
 
 __all__ = ["PriQ"]
@@ -19,7 +20,7 @@ class PriQ(Component):
 
     classes = frozenset({DATA_CLASS, DATA_CLASS + 1})
 
-    short_bytes: int = param("8kB", "largest message of the first class", unit="bytes", source="Dart, VI-A")
+    short_bytes: Size = param("8kB", "largest message of the first class", unit="bytes", source="Dart, VI-A")
 
     @staticmethod
     def on_start(params, message):

@@ -29,30 +29,34 @@ it the least is a byte); at a bound u does not accumulate further.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import tanh
+from typing import Literal, get_args
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Time
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import IN_NETWORK, LAST_HOP
 
-__all__ = ["FORMS", "LAWS", "PERIODS", "SAMPLINGS", "STARTS", "Rcc"]
+__all__ = ["Form", "Law", "Period", "Rcc", "Sampling", "Start"]
 
-LAWS = ("both", "explicit", "pid")
-FORMS = ("pd", "accumulating")
-PERIODS = ("base-rtt", "rtt", "packet")
-SAMPLINGS = ("packet", "base-rtt")
-STARTS = ("line-rate", "request")
+Law = Literal["both", "explicit", "pid"]
+Form = Literal["pd", "accumulating"]
+Period = Literal["base-rtt", "rtt", "packet"]
+Sampling = Literal["packet", "base-rtt"]
+Start = Literal["line-rate", "request"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rcc(Component):
     """Windows by the number of messages while the last hop is the bottleneck, by the delay while it is not."""
 
-    law: str = param("both", "both, explicit (RCC-EWA) or pid (RCC-PID)", source="V-E-2", choices=LAWS)
+    law: Law = param("both", "both, explicit (RCC-EWA) or pid (RCC-PID)", source="V-E-2", choices=get_args(Law))
     late_samples: int = param(3, "late samples in a row that mean congestion", symbol="n", source="III-F", low=1)
-    sampling: str = param("packet", "packet or base-rtt: what has a sample", source="algorithm 1", choices=SAMPLINGS)
+    sampling: Sampling = param(
+        "packet", "packet or base-rtt: what has a sample", source="algorithm 1", choices=get_args(Sampling)
+    )
     delta: float = param(
         0.2, "a sample above RTT_base (1 + delta) is late", symbol="delta", source="III-F", low=1e-6, high=1.0
     )
@@ -62,23 +66,19 @@ class Rcc(Component):
     ewa_eta: float = param(1.0, "share of the last hop that is given away", source="III-D: all", low=0.01, high=1.0)
     kp: float = param(1e4, "proportional gain, 1/s", symbol="K_p", source="V-A", low=0.0)
     kd: float = param(1e5, "derivative gain, 1/s", symbol="K_d", source="V-A", low=0.0)
-    pid_form: str = param("pd", "pd or accumulating, as equation (4)", source="Table I has no u", choices=FORMS)
-    period: str = param("base-rtt", "base-rtt, rtt or packet: time between updates", source="Table I", choices=PERIODS)
+    pid_form: Form = param(
+        "pd", "pd or accumulating, as equation (4)", source="Table I has no u", choices=get_args(Form)
+    )
+    period: Period = param(
+        "base-rtt", "base-rtt, rtt or packet: time between updates", source="Table I", choices=get_args(Period)
+    )
     anti_windup: bool = param(True, "u does not accumulate while the window is at a bound")
     has_floor: bool = param(True, "a window under PID is a packet at least, or the fair share", source="assumed")
-    start: str = param("line-rate", "line-rate or request: the first window", source="III-B", choices=STARTS)
-    base_rtt_ps: int = param(
-        "0s", "base RTT, the same for all flows; 0: each its own", unit="ps", symbol="RTT_base", source="III-C"
+    start: Start = param("line-rate", "line-rate or request: the first window", source="III-B", choices=get_args(Start))
+    base_rtt_ps: OptionalTime = param(
+        None, "base RTT, the same for all flows; 0: each its own", unit="ps", symbol="RTT_base", source="III-C"
     )
-    jitter_ps: int = param("0s", "most that chance adds to a sample or takes off", unit="ps", source="V-E-1")
-    # Handlers see numbers only.
-    has_ewa: bool = field(default=True, init=False, repr=False)
-    has_pid: bool = field(default=True, init=False, repr=False)
-    accumulates: bool = field(default=False, init=False, repr=False)
-    at_current_rtt: bool = field(default=False, init=False, repr=False)
-    at_each_packet: bool = field(default=False, init=False, repr=False)
-    samples_packets: bool = field(default=True, init=False, repr=False)
-    is_requested: bool = field(default=False, init=False, repr=False)
+    jitter_ps: Time = param("0s", "most that chance adds to a sample or takes off", unit="ps", source="V-E-1")
 
     class Sender(Record):
         """What the receiver allows."""
@@ -116,20 +116,6 @@ class Rcc(Component):
         """In ACKs and NAKs."""
 
         cwnd_bytes = Int32()
-
-    def __post_init__(self) -> None:
-        numbers = {
-            "has_ewa": self.law != "pid",
-            "has_pid": self.law != "explicit",
-            "accumulates": self.pid_form == "accumulating",
-            "at_current_rtt": self.period == "rtt",
-            "at_each_packet": self.period == "packet",
-            "samples_packets": self.sampling == "packet",
-            "is_requested": self.start == "request",
-        }
-        for name, value in numbers.items():
-            object.__setattr__(self, name, value)
-        super().__post_init__()
 
     @staticmethod
     def on_open(params, qp, sender, receiver):
@@ -169,7 +155,7 @@ def base_rtt(params, qp):
 def first_window(params, qp, message):
     """Return the window of a new message: a BDP, or its share of one if the receiver asked for a group of them."""
     bdp = int(qp.line_bps * base_rtt(params, qp) / 8e12)
-    return max(1, bdp // message.group_size) if params.is_requested else bdp
+    return max(1, bdp // message.group_size) if params.start == "request" else bdp
 
 
 def allow(params, qp, sender, cwnd_bytes):
@@ -210,7 +196,7 @@ def received(endpoint, began_ps):
 
 def fair_share(params, base_rtt_ps, line_bps, flow_num):
     """Return the window that explicit assignment gives each message (III-D)."""
-    sharers = max(1, flow_num) if params.has_ewa else 1
+    sharers = max(1, flow_num) if params.law != "pid" else 1
     return max(1, int(params.ewa_eta * line_bps * base_rtt_ps / 8e12 / sharers))
 
 
@@ -238,7 +224,7 @@ def window(params, flow, rtt_ps, share, b_r, line_bps, message, now):
     """Return the window for the ACK of a packet (algorithm 1, lines 6 to 19)."""
     flow.last_rtt_ps = rtt_ps
     due = is_due(params, flow, now)
-    if params.samples_packets:
+    if params.sampling == "packet":
         detect(params, flow, b_r, line_bps)
     elif due:
         flow.update_timer_ns = now // 1000 % 2**31
@@ -246,7 +232,7 @@ def window(params, flow, rtt_ps, share, b_r, line_bps, message, now):
     if flow.is_iterative:
         if due:
             update(params, flow, share, message.payload_bytes, now)
-    elif params.has_pid and (flow.congestion == IN_NETWORK or not params.has_ewa):
+    elif params.law != "explicit" and (flow.congestion == IN_NETWORK or params.law == "pid"):
         flow.is_iterative = 1
         flow.control = 0.0
         flow.last_rtt_diff_ps = rtt_ps - target(params, flow)
@@ -274,8 +260,8 @@ def target(params, flow):
 
 def is_due(params, flow, now):
     """Tell whether it is time for an update of the PID."""
-    period_ps = flow.last_rtt_ps if params.at_current_rtt else flow.base_rtt_ps
-    return params.at_each_packet or (now // 1000 - flow.update_timer_ns) % 2**31 >= period_ps // 1000
+    period_ps = flow.last_rtt_ps if params.period == "rtt" else flow.base_rtt_ps
+    return params.period == "packet" or (now // 1000 - flow.update_timer_ns) % 2**31 >= period_ps // 1000
 
 
 def update(params, flow, share, packet_bytes, now):
@@ -283,7 +269,7 @@ def update(params, flow, share, packet_bytes, now):
     flow.update_timer_ns = now // 1000 % 2**31
     error_ps = flow.last_rtt_ps - target(params, flow)
     control = (params.kp * error_ps + params.kd * (error_ps - flow.last_rtt_diff_ps)) * 1e-12
-    if params.accumulates:
+    if params.pid_form == "accumulating":
         control += flow.control
     flow.last_rtt_diff_ps = error_ps
     least = min(packet_bytes, share) if params.has_floor else 1

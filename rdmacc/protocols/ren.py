@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime
 from rdmacc.records import NEVER, Deadline, Int32, Record
 from rdmacc.switch.ren_marker import OVER, UNDER
 
@@ -32,8 +33,12 @@ class Ren(Component):
     """Two packets for a grant, one, or none, as its mark says."""
 
     keeps_one: bool = param(True, "the last packet in flight is never cancelled", source="assumed")
-    probe_ps: int = param(
-        "1ms", "else one packet goes so long after it was; 0: none, the message stops", unit="ps", source="assumed"
+    probe_ps: OptionalTime = param(
+        "1ms",
+        "else one packet goes so long after it was; 0: none, the message stops",
+        unit="ps",
+        is_optional=True,
+        source="assumed",
     )
 
     class Transfer(Record):

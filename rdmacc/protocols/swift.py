@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Time
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import DATA, HOST_NIC, NAK
 
@@ -31,9 +32,9 @@ class Swift(Component):
     max_cut: float = param(
         0.5, "largest cut in one RTT", symbol="max_mdf", source="section 3.1; htsim", low=0.0, high=1.0
     )
-    base_target_ps: int = param("20us", "target delay without hops", unit="ps", symbol="base_target", source="htsim")
-    hop_target_ps: int = param("3.05us", "target delay for each hop", unit="ps", symbol="h", source="htsim")
-    range_ps: int = param("100us", "most that flow scaling adds", unit="ps", symbol="fs_range", source="htsim: 5 base")
+    base_target_ps: Time = param("20us", "target delay without hops", unit="ps", symbol="base_target", source="htsim")
+    hop_target_ps: Time = param("3.05us", "target delay for each hop", unit="ps", symbol="h", source="htsim")
+    range_ps: Time = param("100us", "most that flow scaling adds", unit="ps", symbol="fs_range", source="htsim: 5 base")
     range_from: float = param(
         0.1, "window up to which it adds all of that, packets", symbol="fs_min", source="section 3.2; htsim", low=1e-6
     )

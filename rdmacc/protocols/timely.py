@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import UNLIMITED
 
@@ -27,11 +28,11 @@ __all__ = ["Timely"]
 class Timely(Component):
     """Rate by the RTT and its gradient, once for each segment."""
 
-    t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
-    t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
-    min_rtt_ps: int = param(
-        "20us", "unit of the gradient; 0: the queue pair's base RTT", unit="ps", symbol="minRTT", source="section 4.3",
-        low=0,
+    t_low_ps: Time = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="section 4.4", low=1)
+    t_high_ps: Time = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="section 4.4", low=1)
+    min_rtt_ps: OptionalTime = param(
+        "20us", "unit of the gradient; 0: the queue pair's base RTT", unit="ps", is_optional=True, symbol="minRTT",
+        source="section 4.3", low=0,
     )  # fmt: skip
     ewma: float = param(
         0.875,
@@ -42,12 +43,12 @@ class Timely(Component):
         high=1.0,
     )
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
-    additive_bps: float = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
+    additive_bps: Rate = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
     hyper_after: int = param(
         5, "non-positive gradients in a row after which the increase is five times as large; 0: never", symbol="N",
         source="section 4.3", low=0,
     )  # fmt: skip
-    segment_bytes: int = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)
+    segment_bytes: Size = param("16kB", "payload between updates", unit="bytes", source="section 5: 16 to 64 kB", low=1)
     is_burst: bool = param(
         False, "a segment leaves at line rate, and the next waits; else packets are paced", source="section 5: both"
     )

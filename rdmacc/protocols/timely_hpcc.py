@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.protocols.window import window_at
 from rdmacc.records import Float, Int, Int32, Record
 
@@ -24,23 +25,21 @@ _HYPER_STAGE = 5
 class TimelyHpcc(Component):
     """TIMELY of the HPCC simulator."""
 
-    t_low_ps: int = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
-    t_high_ps: int = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1)
-    min_rtt_ps: int = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="rdma-hw.cc", low=1)
+    t_low_ps: Time = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
+    t_high_ps: Time = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1)
+    min_rtt_ps: Time = param("20us", "unit of the gradient", unit="ps", symbol="minRTT", source="rdma-hw.cc", low=1)
     ewma: float = param(0.875, "weight of a new RTT difference", symbol="alpha", source="rdma-hw.cc", low=0.0, high=1.0)
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="rdma-hw.cc", low=0.0, high=1.0)
-    additive_bps: float = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")
-    hyper_bps: float = param("50Mbps", "hyper increase at 10 Gb/s", unit="bps", source="run.py")
-    reference_bps: float = param(
-        "10Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0
-    )
-    min_rate_bps: float = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
-    timestamp_bytes: int = param("8B", "bytes of the timestamp in a data packet", unit="bytes", source="int-header.h")
+    additive_bps: Rate = param("10Mbps", "additive increase at 10 Gb/s", unit="bps", symbol="delta", source="run.py")
+    hyper_bps: Rate = param("50Mbps", "hyper increase at 10 Gb/s", unit="bps", source="run.py")
+    reference_bps: Rate = param("10Gbps", "the increases hold at this line rate and scale with it", unit="bps", low=1.0)
+    min_rate_bps: Rate = param("1Gbps", "lowest rate", unit="bps", source="run.py", low=1.0)
+    timestamp_bytes: Size = param("8B", "bytes of the timestamp in a data packet", unit="bytes", source="int-header.h")
     has_window: bool = param(
         False, "limit the bytes in flight too, in proportion to the rate", source="run.py: HAS_WIN, VAR_WIN of *_vwin"
     )
-    base_rtt_ps: int = param(
-        "0s", "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
+    base_rtt_ps: OptionalTime = param(
+        None, "the window is what the rate sends in it; 0: the queue pair's own base RTT", unit="ps", source="GLOBAL_T"
     )
 
     class Sender(Record):

@@ -18,7 +18,7 @@ from rdmacc.errors import ConfigError
 
 __all__ = ["read_folder", "write_folder"]
 
-FORMAT = 2
+FORMAT = 3
 
 
 def write_folder(
@@ -53,11 +53,15 @@ def write_folder(
     if not isinstance(replace, bool):
         raise ConfigError("replace", replace, "True or False")
     own = {f"{kind}.json", *(f"{name}.parquet" for name in frames)}
+    try:
+        is_new = not target.exists()
+    except OSError as error:
+        raise ConfigError("folder", str(target), f"a folder that can be written ({error})") from None
     if target.is_symlink():
         raise ConfigError("folder", str(target), "a folder itself, not a symbolic link")
-    if target.exists() and not target.is_dir():
+    if not (is_new or target.is_dir()):
         raise ConfigError("folder", str(target), "a folder, or a new one")
-    there = {path.name for path in target.iterdir()} if target.exists() else set()
+    there = {path.name for path in target.iterdir()} if not is_new else set()
     if there - own or (there and f"{kind}.json" not in there):
         example = sorted(there - own or there)[0]
         raise ConfigError(

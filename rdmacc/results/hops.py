@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict, deque
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.engine.trace import ARRIVED, DROPPED, SENT, TRIMMED
+from rdmacc.engine.upsets import DOWN, RATE
 from rdmacc.errors import ConfigError
 from rdmacc.state import KIND_NAMES, PAUSE
 from rdmacc.units import transmission_ps
@@ -39,10 +42,13 @@ class _Follower:
         self.peer = self.fabric.port_peer.tolist()
         self.node = self.fabric.port_node.tolist()
         self.downs_ps = defaultdict(set)
-        for down in plan.link_downs:
-            one, other = down.link
-            for port in (self.fabric.port(one, other), self.fabric.port(other, one)):
-                self.downs_ps[port].add(down.time_ps)
+        self.rates: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for time_ps, what, ports, rate_bps in plan.upsets:
+            for port in ports:
+                if what == DOWN:
+                    self.downs_ps[port].add(time_ps)
+                elif what == RATE:
+                    self.rates[port].append((time_ps, rate_bps))
         self.hops: list[dict[str, Any]] = []
         self.under_way: dict[int, deque[dict[str, Any]]] = defaultdict(deque)
         self.waiting: dict[tuple[int, Key], deque[dict[str, Any]]] = defaultdict(deque)
@@ -55,7 +61,8 @@ class _Follower:
         if what == SENT:
             hop = self.begin(port, key, wire, priority, ce)
             hop["sent_ps"] = time_ps
-            hop["end_ps"] = time_ps + transmission_ps(wire, self.rate_bps[port], self.tick_ps) + self.delay_ps[port]
+            duration = transmission_ps(wire, self.rate_at(port, time_ps), self.tick_ps)
+            hop["end_ps"] = time_ps + duration + self.delay_ps[port]
             self.under_way[port].append(hop)
         elif what == ARRIVED:
             hop = self.under_way[port].popleft()
@@ -64,6 +71,12 @@ class _Follower:
                 self.waiting[self.peer[port], key].append(hop)
         elif what == DROPPED:
             self.lose(time_ps, port, key, wire, priority, ce)
+
+    def rate_at(self, port: int, time_ps: int) -> float:
+        """Return the rate of a port's link at a time, bit/s."""
+        changes = self.rates.get(port, [])
+        place = bisect_right(changes, time_ps, key=itemgetter(0))
+        return changes[place - 1][1] if place else self.rate_bps[port]
 
     def lose(self, time_ps: int, port: int, key: Key, wire: int, priority: int, ce: int) -> None:
         """Find out whether a packet was lost on the link, where the first to arrive is the first that was sent."""

@@ -18,14 +18,15 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.saving import save
-from rdmacc.results.summary import Summary, percentile
+from rdmacc.results.summary import Summary, Transport, percentile, starting_in
 from rdmacc.schemes import scheme_table
 from rdmacc.state import HOST_NIC, LINK_CLASSES
-from rdmacc.units import Quantity, format_time, time_ps
+from rdmacc.typed import typed
+from rdmacc.units import Quantity, format_time
 
 if TYPE_CHECKING:
-    from rdmacc.plotting.result import ResultPlots
     from rdmacc.probes import Probe
+    from rdmacc.show.result import ResultPlots
 
 __all__ = ["Recorded", "Result"]
 
@@ -65,10 +66,11 @@ class Recorded(ABC):
     @property
     def plot(self) -> ResultPlots:
         """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.plotting.result import ResultPlots  # it draws results, and imports them
+        from rdmacc.show.result import ResultPlots  # it draws results, and imports them
 
         return ResultPlots(self)
 
+    @typed
     def samples(self, name: str) -> pd.Series:
         """Return the samples of one probe, indexed by `time_ps`.
 
@@ -102,6 +104,8 @@ class Result(Recorded):
     ----------
     flows : DataFrame
         One row for each message.
+    computation : DataFrame
+        One row for each row of the workload that computes.
     transfers : DataFrame
         What the protocols keep of each message.
     probes : DataFrame
@@ -207,13 +211,36 @@ class Result(Recorded):
         )
 
     @cached_property
+    def computation(self) -> pd.DataFrame:
+        """Rows that compute: `row, host, start_ps, duration_ps, end_ps, status`.
+
+        `start_ps` is when it had all that it waits for; `end_ps` is missing (<NA>) until it ends. `status` is
+        finished, running, waiting or failed.
+        """
+        computing, counters = self.plan.computation, self.outcome.computation
+        start, end, failed = counters["start_ps"], counters["end_ps"], counters["failed"] != 0
+        has_started = self._has_all()[self.plan.n_messages :] & (start <= self.now_ps)
+        return pd.DataFrame(
+            {
+                "row": computing.frame.index,
+                "host": computing.frame["src"].to_numpy(),
+                "start_ps": start,
+                "duration_ps": computing.duration_ps,
+                "end_ps": pd.arrays.IntegerArray(np.maximum(end, 0), end < 0),
+                "status": np.select([failed, end >= 0, has_started], ["failed", "finished", "running"], "waiting"),
+            }
+        )
+
+    @cached_property
     def probes(self) -> pd.DataFrame:
         """Samples: `probe, time_ps, value`."""
         frames = []
         for watch, (times, values) in zip(self.plan.watches, self.outcome.samples, strict=True):
             probe = watch.probe
-            if probe.is_rate and probe.every_ps is not None:
+            if (probe.is_rate or probe.is_share) and probe.every_ps is not None:
                 times, values = times[1:], np.diff(values) * 8e12 / probe.every_ps
+            if probe.is_share:
+                values = values / self.plan.fabric.port_rate_bps[watch.number]
             frames.append(pd.DataFrame({"probe": probe.name, "time_ps": times, "value": values}))
         if not frames:
             return pd.DataFrame({"probe": pd.Series(dtype=str), "time_ps": np.empty(0, np.int64), "value": np.empty(0)})
@@ -230,7 +257,11 @@ class Result(Recorded):
         """
         if self.outcome.trace is None:
             raise ConfigError("trace", False, "True in the call of simulate() for this")
-        return trace_frame(self.outcome.trace, self.plan.fabric)
+        frame = trace_frame(self.outcome.trace, self.plan.fabric)
+        if len(self.plan.computation):  # its rows lie between those of the messages
+            numbers = frame["message"].to_numpy()
+            frame["message"] = np.where(numbers < 0, -1, self.plan.workload.index.to_numpy()[numbers])
+        return frame
 
     @cached_property
     def ports(self) -> pd.DataFrame:
@@ -304,6 +335,7 @@ class Result(Recorded):
 
     save = save
 
+    @typed
     def goodput(self, flow: Hashable) -> float:
         """Return the goodput of a message in bit/s: payload received over the time since its start.
 
@@ -327,6 +359,7 @@ class Result(Recorded):
             raise ConfigError("flow", flow, f"a message of the workload, {labels[0]!r} to {labels[-1]!r}")
         return float(self.flows["goodput_bps"].to_numpy()[labels.get_loc(flow)])
 
+    @typed
     def summary(self, window: tuple[Quantity, Quantity] | None = None) -> Summary:
         """Return the numbers that say how the run went; `print` them.
 
@@ -341,8 +374,10 @@ class Result(Recorded):
         ConfigError
             If the window is no pair of times, or no message starts in it.
         """
-        counters, flows, chosen = self.counters, self.flows, self._starting_in(window)
-        flows = flows[chosen]
+        counters, messages = self.counters, self.outcome.messages
+        chosen = starting_in(window, messages["start_ps"])
+        flows = self.flows[chosen]
+        transport = self.transport()
         delivered = flows[flows["fct_ps"].notna()]
         fct_ps, slowdown = delivered["fct_ps"].to_numpy(np.float64), delivered["slowdown"]
         return Summary(
@@ -359,8 +394,9 @@ class Result(Recorded):
             fct_p99_ps=percentile(fct_ps, 99),
             slowdown_median=percentile(slowdown, 50),
             slowdown_p99=percentile(slowdown, 99),
-            goodput_bps=self._aggregate_goodput_bps(chosen),
-            offered_bps=self._offered_bps(chosen),
+            goodput_bps=transport.goodput_bps(chosen),
+            offered_bps=transport.offered_bps(chosen),
+            carried_bps=transport.carried_bps(chosen),
             peak_queue_bytes=int(counters["peak_queue_bytes"]),
             pfc_pauses=int(counters["pfc_pauses"]),
             cnps=int(counters["cnps"]),
@@ -370,15 +406,29 @@ class Result(Recorded):
             timeouts=int(counters["timeouts"]),
         )
 
+    def transport(self) -> Transport:
+        """Return what the network has carried, message by message."""
+        messages = self.outcome.messages
+        return Transport(
+            messages["start_ps"], messages["delivered_ps"], self.plan.size_bytes, self._received_bytes(), self.now_ps
+        )
+
     def _has_started(self) -> npt.NDArray[np.bool_]:
         """Tell which messages have started: their time has come, and so has all that they wait for."""
+        return self._has_all()[: self.plan.n_messages] & (self.outcome.messages["start_ps"] <= self.now_ps)
+
+    def _has_all(self) -> npt.NDArray[np.bool_]:
+        """Tell for which messages, then rows of computation, all that they wait for is over."""
         messages, plan = self.outcome.messages, self.plan
-        started = messages["start_ps"] <= self.now_ps
-        for row, dependents in enumerate(plan.dependents or ()):
-            for number in dependents:
-                known = "acked_ps" if plan.src[number] == plan.src[row] else "delivered_ps"
-                started[number] &= messages[known][row] >= 0
-        return started
+        src = np.concatenate([plan.src, plan.computation.host])
+        has_all = np.ones(len(src), np.bool_)
+        if plan.dependents is not None:
+            computed = self.outcome.computation["end_ps"] >= 0
+            acked, delivered = (np.append(messages[name] >= 0, computed) for name in ("acked_ps", "delivered_ps"))
+            before, waiting = np.repeat(np.arange(len(src)), np.diff(plan.dependents.first)), plan.dependents.rows
+            is_over = np.where(src[before] == src[waiting], acked[before], delivered[before])
+            has_all[waiting[~is_over]] = False
+        return has_all
 
     def _received_bytes(self) -> npt.NDArray[np.int64]:
         """Return the payload of each message that its receiver holds."""
@@ -392,32 +442,6 @@ class Result(Recorded):
         with np.errstate(divide="ignore", invalid="ignore"):
             goodput = self._received_bytes() * 8e12 / spent
         return np.where(self._has_started() & (spent > 0), goodput, np.nan)
-
-    def _starting_in(self, window: Any) -> npt.NDArray[np.bool_]:
-        """Tell which messages start in a window."""
-        start_ps = self.outcome.messages["start_ps"]
-        if window is None:
-            return np.ones(len(start_ps), np.bool_)
-        if not isinstance(window, tuple | list) or len(window) != 2:
-            raise ConfigError("window", window, "a pair of times, such as ('1ms', '5ms')")
-        begin, end = (time_ps(one, field="window") for one in window)
-        chosen = np.asarray((start_ps >= begin) & (start_ps < end))
-        if not chosen.any():
-            raise ConfigError("window", window, "a window in which messages start")
-        return chosen
-
-    def _offered_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        start_ps, size = self.outcome.messages["start_ps"][chosen], self.plan.size_bytes[chosen]
-        last = int(np.argmax(start_ps))
-        span = int(start_ps[last] - start_ps.min())
-        return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
-
-    def _aggregate_goodput_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
-        messages = self.outcome.messages
-        delivered = messages["delivered_ps"][chosen]
-        end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
-        spent = end - int(messages["start_ps"][chosen].min())
-        return float(self._received_bytes()[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
 
     def __repr__(self) -> str:
         finished = int((self.flows["status"] == "finished").sum())

@@ -14,6 +14,7 @@ from rdmacc.results.folders import read_folder
 from rdmacc.results.result import Recorded
 from rdmacc.results.saving import FRAMES, KIND
 from rdmacc.results.summary import Summary
+from rdmacc.typed import typed
 
 __all__ = ["SavedResult", "load"]
 
@@ -32,7 +33,7 @@ class SavedResult(Recorded):
 
     Attributes
     ----------
-    transfers, ports, buffers : DataFrame
+    computation, transfers, ports, buffers : DataFrame
         As `rdmacc.Result` has them.
     counters : Series
         Totals by name.
@@ -42,7 +43,8 @@ class SavedResult(Recorded):
 
     def __init__(self, frames: dict[str, pd.DataFrame], about: dict[str, Any]) -> None:
         self._flows, self._probes = frames["flows"], frames["probes"]
-        self.transfers, self.ports, self.buffers = frames["transfers"], frames["ports"], frames["buffers"]
+        self.computation, self.transfers = frames["computation"], frames["transfers"]
+        self.ports, self.buffers = frames["ports"], frames["buffers"]
         self.counters = pd.Series(about["counters"], name="counters")
         self.provenance: dict[str, Any] = about["provenance"]
         self._watched = tuple(_probe(one) for one in about["watched"])
@@ -94,6 +96,7 @@ class SavedResult(Recorded):
         return f"<SavedResult {self.summary().title}>"
 
 
+@typed
 def load(folder: str | Path) -> SavedResult:
     """Return a result that `rdmacc.Result.save` wrote.
 

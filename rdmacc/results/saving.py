@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from rdmacc.results.folders import write_folder
+from rdmacc.typed import typed
 
 __all__ = ["FRAMES", "KIND", "save"]
 
-FRAMES = ("flows", "transfers", "probes", "ports", "buffers")
+FRAMES = ("flows", "computation", "transfers", "probes", "ports", "buffers")
 """Each a Parquet file."""
 KIND = "result"
 """``result.json`` has summary, counters, provenance, probes."""
 
 
+@typed
 def save(result: Any, folder: str | Path, *, replace: bool = False) -> Path:
     """Write the frames, counters, summary and provenance into a folder: Parquet and JSON, for `rdmacc.load`.
 

@@ -9,15 +9,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from rdmacc.errors import ConfigError
 from rdmacc.results.tables import html_table, text_table
-from rdmacc.units import format_rate, format_size, format_time
+from rdmacc.typed import typed
+from rdmacc.units import format_rate, format_size, format_time, time_ps
 
-__all__ = ["Summary", "half_width", "percentile", "slowdown_by_size"]
+__all__ = ["Summary", "Transport", "check_window", "half_width", "percentile", "slowdown_by_size", "starting_in"]
 
+_REACHED = 0.9
+"""A load of which less is carried in its time was not reached."""
 NOTHING = "-"
 """Stands where there is no number."""
 
 
+@typed
 def percentile(values: npt.ArrayLike, rank: float) -> float:
     """Return a percentile, interpolated linearly between the two nearest values; NaN of no values.
 
@@ -48,6 +53,114 @@ def half_width(std: pd.Series[Any], count: pd.Series[Any], confidence: float) ->
     return (quantile * std / count**0.5).where(count > 1)
 
 
+def check_window(window: Any) -> tuple[int, int]:
+    """Return the two times of a window, in picoseconds.
+
+    Parameters
+    ----------
+    window : (start, end)
+        Times, such as ``("1ms", "5ms")``.
+
+    Raises
+    ------
+    ConfigError
+        If it is no pair of times, the second after the first.
+    """
+    if not isinstance(window, tuple | list) or len(window) != 2:
+        raise ConfigError("window", window, "a pair of times, such as ('1ms', '5ms')")
+    begin, end = (time_ps(one, field="window") for one in window)
+    if not begin < end:
+        raise ConfigError("window", window, "a pair of times, the second after the first")
+    return begin, end
+
+
+def starting_in(window: Any, start_ps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Tell which messages start in a window.
+
+    Parameters
+    ----------
+    window : (start, end) or None
+        Times, such as ``("1ms", "5ms")``: from the first on, before the second. None: all.
+    start_ps : ndarray of int64
+        When messages start, ps; shape (M,).
+
+    Raises
+    ------
+    ConfigError
+        If it is no pair of times, or no message starts in it.
+    """
+    if window is None:
+        return np.ones(len(start_ps), np.bool_)
+    begin, end = check_window(window)
+    chosen = np.asarray((start_ps >= begin) & (start_ps < end))
+    if not chosen.any():
+        raise ConfigError("window", window, "a window in which messages start")
+    return chosen
+
+
+@dataclass(frozen=True)
+class Transport:
+    """What a network has carried, message by message: arrays of shape (M,).
+
+    Attributes
+    ----------
+    start_ps, delivered_ps : ndarray of int64
+        When messages start, and when their last bytes have arrived; -1 before.
+    size_bytes, received_bytes : ndarray of int64
+        Payload, and how much of it the receivers hold.
+    now_ps : int
+        Simulated time.
+    """
+
+    start_ps: npt.NDArray[np.int64]
+    delivered_ps: npt.NDArray[np.int64]
+    size_bytes: npt.NDArray[np.int64]
+    received_bytes: npt.NDArray[np.int64]
+    now_ps: int
+
+    def goodput_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
+        """Return the payload received over the time from the first start to the last delivery, or to now.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool
+            Which messages count.
+        """
+        delivered = self.delivered_ps[chosen]
+        end = int(delivered.max()) if (delivered >= 0).all() else self.now_ps
+        spent = end - int(self.start_ps[chosen].min())
+        return float(self.received_bytes[chosen].sum()) * 8e12 / spent if spent > 0 else float("nan")
+
+    def offered_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
+        """Return the payload of all but the last message over the time from the first start to the last.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool
+            Which messages count.
+        """
+        start_ps, size = self.start_ps[chosen], self.size_bytes[chosen]
+        last = int(np.argmax(start_ps))
+        span = int(start_ps[last] - start_ps.min())
+        return float(size.sum() - size[last]) * 8e12 / span if span > 0 else float("nan")
+
+    def carried_bps(self, chosen: npt.NDArray[np.bool_]) -> float:
+        """Return the payload that arrived in that time, of any message: each arrives evenly, from start to end.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool
+            The messages whose first and last start bound the time.
+        """
+        begin, end = int(self.start_ps[chosen].min()), int(self.start_ps[chosen].max())
+        if end == begin:
+            return float("nan")
+        until = np.where(self.delivered_ps >= 0, self.delivered_ps, np.maximum(self.now_ps, self.start_ps))
+        inside = np.clip(np.minimum(until, end) - np.maximum(self.start_ps, begin), 0, None)
+        share = inside / np.maximum(until - self.start_ps, 1)
+        return float((self.received_bytes * share).sum()) * 8e12 / (end - begin)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """How a run went, in numbers. ``print`` it, or let a notebook show it.
@@ -73,8 +186,9 @@ class Summary:
     goodput_bps : float
         Payload that arrived at all receivers, over the time from the first start to the last delivery (to now
         while a message is not delivered).
-    offered_bps : float
-        Payload of all messages but the last over the time from the first start to the last; NaN if all start at once.
+    offered_bps, carried_bps : float
+        Over the time from the first start to the last: payload of all messages but the last, and payload that arrived,
+        if each message arrives evenly. NaN if all start at once.
     peak_queue_bytes : int
         Longest queue of data at any switch port.
     pfc_pauses, cnps, marked_packets, drops, retransmissions, timeouts : int
@@ -96,6 +210,7 @@ class Summary:
     slowdown_p99: float
     goodput_bps: float
     offered_bps: float
+    carried_bps: float
     peak_queue_bytes: int
     pfc_pauses: int
     cnps: int
@@ -125,7 +240,7 @@ class Summary:
             ("slowdown, median", _number(self.slowdown_median)),
             ("slowdown, p99", _number(self.slowdown_p99)),
             ("goodput, all flows", NOTHING if np.isnan(self.goodput_bps) else format_rate(self.goodput_bps)),
-            *([] if np.isnan(self.offered_bps) else [("offered, all flows", format_rate(self.offered_bps))]),
+            *self._load(),
             ("peak queue", format_size(self.peak_queue_bytes)),
             ("marked packets", f"{self.marked_packets:,}"),
             ("CNPs", f"{self.cnps:,}"),
@@ -134,6 +249,15 @@ class Summary:
             ("retransmissions", f"{self.retransmissions:,}"),
             ("timeouts", f"{self.timeouts:,}"),
         ]
+
+    def _load(self) -> list[tuple[str, str]]:
+        """Say whether the load was carried while it was offered, or later."""
+        if np.isnan(self.offered_bps):
+            return []
+        carried = f"{format_rate(self.carried_bps)} in that time"
+        if self.carried_bps < _REACHED * self.offered_bps:
+            carried += ", the rest later"
+        return [("offered, all flows", f"{format_rate(self.offered_bps)} while they start"), ("carried", carried)]
 
     def to_series(self) -> pd.Series:
         """Return the numbers in base units; put those of several runs side by side with ``pd.DataFrame``."""
@@ -157,6 +281,7 @@ def _number(value: float) -> str:
     return NOTHING if np.isnan(value) else f"{value:.2f}"
 
 
+@typed
 def slowdown_by_size(flows: pd.DataFrame, bins: int = 10) -> pd.DataFrame:
     """Return median and p99 slowdown of the delivered messages by their size.
 

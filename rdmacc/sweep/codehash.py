@@ -28,14 +28,14 @@ _NO_RESULT = (
     "rdmacc", "rdmacc.experiments", *(f"rdmacc.experiments.framework{name}" for name in (
         "", ".band", ".bands", ".claim", ".experiment", ".point", ".reading", ".registry", ".scale",
     )),
-    "rdmacc.plotting", "rdmacc.plotting.ladder",
-    "rdmacc.plotting.result", "rdmacc.plotting.style", "rdmacc.presets", "rdmacc.results.pcapng",
+    "rdmacc.show", "rdmacc.show.ladder",
+    "rdmacc.show.result", "rdmacc.show.style", "rdmacc.presets", "rdmacc.results.pcapng",
     "rdmacc.results.tables", "rdmacc.topology.drawing",
 )  # fmt: skip
 """Modules that show or judge results, or only name things: a scheme's parameters are data of the point."""
 _NOT_MEASURED = ("plot", "claims", "title", "description", "name", "seeding", "seed_stride")
 """Of an experiment's class."""
-_NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "plotting", "sweep")
+_NOT_SIMULATING = ("cli", "experiments", "explorer", "models", "notebooks", "show", "sweep")
 """Packages that no simulation needs; what an experiment imports from them counts all the same."""
 
 

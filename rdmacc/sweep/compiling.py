@@ -67,7 +67,7 @@ def compile_hooks(scheme: Scheme, *, checked: bool) -> None:
         If a handler cannot be compiled.
     """
     if not why_not_compiled():
-        from rdmacc.engine.compiled.handlers import CompiledHooks
+        from rdmacc.engine.compiled.hooks import CompiledHooks
         from rdmacc.engine.compiled.layout import Layout
 
         CompiledHooks(scheme, Layout.of(scheme), is_checked=checked)

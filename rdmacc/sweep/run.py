@@ -27,12 +27,12 @@ from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
 from rdmacc.sweep.fingerprint import identify
-from rdmacc.sweep.pace import Pace
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.workers import Failed, Outcome, Task, check_jobs, compute_all, default_jobs
+from rdmacc.sweep.time_left import Pace
+from rdmacc.sweep.workers import Failed, Outcome, Task, check_executor, check_jobs, compute_all, default_jobs
 
 if TYPE_CHECKING:
     from rdmacc.experiments.framework.experiment import Experiment
@@ -233,6 +233,7 @@ def sweep(
     """
     if engine not in ENGINES:
         raise ConfigError("engine", engine, f"one of {', '.join(ENGINES)}")
+    check_executor(executor)
     store = store if isinstance(store, Store) else Store(store)
     found, asked = _stored(experiment, scale, seed, seeds, changes, store)
     # What no seed changes is one point of the store for all of them.
@@ -257,8 +258,14 @@ def sweep(
         before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]
         pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
-            first = units_of(missing) if jobs > 1 and executor is None and engine != "simpy" else []
-            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor, first)
+            first = units_of(missing) if executor is None and engine != "simpy" else []
+
+            def tell(number: int, count: int) -> None:
+                what = f", compiling {number + 1} of {count}" if number < count else ""
+                bar.set_description_str(_progress(found) + what)
+
+            tell(0, len(first))
+            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor, first, tell)
         kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
         for name, key in keys.items():
             for known in kept:

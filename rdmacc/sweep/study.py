@@ -19,21 +19,30 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
-from rdmacc.results.summary import half_width
+from rdmacc.results.summary import check_window, half_width
 from rdmacc.results.tables import html_table, text_table
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.sources import source_file
 from rdmacc.sweep.run import Sweep, SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.study_runs import QUANTITIES, StudyRun, StudyRuns, is_list, named_schemes, runs_of, values_of
-from rdmacc.sweep.tidy import scalars
-from rdmacc.sweep.workers import Failed, compute_here, default_jobs
+from rdmacc.sweep.study_runs import (
+    QUANTITIES,
+    StudyRun,
+    StudyRuns,
+    is_list,
+    measured,
+    named_schemes,
+    runs_of,
+    values_of,
+)
+from rdmacc.sweep.workers import Failed, check_executor, compute_here, default_jobs
 from rdmacc.topology import Graph
+from rdmacc.typed import typed
 from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
-    from rdmacc.plotting.study import StudyPlots
+    from rdmacc.show.study import StudyPlots
 
 __all__ = ["Study", "study"]
 
@@ -54,8 +63,8 @@ class Study:
     runs : DataFrame
         A row for each simulation: `scheme`, a column for each parameter that varies, `seed`, and a column for each
         quantity, with its unit in the name as in `Summary`: `fct_mean_ps, fct_median_ps, fct_p99_ps, slowdown_mean,
-        slowdown_median, slowdown_p99, goodput_bps, peak_queue_bytes, marked_packets, pfc_pauses, drops,
-        retransmissions, timeouts, unfinished`.
+        slowdown_median, slowdown_p99, goodput_bps, offered_bps, carried_bps, peak_queue_bytes, marked_packets,
+        pfc_pauses, drops, retransmissions, timeouts, unfinished`.
         A parameter that a scheme does not have is missing there.
     flows : DataFrame
         A row for each message of each simulation: the same labels, `start_ps, size_bytes, fct_ps, slowdown`.
@@ -83,10 +92,11 @@ class Study:
     @property
     def plot(self) -> StudyPlots:
         """Plots of the study; each takes `ax` and returns the Axes."""
-        from rdmacc.plotting.study import StudyPlots  # it draws studies, when asked to
+        from rdmacc.show.study import StudyPlots  # it draws studies, when asked to
 
         return StudyPlots(self.runs, self.flows, self.parameters)
 
+    @typed
     def summary(self, *quantities: str, confidence: float = 0.95) -> pd.DataFrame:
         """Return mean and confidence interval over the seeds, one row for each scheme and parameter value.
 
@@ -121,6 +131,7 @@ class Study:
             parts |= {(name, "mean"): mean, (name, "low"): mean - half, (name, "high"): mean + half}
         return pd.DataFrame(parts)
 
+    @typed
     def save(self, folder: str | Path, *, replace: bool = False) -> Path:
         """Write the study into a folder, Parquet and JSON, for `Study.load`.
 
@@ -213,6 +224,7 @@ def study(
     vary: Mapping[str, Iterable[Any]] | None = None,
     seeds: int | Iterable[int] = 1,
     until: Quantity | None = None,
+    window: tuple[Quantity, Quantity] | None = None,
     probes: Sequence[Probe] = (),
     faults: Sequence[Fault] = (),
     check: bool | None = None,
@@ -240,6 +252,10 @@ def study(
         How many independent runs of each, or their seeds.
     until, probes, faults, check, engine
         As in `rdmacc.simulate`.
+    window : (start, end), optional
+        Count only messages that start at `start` or later and before `end`, as ``("1ms", "5ms")``: without a warm-up,
+        and without the end, when load falls. Queues, marks, drops and other totals are the whole run's. Another
+        window runs nothing again.
     jobs : int, optional
         Processes. Default: this one alone for little work, else one for each processor.
     executor : concurrent.futures.Executor, optional
@@ -274,6 +290,8 @@ def study(
     >>> len(found.runs)
     4
     """
+    if window is not None:
+        check_window(window)
     named = named_schemes(schemes)
     values = values_of(vary, network, work, named)
     for name, given in (("probes", probes), ("faults", faults)):
@@ -281,8 +299,7 @@ def study(
             raise ConfigError(name, given, "a list")
     if check is not None and not isinstance(check, bool):
         raise ConfigError("check", check, "True, False or None")
-    if executor is not None and not hasattr(executor, "submit"):
-        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
+    check_executor(executor)
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
         raise ConfigError("seeds", seeds, "at least one seed, each once")
@@ -297,7 +314,7 @@ def study(
         found = _unstored(runs, engine)
     for name, failed in found.failures.items():
         _log.warning("rdmacc: %s failed: %s", name, failed.reason)
-    return _study(found, tuple(values))
+    return _study(found, tuple(values), window)
 
 
 def _unstored(runs: Sequence[StudyRun], engine: str) -> Sweep:
@@ -313,24 +330,17 @@ def _unstored(runs: Sequence[StudyRun], engine: str) -> Sweep:
     return found
 
 
-def _study(found: Sweep, parameters: tuple[str, ...]) -> Study:
+def _study(found: Sweep, parameters: tuple[str, ...], window: Any) -> Study:
     finished = [point for point in found.points if point.name in found.tables]
     if not finished:
         raise SweepError(found.experiment, found.failures, len(found.points))
     runs, flows = [], []
     for point in finished:
         table = found.tables[point.name]
-        numbers = scalars(table).set_index("quantity")["value"]
-        runs.append({**point.labels, **{name: float(numbers[name]) for name in QUANTITIES}})
-        messages = table[table["quantity"] == "fct"]
+        values, messages = measured(table, window)
+        runs.append({**point.labels, **values})
         flows.append(
-            pd.DataFrame({
-                **dict.fromkeys(point.labels),
-                "start_ps": messages["time_ps"].to_numpy(np.int64),
-                "size_bytes": messages["size_bytes"].to_numpy(np.int64),
-                "fct_ps": messages["value"].to_numpy(np.float64),
-                "slowdown": messages["slowdown"].to_numpy(np.float64),
-            }).assign(**point.labels)
-        )  # fmt: skip
+            pd.DataFrame(dict.fromkeys(point.labels), index=messages.index).assign(**point.labels).join(messages)
+        )
     failures = {name: failed.reason for name, failed in found.failures.items()}
     return Study(pd.DataFrame(runs), pd.concat(flows, ignore_index=True), parameters, failures, found.reused)

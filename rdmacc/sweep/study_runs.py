@@ -16,19 +16,22 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
+from rdmacc.results.summary import Transport, percentile, starting_in
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme, scheme_table
-from rdmacc.sweep.tidy import tidy
+from rdmacc.sweep.tidy import scalars, tidy
 from rdmacc.units import Quantity
 
-__all__ = ["QUANTITIES", "StudyRun", "StudyRuns", "is_list", "named_schemes", "runs_of", "values_of"]
+__all__ = ["QUANTITIES", "StudyRun", "StudyRuns", "is_list", "measured", "named_schemes", "runs_of", "values_of"]
 
 QUANTITIES = {
     "fct_mean_ps": "ps", "fct_median_ps": "ps", "fct_p99_ps": "ps", "slowdown_mean": "", "slowdown_median": "",
-    "slowdown_p99": "", "goodput_bps": "bps", "peak_queue_bytes": "bytes", "marked_packets": "", "pfc_pauses": "",
-    "drops": "", "retransmissions": "", "timeouts": "", "unfinished": "",
+    "slowdown_p99": "", "goodput_bps": "bps", "offered_bps": "bps", "carried_bps": "bps", "peak_queue_bytes": "bytes",
+    "marked_packets": "", "pfc_pauses": "", "drops": "", "retransmissions": "", "timeouts": "", "unfinished": "",
 }  # fmt: skip
 """What is measured of each run, and its unit."""
+_TOTALS = ("peak_queue_bytes", "marked_packets", "pfc_pauses", "drops", "retransmissions", "timeouts")
+"""Those that no window restricts."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,18 +92,56 @@ class StudyRuns:
         result = run(point.scenario)
         flows, summary = result.flows, result.summary()
         fct = flows["fct_ps"].astype(np.float64)
-        measured = {
-            "fct_mean_ps": float(fct.mean()), "fct_median_ps": summary.fct_median_ps, "fct_p99_ps": summary.fct_p99_ps,
-            "slowdown_mean": float(flows["slowdown"].mean()), "slowdown_median": summary.slowdown_median,
-            "slowdown_p99": summary.slowdown_p99, "goodput_bps": summary.goodput_bps,
-            "peak_queue_bytes": summary.peak_queue_bytes, "marked_packets": summary.marked_packets,
-            "pfc_pauses": summary.pfc_pauses, "drops": summary.drops, "retransmissions": summary.retransmissions,
-            "timeouts": summary.timeouts, "unfinished": summary.flows - summary.finished,
-        }  # fmt: skip
-        numbers = {name: (value, QUANTITIES[name]) for name, value in measured.items()}
+        numbers = {name: (float(getattr(summary, name)), QUANTITIES[name]) for name in _TOTALS}
+        numbers["simulated_ps"] = (float(summary.simulated_ps), "ps")
         messages = tidy(point.name, {}, {"fct": (pd.Series(fct.to_numpy(), index=flows["start_ps"]), "ps")})
-        messages = messages.assign(size_bytes=flows["size_bytes"].to_numpy(), slowdown=flows["slowdown"].to_numpy())
-        return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype({"size_bytes": "Int64"})
+        messages = messages.assign(
+            size_bytes=flows["size_bytes"].to_numpy(), slowdown=flows["slowdown"].to_numpy(),
+            received_bytes=result.transport().received_bytes, finished=(flows["status"] == "finished").to_numpy(),
+        )  # fmt: skip
+        whole = {"size_bytes": "Int64", "received_bytes": "Int64", "finished": "Int64"}
+        return pd.concat([tidy(point.name, numbers), messages], ignore_index=True).astype(whole)
+
+
+def measured(table: pd.DataFrame, window: Any) -> tuple[dict[str, float], pd.DataFrame]:
+    """Return a run's numbers, and its messages: `start_ps, size_bytes, fct_ps, slowdown`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What `StudyRuns.execute` returned.
+    window : (start, end) or None
+        Count only messages that start in it, as in `rdmacc.Result.summary`.
+
+    Raises
+    ------
+    ConfigError
+        If it is no pair of times, or no message starts in it.
+    """
+    numbers = scalars(table).set_index("quantity")["value"]
+    rows = table[table["quantity"] == "fct"]
+    every = pd.DataFrame({
+        "start_ps": rows["time_ps"].to_numpy(np.int64), "size_bytes": rows["size_bytes"].to_numpy(np.int64),
+        "fct_ps": rows["value"].to_numpy(np.float64), "slowdown": rows["slowdown"].to_numpy(np.float64),
+    })  # fmt: skip
+    start_ps, fct_ps = every["start_ps"].to_numpy(), every["fct_ps"].to_numpy()
+    delivered_ps = np.where(np.isnan(fct_ps), -1, start_ps + np.nan_to_num(fct_ps)).astype(np.int64)
+    received = rows["received_bytes"].to_numpy(np.int64)
+    transport = Transport(
+        start_ps, delivered_ps, every["size_bytes"].to_numpy(), received, int(numbers["simulated_ps"])
+    )  # fmt: skip
+    chosen = starting_in(window, start_ps)
+    messages = every[chosen]
+    values = {"unfinished": float(chosen.sum() - rows["finished"].to_numpy(np.int64)[chosen].sum())}
+    for name in ("fct", "slowdown"):
+        unit = "_ps" if name == "fct" else ""
+        known = messages[f"{name}{unit}"].dropna()
+        values |= {f"{name}_mean{unit}": float(known.mean()), f"{name}_median{unit}": percentile(known, 50),
+                   f"{name}_p99{unit}": percentile(known, 99)}  # fmt: skip
+    for name in ("goodput_bps", "offered_bps", "carried_bps"):
+        values[name] = getattr(transport, name)(chosen)
+    values |= {name: float(numbers[name]) for name in _TOTALS}
+    return {name: values[name] for name in QUANTITIES}, messages
 
 
 def named_schemes(schemes: Any) -> dict[str, Scheme]:
@@ -192,8 +233,8 @@ def _takes(made: Any, name: str) -> bool:
         return False
     try:
         parameters = inspect.signature(made).parameters
-    except ValueError:  # of a function of Python's own
-        return False
+    except ValueError:
+        raise ConfigError("network or work", made, "a function written in Python, with arguments by name") from None
     found = parameters.get(name)
     return any(one.kind == one.VAR_KEYWORD for one in parameters.values()) or (
         found is not None and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)

@@ -31,7 +31,17 @@ from rdmacc.sweep.fingerprint import Fingerprints
 from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
-__all__ = ["Failed", "Outcome", "Task", "check_jobs", "compute", "compute_all", "compute_here", "default_jobs"]
+__all__ = [
+    "Failed",
+    "Outcome",
+    "Task",
+    "check_executor",
+    "check_jobs",
+    "compute",
+    "compute_all",
+    "compute_here",
+    "default_jobs",
+]
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,7 @@ def compute_all(
     jobs: int = 1,
     executor: Executor | None = None,
     first: Sequence[Callable[[], None]] = (),
+    tell: Callable[[int, int], None] = lambda number, count: None,
 ) -> None:
     """Compute tasks by name, and hand over what each comes to as soon as it is known.
 
@@ -184,8 +195,10 @@ def compute_all(
     executor : Executor, optional
         Computes instead, such as ``dask.distributed.Client.get_executor()``.
     first : sequence of callable
-        What several processes of ours do before, side by side, so that no two have to do the same for their tasks.
-        What fails here is left to the tasks, which need it and say so.
+        What processes of ours do before, side by side, so that no two have to do the same for their tasks. What fails
+        here is left to the tasks, which need it and say so.
+    tell : callable
+        Takes how many of `first` are done, and how many there are.
     """
     if executor is not None:
         futures: dict[Future[Outcome | Failed], str] = {}
@@ -201,13 +214,23 @@ def compute_all(
             for future in futures:
                 future.cancel()
     elif jobs == 1:
+        for number, one in enumerate(first, 1):
+            with suppress(Exception):
+                one()
+            tell(number, len(first))
         for name, task in tasks.items():
             keep(name, compute(task))
     else:
-        _in_processes(tasks, keep, jobs, first)
+        _in_processes(tasks, keep, jobs, first, tell)
 
 
-def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int, first: Sequence[Callable[[], None]]) -> None:
+def _in_processes(
+    tasks: Mapping[str, Task],
+    keep: Keep,
+    jobs: int,
+    first: Sequence[Callable[[], None]],
+    tell: Callable[[int, int], None],
+) -> None:
     """Compute in processes of our own. If one dies, all under way are computed again, each in a process alone."""
     waiting, suspects, todo = deque(tasks), deque[str](), deque(first)
     imports_script = refers_to_script(task.payload for task in tasks.values())
@@ -215,7 +238,7 @@ def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int, first: Seque
         alone = bool(suspects)
         queue = suspects if alone else waiting
         with process_pool(1 if alone else min(jobs, len(queue)), imports_script) as pool:
-            _do_all(pool, todo)
+            _do_all(pool, todo, tell)
             dead = _drain(pool, tasks, queue, keep, 1 if alone else jobs + 1)
         if alone:
             for name in dead:
@@ -224,13 +247,14 @@ def _in_processes(tasks: Mapping[str, Task], keep: Keep, jobs: int, first: Seque
             suspects.extend(dead)
 
 
-def _do_all(pool: Executor, todo: deque[Callable[[], None]]) -> None:
+def _do_all(pool: Executor, todo: deque[Callable[[], None]], tell: Callable[[int, int], None]) -> None:
     """Do everything once, whatever comes of it."""
     under_way = []
     with suppress(BrokenExecutor):
         while todo:
             under_way.append(pool.submit(todo.popleft()))
-    wait(under_way)
+    for number, _ in enumerate(as_completed(under_way), 1):
+        tell(number, len(under_way))
 
 
 def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:
@@ -280,6 +304,23 @@ def default_jobs() -> int:
     """Return how many processes the machine has room for."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def check_executor(executor: object) -> None:
+    """Raise `ConfigError` for what cannot compute, such as ``dask_executor(...)`` without `with`.
+
+    Parameters
+    ----------
+    executor : Executor or None
+        What a user gave.
+
+    Raises
+    ------
+    ConfigError
+        If it is no Executor.
+    """
+    if executor is not None and not hasattr(executor, "submit"):
+        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
 
 
 def check_jobs(jobs: int) -> int:

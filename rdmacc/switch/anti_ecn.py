@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Size
 from rdmacc.records import Byte, Int, Record
 from rdmacc.state import DATA, HOST_NIC
 
@@ -22,7 +23,7 @@ __all__ = ["AntiEcn"]
 class AntiEcn(Component):
     """Clear the bit of packets that follow the last one closely."""
 
-    mss_bytes: int = param("1500B", "the gap that counts is its time on the link", unit="bytes", source="AMRT", low=1)
+    mss_bytes: Size = param("1500B", "the gap that counts is its time on the link", unit="bytes", source="AMRT", low=1)
 
     class Egress(Record):
         """Of one port."""

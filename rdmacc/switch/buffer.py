@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalSize, Parameters, Size, param
 
 __all__ = ["PFC_FRAME_BYTES", "DropTail", "Pfc", "headroom_bytes"]
 
@@ -19,7 +19,7 @@ PFC_FRAME_BYTES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pfc(Component):
+class Pfc(Parameters):
     """Lossless: pause the upstream port when an ingress (port, priority) reaches a threshold, dynamic or static.
 
     Pause is on or off, without expiry. The packets that arrive after the pause fill the headroom; a packet that does
@@ -33,26 +33,28 @@ class Pfc(Component):
         source="HPCC simulator",
         low=0.0,
     )
-    xoff_bytes: int = param(
-        "0B",
+    xoff_bytes: OptionalSize = param(
+        None,
         "static threshold: pause at so many bytes above the reserve; 0: alpha times the free pool",
         unit="bytes",
         source="15 packets in csg-htsim, main_roce.cpp",
     )
-    reserve_bytes: int = param(
+    reserve_bytes: Size = param(
         "4096B", "guaranteed to each ingress (port, priority)", unit="bytes", source="HPCC simulator"
     )
-    xon_offset_bytes: int = param("3072B", "resume this far below the threshold", unit="bytes", source="HPCC simulator")
-    headroom_bytes: int = param(
-        "0B", "room for packets under way when a pause is sent; 0: computed for each link", unit="bytes"
+    xon_offset_bytes: Size = param(
+        "3072B", "resume this far below the threshold", unit="bytes", source="HPCC simulator"
     )
-    frame_bytes: int = param(
+    headroom_bytes: OptionalSize = param(
+        None, "room for packets under way when a pause is sent; 0: computed for each link", unit="bytes"
+    )
+    frame_bytes: Size = param(
         PFC_FRAME_BYTES, "a PAUSE or RESUME frame on the wire", unit="bytes", source="802.1Qbb", low=1
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropTail(Component):
+class DropTail(Parameters):
     """Lossy: drop an arriving data packet when its egress queue exceeds alpha times the free buffer, or the limit."""
 
     alpha: float = param(
@@ -62,7 +64,7 @@ class DropTail(Component):
         source="ConWeave's simulator",
         low=0.0,
     )
-    limit_bytes: int = param("0B", "largest egress queue of a port; 0: no limit of its own", unit="bytes")
+    limit_bytes: OptionalSize = param(None, "largest egress queue of a port; 0: no limit of its own", unit="bytes")
 
 
 def headroom_bytes(rate_bps: float, delay_ps: int, packet_bytes: int) -> int:

@@ -35,6 +35,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Size
 from rdmacc.records import Byte, Ints, Record
 from rdmacc.state import DATA_CLASS, DEFLECT, IN_NETWORK, NUM_CLASSES
 
@@ -51,9 +52,9 @@ _KEY_TOKENS = 128
 class FlowDeflection(Component):
     """Deflect short messages around crowded ports, in order."""
 
-    threshold_bytes: int = param("15kB", "deflect above this queue", unit="bytes", source="Dart, VI-A", low=0)
+    threshold_bytes: Size = param("15kB", "deflect above this queue", unit="bytes", source="Dart, VI-A", low=0)
     tokens: int = param(4, "deflections of a short message", source="Dart, IV-B", low=0, high=127)
-    short_bytes: int = param(
+    short_bytes: Size = param(
         "100kB", "longer messages get no tokens", unit="bytes", source="assumed: Dart names short flows only", low=0
     )
     deflect_last_hop: bool = param(False, "also where the congested port leads to the destination")

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Size
 from rdmacc.records import Int32, Record
 from rdmacc.state import DATA, HOST_NIC, LAST_HOP
 
@@ -32,7 +33,7 @@ class Fecn(Component):
     threshold: int = param(
         15, "weight, 15 the lowest queue, 0 for no marks", symbol="Threshold", source="Gran et al.", low=0, high=15
     )
-    buffer_bytes: int = param(
+    buffer_bytes: Size = param(
         "128kB", "buffer of a lane, which the weight divides", unit="bytes", source="assumed", low=16
     )
     marking_rate: int = param(

@@ -8,25 +8,31 @@ packets may be trimmed to their header (NDP).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalSize, Parameters, Size, param
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["NIC_ORDERS", "ROUTINGS", "Queueing"]
+__all__ = ["FLOWLETS", "ROUTINGS", "NicOrder", "Queueing", "Routing"]
 
-ROUTINGS = ("ecmp", "symmetric", "spray-random", "spray-round-robin", "source")
-"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says.
+Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
+ROUTINGS = get_args(Routing)
+"""Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says;
+"entropy": by a hash of `packet.path`; "adaptive": by the port that is free first.
 
 A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
 switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.
 """
 
-NIC_ORDERS = ("round-robin", "srpt")
+FLOWLETS = 1024
+"""Places of a switch's table of flowlets (adaptive routing); messages share one by a hash."""
+
+NicOrder = Literal["round-robin", "srpt"]
 """A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Queueing(Component):
+class Queueing(Parameters):
     """Strict priorities, and what departs from them."""
 
     wrr_ratio: int = param(0, "packets of the first class for each of the second while both wait; 0: strict", low=0)
@@ -38,9 +44,11 @@ class Queueing(Component):
         low=0,
         high=NUM_CLASSES - DATA_CLASS,
     )
-    trimmed_bytes: int = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
+    trimmed_bytes: Size = param("64B", "a trimmed packet on the wire", unit="bytes", source="NDP", low=1)
     trimmed_priority: int = param(CONTROL, "class of trimmed packets", low=CREDITS, high=NUM_CLASSES - 1)
-    control_limit_bytes: int = param("0B", "largest queue of class CONTROL at a port; 0: no limit", unit="bytes")
+    control_limit_bytes: OptionalSize = param(
+        None, "largest queue of class CONTROL at a port; 0: no limit", unit="bytes"
+    )
     returns_headers: bool = param(
         False, "a trimmed packet whose queue is full goes back to its sender, once", source="NDP: return-to-sender"
     )
@@ -51,9 +59,9 @@ class Queueing(Component):
         low=0.0,
         high=1.0,
     )
-    credit_burst_bytes: int = param(
+    credit_burst_bytes: Size = param(
         "168B", "token bucket of the credits", unit="bytes", source="ExpressPass: 2 credits"
     )
-    credit_limit_bytes: int = param(
+    credit_limit_bytes: Size = param(
         "672B", "largest queue of credits at a port", unit="bytes", source="ExpressPass: 8 credits"
     )

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Time
 from rdmacc.records import NEVER, Deadline, Float, Int, Record
 from rdmacc.state import DATA, HOST_NIC, REQUEST
 
@@ -37,14 +38,14 @@ class RcpStamp(Component):
     min_packets: float = param(
         0.01, "least rate, in packets of 1000 B for each RTT", symbol="min_pprtt", source="RCP ns-2 code", low=0.0
     )
-    base_rtt_ps: int = param(
-        "0s",
+    base_rtt_ps: OptionalTime = param(
+        None,
         "mean RTT at the start; 0: the first that a packet carries (the code's 0.2 s never adapts)",
         unit="ps",
         symbol="d_0",
         low=0,
     )
-    max_slot_ps: int = param(
+    max_slot_ps: Time = param(
         "10ms",
         "longest slot; else the mean RTT",
         unit="ps",

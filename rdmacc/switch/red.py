@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import OptionalRate, Size
 from rdmacc.records import Int, Record
 from rdmacc.state import HOST_NIC
 
@@ -22,10 +23,12 @@ __all__ = ["EcnStep", "Red"]
 class Red(Component):
     """Mark data packets with a probability that rises from 0 at kmin to pmax at kmax, and is 1 above kmax."""
 
-    kmin_bytes: int = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", source="DCQCN, fig. 5")
-    kmax_bytes: int = param("200kB", "always mark above it", unit="bytes", symbol="K_max", source="DCQCN, fig. 5")
+    kmin_bytes: Size = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", source="DCQCN, fig. 5")
+    kmax_bytes: Size = param("200kB", "always mark above it", unit="bytes", symbol="K_max", source="DCQCN, fig. 5")
     pmax: float = param(0.01, "marking probability at kmax", symbol="P_max", source="DCQCN, fig. 5", low=0.0, high=1.0)
-    reference_bps: float = param(0.0, "thresholds hold at this speed and scale with it; 0: the same at all", unit="bps")
+    reference_bps: OptionalRate = param(
+        None, "thresholds hold at this speed and scale with it; 0: the same at all", unit="bps"
+    )
     at_dequeue: bool = param(False, "mark when a packet leaves, by the queue behind it; else when it joins")
     at_nic: bool = param(False, "mark at the sending host's port too (Dart, III-C: source congestion)")
 
@@ -65,7 +68,7 @@ class Red(Component):
 class EcnStep(Red):
     """Mark every data packet that finds more than `kmin_bytes` queued (one threshold, as DCTCP and Dart)."""
 
-    kmin_bytes: int = param("22.5kB", "mark above this queue", unit="bytes", symbol="K", source="Dart, VI-A")
+    kmin_bytes: Size = param("22.5kB", "mark above this queue", unit="bytes", symbol="K", source="Dart, VI-A")
 
     @staticmethod
     def on_port(params, port, egress):

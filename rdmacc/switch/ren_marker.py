@@ -24,18 +24,20 @@ nothing over: only the packet that ends it has a gap in front, and keeps UNDER. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Time
 from rdmacc.records import NEVER, Byte, Deadline, Int, Ints, Record
 from rdmacc.state import DATA, HOST_NIC
 
-__all__ = ["FULL", "OVER", "READINGS", "UNDER", "RenMarker"]
+__all__ = ["FULL", "OVER", "UNDER", "Reading", "RenMarker"]
 
 UNDER, FULL, OVER = range(3)
 """The codes 00, 01 and 10: two packets for a grant, one, none."""
 
-READINGS = ("literal", "outstanding", "packet")
+Reading = Literal["literal", "outstanding", "packet"]
 
 _SLICES = 16
 _RING = _SLICES + 1  # one RTT of whole slices, and the one of now
@@ -45,11 +47,9 @@ _RING = _SLICES + 1  # one RTT of whole slices, and the one of now
 class RenMarker(Component):
     """Mark packets by the queue and the idle time of their port."""
 
-    base_rtt_ps: int = param("10us", "base round trip", unit="ps", source="REN, 6; 48 us in its testbed", low=16)
-    period_ps: int = param("0s", "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
-    reading: str = param("outstanding", "literal, outstanding or packet", choices=READINGS)
-    is_literal: bool = field(default=False, init=False, repr=False)
-    is_per_packet: bool = field(default=False, init=False, repr=False)
+    base_rtt_ps: Time = param("10us", "base round trip", unit="ps", source="REN, 6; 48 us in its testbed", low=16)
+    period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
+    reading: Reading = param("outstanding", "literal, outstanding or packet", choices=get_args(Reading))
 
     class Egress(Record):
         """Of one port."""
@@ -72,11 +72,6 @@ class RenMarker(Component):
 
         ren_mark = Byte(UNDER, doc="UNDER, FULL or OVER")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "is_literal", self.reading == "literal")  # handlers see numbers only
-        object.__setattr__(self, "is_per_packet", self.reading == "packet")
-        super().__post_init__()
-
     @staticmethod
     def on_enqueue(params, port, egress, packet, now):
         if packet.kind == DATA and port.link_class != HOST_NIC:
@@ -90,7 +85,7 @@ class RenMarker(Component):
         if packet.kind != DATA or port.link_class == HOST_NIC:
             return
         turn(params, port, egress, now)
-        if params.is_per_packet and now > egress.active_ps:
+        if params.reading == "packet" and now > egress.active_ps:
             begin_ps = (egress.slice_now - _SLICES) * params.base_rtt_ps // _SLICES
             budget(params, port, egress, now - max(begin_ps, egress.active_ps), sum_of(egress.sent_in_slice))
         place = egress.slice_now % _RING
@@ -152,7 +147,7 @@ def budget(params, port, egress, span_ps, sent_bytes):
     idle = max(0, int(idle_ps * port.rate_bps / (8e12 * egress.full_bytes)))
     egress.over = max(0, queued - idle)
     egress.under = max(0, idle - queued)
-    if not params.is_literal:
+    if params.reading != "literal":
         egress.over = max(0, egress.over - sum_of(egress.over_marks))
         egress.under = max(0, egress.under - sum_of(egress.under_marks))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Size
 from rdmacc.records import Byte, Record
 from rdmacc.state import DATA, DROP, HOST_NIC
 
@@ -25,7 +26,7 @@ __all__ = ["SelectiveDrop"]
 class SelectiveDrop(Component):
     """Drop an unscheduled packet that would make the queue longer than the threshold."""
 
-    threshold_bytes: int = param(
+    threshold_bytes: Size = param(
         "6kB",
         "longest queue that an unscheduled packet may make",
         unit="bytes",

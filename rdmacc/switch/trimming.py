@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalSize
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA, HOST_NIC, TRIM, TRIM_TAIL
 
@@ -38,8 +39,8 @@ class PayloadTrimming(Component):
         low=0.0,
         high=1.0,
     )
-    limit_bytes: int = param(
-        "0B",
+    limit_bytes: OptionalSize = param(
+        None,
         "bytes that the data queue holds; 0: limit_packets",
         unit="bytes",
         source="csg-htsim, sim/compositequeue.cpp",

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import networkx as nx
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.typed import typed
 from rdmacc.units import Picoseconds, Quantity, rate_bps, size_bytes, time_ps
 
 __all__ = [
@@ -60,6 +61,7 @@ def default_buffer_bytes(rate: Quantity) -> int:
     return round(16 * 2**20 * rate_bps(rate) / 50e9)
 
 
+@typed
 def add_host(graph: Graph, name: Hashable, rate: Quantity | None = None) -> None:
     """Add a host to `graph`.
 
@@ -82,6 +84,7 @@ def add_host(graph: Graph, name: Hashable, rate: Quantity | None = None) -> None
         graph.nodes[name]["rate_bps"] = checked_rate("rate", rate)
 
 
+@typed
 def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
     """Add a switch with a shared buffer of `buffer` bytes to `graph`.
 
@@ -97,6 +100,7 @@ def add_switch(graph: Graph, name: Hashable, buffer: Quantity) -> None:
     graph.add_node(name, kind="switch", buffer_bytes=size_bytes(buffer, field="buffer"))
 
 
+@typed
 def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay: Quantity) -> None:
     """Join two nodes of `graph` by a full-duplex link.
 
@@ -122,6 +126,7 @@ def add_link(graph: Graph, one: Hashable, other: Hashable, rate: Quantity, delay
     graph.add_edge(one, other, rate_bps=checked_rate("rate", rate), delay_ps=checked_delay(delay))
 
 
+@typed
 def hosts(graph: Graph) -> list[Any]:
     """Return the names of the hosts, in the order of ``graph.nodes``.
 
@@ -133,6 +138,7 @@ def hosts(graph: Graph) -> list[Any]:
     return [name for name, node in graph.nodes(data=True) if _kind(graph, name, node) == "host"]
 
 
+@typed
 def switches(graph: Graph) -> list[Any]:
     """Return the names of the switches, in the order of ``graph.nodes``.
 
@@ -281,6 +287,7 @@ def validate(graph: Graph) -> None:
             raise ConfigError("delay_ps", delay, allowed, where=place)
 
 
+@typed
 def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
     """Return at what rate a node sends to a neighbour: the link's, or the host's own if that is less.
 
@@ -295,6 +302,7 @@ def port_rate_bps(graph: Graph, node: Hashable, peer: Hashable) -> float:
     return min(rate, float(graph.nodes[node].get("rate_bps", rate)))
 
 
+@typed
 def hops_to(graph: Graph, sources: list[Any]) -> dict[Any, int]:
     """Return the number of hops from each node to the nearest of `sources`, hosts not forwarding.
 
@@ -423,6 +431,9 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
             raise ConfigError("host", name, "must have at least one link")
         if "rate_bps" in node:
             _check_rate(node["rate_bps"], place)
+        for written in ("buffer", "buffer_bytes"):
+            if written in node:
+                raise ConfigError(written, node[written], "given to switches alone: a host has no buffer", where=place)
         return
     buffer = node.get("buffer_bytes")
     if not _is_int(buffer) or not 1 <= int(buffer or 0) < 2**63:

@@ -83,11 +83,12 @@ def base_fct_ps(
     return np.where(has_rest, arrival, through + (full - 1) * slowest).reshape(given[0].shape)
 
 
-def largest_rtt_ps(fabric: Fabric, payload_bytes: int) -> int:
+def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ack_bytes: int = 0) -> int:
     """Return the largest round trip between two hosts that a path joins.
 
-    A packet's payload there, store-and-forward, and the links' delays alone back: what the HPCC simulator
-    gives all queue pairs as base RTT (third.cc, GLOBAL_T).
+    Of a packet there, store-and-forward, and an ACK back; as they are by default, a packet's payload alone and the
+    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Hosts that hang
+    on a switch by equal links count as one.
 
     Parameters
     ----------
@@ -95,20 +96,46 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int) -> int:
         The network.
     payload_bytes : int
         Payload of the packet.
+    header_bytes, ack_bytes : int
+        Its header; the ACK on the wire, 0 for delays alone.
 
     Returns
     -------
     int
         Picoseconds; 0 if no path joins any two hosts.
     """
-    hosts = fabric.hosts.astype(np.int64)
+    hosts = _unlike_hosts(fabric)
     most = 0
     for src in hosts:
         others = hosts[(hosts != src) & fabric.reachable_many(np.full(len(hosts), src), hosts)]
         if len(others):
-            there = base_fct_ps(fabric, src, others, payload_bytes, payload_bytes, 0)
-            most = max(most, int((there + _delays_ps(fabric, np.full(len(others), src), others)).max()))
+            there = base_fct_ps(fabric, src, others, payload_bytes, payload_bytes, header_bytes)
+            if ack_bytes:
+                back = base_fct_ps(fabric, others, src, ack_bytes, ack_bytes, 0)
+            else:
+                back = _delays_ps(fabric, np.full(len(others), src), others)
+            most = max(most, int((there + back).max()))
     return most
+
+
+def _unlike_hosts(fabric: Fabric) -> Int64s:
+    """Return two hosts of each kind; hosts with one link are alike if switch, rates and delays are."""
+    first = np.asarray(fabric.node_first_port)
+    kept: dict[tuple[float, ...], int] = {}
+    found = []
+    for host in fabric.hosts.tolist():
+        port = int(first[host])
+        if first[host + 1] - port == 1:
+            back = int(fabric.port_reverse[port])
+            kind = (
+                float(fabric.port_peer[port]), float(fabric.port_rate_bps[port]), float(fabric.port_rate_bps[back]),
+                float(fabric.port_delay_ps[port]), float(fabric.port_delay_ps[back]),
+            )  # fmt: skip
+            kept[kind] = kept.get(kind, 0) + 1
+            if kept[kind] > 2:
+                continue
+        found.append(host)
+    return np.array(found, np.int64)
 
 
 def _delays_ps(fabric: Fabric, src: Int64s, dst: Int64s) -> Int64s:

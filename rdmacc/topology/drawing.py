@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import COLOURS, new_axes, style
+from rdmacc.show.style import COLOURS, new_axes, style
 from rdmacc.topology.base import Graph, completed, hops_to, hosts, validate
 from rdmacc.topology.measures import describe
+from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _UPRIGHT = 16
 _THICKEST = 3.0
 
 
+@typed
 def draw(graph: Graph, ax: Axes | None = None) -> Axes:
     """Draw `graph` tier by tier, the hosts at the bottom.
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology.base import Graph, completed, hops_to, hosts, port_rate_bps, switches
+from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, transmission_ps
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class TopologyInfo:
         return html_table(["", ""], self.rows(), caption=self.name)
 
 
+@typed
 def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> TopologyInfo:
     """Return a network in numbers.
 
@@ -140,6 +142,7 @@ def describe(graph: Graph, data_bytes: int = 1048, ack_bytes: int = 64) -> Topol
     )
 
 
+@typed
 def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the round-trip time of one packet and its ACK alone in the network.
 
@@ -172,6 +175,7 @@ def base_rtt_ps(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 10
     return total
 
 
+@typed
 def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048, ack_bytes: int = 64) -> int:
     """Return the bandwidth-delay product in bytes: the slowest link's rate times :func:`base_rtt_ps`.
 
@@ -194,6 +198,7 @@ def bdp_bytes(graph: Graph, src: Hashable, dst: Hashable, data_bytes: int = 1048
     return round(slowest * base_rtt_ps(graph, src, dst, data_bytes, ack_bytes) / 8e12)
 
 
+@typed
 def bisection_bps(
     graph: Graph, one: Sequence[Hashable] | None = None, other: Sequence[Hashable] | None = None
 ) -> float:

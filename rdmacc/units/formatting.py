@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 
+from rdmacc.errors import ConfigError
+from rdmacc.typed import typed
 from rdmacc.units.parsing import EXACT, Number
 
 __all__ = ["format_rate", "format_size", "format_time"]
+
+_MOST_DIGITS = EXACT.prec
 
 
 def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str:
@@ -16,6 +20,8 @@ def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str
     base = next(iter(units))
     if not value.is_finite():
         return f"{value} {base}".lower()
+    if digits is not None and not 1 <= digits <= _MOST_DIGITS:
+        raise ConfigError("digits", digits, f"1 to {_MOST_DIGITS}, or None for all")
     if digits is not None:
         value = Context(prec=digits, rounding=ROUND_HALF_UP).plus(value)
     unit, factor = base, 1
@@ -28,6 +34,7 @@ def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str
     return f"{text} {unit}"
 
 
+@typed
 def format_time(time: Number, digits: int | None = 4) -> str:
     """Return a time in picoseconds as a text for a table.
 
@@ -46,6 +53,7 @@ def format_time(time: Number, digits: int | None = 4) -> str:
     return _format(time, {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, digits)
 
 
+@typed
 def format_rate(rate: Number, digits: int | None = 4) -> str:
     """Return a rate in bit/s as a text for a table.
 
@@ -64,6 +72,7 @@ def format_rate(rate: Number, digits: int | None = 4) -> str:
     return _format(rate, {"b/s": 1, "kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**12}, digits)
 
 
+@typed
 def format_size(size: Number, digits: int | None = 4) -> str:
     """Return a size in bytes as a text for a table, in decimal units.
 

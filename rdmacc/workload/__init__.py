@@ -10,10 +10,19 @@
 ==============  =======  ===============================================================================
 
 The index is named ``message`` and is unique. A message starts at ``start_ps`` or when the last message of
-``after`` is complete, whichever is later. Other columns are kept as they are; three have a meaning where they are
-there, and may be missing in any row: ``priority``, the class of its data packets, and ``path`` and ``ack_path``, the
-nodes that data and replies pass, both ends included, in place of the routing's choice: a text such as ``"h0 s0 h1"``,
-or a sequence of names.
+``after`` is complete, whichever is later. Other columns are kept as they are; five have a meaning where they are
+there, and may be missing in any row:
+
+===================  ==================================================================================
+``duration_ps``      the row is no message: host ``src`` computes for so long, and sends nothing
+``delay_ps``         a tuple of times, one for each row in ``after``: how long it waits beyond that row
+``priority``         the class of its data packets
+``path, ack_path``   the nodes that data and replies pass, both ends included, in place of the routing's
+                     choice: a text such as ``"h0 s0 h1"``, or a sequence of names
+===================  ==================================================================================
+
+Rows wait for computation, and computation for rows, as messages do. Two computations of one host run side by side
+unless one waits for the other.
 
 ==================  ====================================================================================
 your own            :func:`messages`, :func:`from_csv`, :func:`from_parquet`

@@ -12,10 +12,10 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
+from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import (
     MOST_OF_ANYTHING,
     Host,
-    Int64s,
     as_objects,
     checked_flag,
     checked_hosts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import chain
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.workload.frame import Int64s, is_name, messages, nothing_after, row_error
+from rdmacc.workload.columns import Int64s, is_name, row_error
+from rdmacc.workload.frame import computation, messages, nothing_after
+from rdmacc.workload.paths import PATH_COLUMNS
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric
@@ -49,6 +52,9 @@ def validate(workload: pd.DataFrame, fabric: Fabric) -> pd.DataFrame:
     if not len(workload):
         raise ConfigError("workload", "0 messages", "must have at least one message")
     frame = messages(workload)
+    if computation(frame).all():
+        raise ConfigError("workload", "computation only", "must have at least one message")
+    _take_numbers(frame, fabric)
     labels = unique_index(frame)
     numbered = pd.RangeIndex(len(frame), name="message")
     if pd.api.types.is_integer_dtype(labels) and labels.min() == 0 and labels.max() == len(frame) - 1:
@@ -164,6 +170,22 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
     return values
 
 
+def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
+    """Take a text such as "3" for the node of that number: a CSV file cannot tell the two."""
+    numbers = {str(name): name for name in fabric.names if isinstance(name, Integral)}
+    if not numbers:
+        return
+
+    def node(name: Any) -> Any:
+        return numbers.get(name, name) if isinstance(name, str) and name not in fabric.index else name
+
+    for field in ("src", "dst"):
+        frame[field] = [node(name) for name in frame[field]]
+    for field in PATH_COLUMNS:
+        if field in frame:
+            frame[field] = [list(map(node, path.split())) if isinstance(path, str) else path for path in frame[field]]
+
+
 def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     """Raise a ConfigError for the first row whose ends are not two different hosts that a path joins."""
     ends: list[Int64s] = []
@@ -184,12 +206,16 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
             raise row_error(frame, row, field, frame[field].iloc[row], "a host, not a switch")
         ends.append(nodes)
     src, dst = ends
-    if (src == dst).any():
-        row = int(np.argmax(src == dst))
-        raise row_error(frame, row, "dst", frame["dst"].iloc[row], "must differ from src")
-    reachable = fabric.reachable_many(src, dst)
+    computes = computation(frame)
+    wrong = (src == dst) != computes
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        allowed = "missing or the same as src: the row computes" if computes[row] else "must differ from src"
+        raise row_error(frame, row, "dst", frame["dst"].iloc[row], allowed)
+    sends = np.flatnonzero(~computes)
+    reachable = fabric.reachable_many(src[sends], dst[sends])
     if not reachable.all():
-        row = int(np.argmin(reachable))
+        row = int(sends[np.argmin(reachable)])
         src_name, dst_name = frame[["src", "dst"]].iloc[row]
         raise row_error(frame, row, "dst", dst_name, f"reachable from src = {src_name!r}")
 

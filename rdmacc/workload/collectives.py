@@ -13,7 +13,8 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, size_bytes, time_ps
-from rdmacc.workload.frame import Host, Int64s, as_objects, checked_flag, checked_hosts, checked_whole, from_columns
+from rdmacc.workload.columns import Int64s
+from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_hosts, checked_whole, from_columns
 from rdmacc.workload.patterns import many_to_many
 
 __all__ = ["all_to_all", "ring_all_reduce", "tree_all_reduce"]

@@ -7,6 +7,7 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.workload.checks import positions, split_after, unique_index
+from rdmacc.workload.columns import no_delays
 from rdmacc.workload.frame import messages
 
 __all__ = ["combine", "sequence"]
@@ -45,6 +46,10 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         parts.append(part)
         first += len(part)
         groups += len(names)
+    if any("delay_ps" in part for part in parts):
+        for part in parts:
+            if "delay_ps" not in part:
+                part["delay_ps"] = no_delays(part["after"])
     whole = pd.concat(parts, ignore_index=True)
     whole.index = whole.index.rename("message")
     return whole
@@ -93,4 +98,9 @@ def sequence(*workloads: pd.DataFrame) -> pd.DataFrame:
         for row in roots:
             after[row] = lasts
     whole["after"] = after
+    if "delay_ps" in whole:
+        whole["delay_ps"] = [
+            delays if len(delays) == len(rows) else (0,) * len(rows)
+            for delays, rows in zip(whole["delay_ps"], after, strict=True)
+        ]
     return whole

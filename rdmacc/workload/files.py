@@ -14,11 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.typed import typed
 from rdmacc.workload.checks import split_ids
-from rdmacc.workload.frame import COLUMNS, is_missing, messages
+from rdmacc.workload.columns import is_missing
+from rdmacc.workload.frame import COLUMNS, COMPUTATION_COLUMNS, messages
 from rdmacc.workload.paths import PATH_COLUMNS, node_names
 
-_NAMES = (*COLUMNS, "size", "start", *PATH_COLUMNS)
+_NAMES = (*COLUMNS, *COMPUTATION_COLUMNS, "size", "start", "delay", "duration", *PATH_COLUMNS)
 
 __all__ = ["from_csv", "from_parquet", "to_csv", "to_parquet"]
 
@@ -28,8 +30,9 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
 
     The header names the columns: ``src``, ``dst``, ``size_bytes`` (or ``size``), and any of ``message``,
     ``start_ps`` (or ``start``), ``group``, ``after`` (ids, separated by spaces or semicolons), ``weight``,
-    ``path`` and ``ack_path`` (nodes, separated by spaces). Sizes and starts may have units. Your own columns
-    are kept if you name them; any other is an error, since a misspelt one would be ignored.
+    ``delay_ps`` (or ``delay``; a time for each id in ``after``), ``duration_ps`` (or ``duration``), ``path`` and
+    ``ack_path`` (nodes, separated by spaces). Sizes and times may have units. Your own columns are kept if you name
+    them; any other is an error, since a misspelt one would be ignored.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     ConfigError
         As :func:`messages`; for a column that is not known, and a file that is not there or no CSV.
     """
-    texts: Any = dict.fromkeys(("src", "dst", "after", *PATH_COLUMNS), str)
+    texts: Any = dict.fromkeys(("src", "dst", "after", "delay", "delay_ps", *PATH_COLUMNS), str)
     try:
         frame = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], skipinitialspace=True)
     except OSError as error:
@@ -53,7 +56,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     known = ("message", *_NAMES, *others)
     for column in frame:
         if column not in known:
-            if str(column).rpartition("_")[0] in ("start", "size"):
+            if str(column).rpartition("_")[0] in ("start", "size", "delay", "duration"):
                 break  # `messages` says more of these
             raise unknown("column", column, known, "a column of a workload, or one of others=")
     if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what a row has beyond the header for its name
@@ -63,9 +66,13 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
     if "after" in frame:
         convert: Callable[[str], Hashable] = int if pd.api.types.is_integer_dtype(frame.index) else str
         frame["after"] = pd.Series([_ids(text, convert) for text in frame["after"]], frame.index, dtype=object)
+    for name in ("delay", "delay_ps"):
+        if name in frame:
+            frame[name] = pd.Series([_times(text) for text in frame[name]], frame.index, dtype=object)
     return messages(frame)
 
 
+@typed
 def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a CSV file that :func:`from_csv` reads back.
 
@@ -77,7 +84,9 @@ def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
         The file.
     """
     frame = messages(workload)
-    frame["after"] = [" ".join(map(str, after)) for after in frame["after"]]
+    for name in ("after", "delay_ps"):
+        if name in frame:
+            frame[name] = [" ".join(map(str, parts)) for parts in frame[name]]
     for name in PATH_COLUMNS:
         if name in frame:
             frame[name] = [path if is_missing(path) else " ".join(map(str, node_names(path))) for path in frame[name]]
@@ -120,9 +129,14 @@ def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
         lengths = np.where(after.is_null().to_numpy(zero_copy_only=False), 0, lengths).astype(np.int64)
         rows = np.flatnonzero(lengths)
         frame["after"] = split_ids(after.flatten().to_pylist(), rows, lengths[rows], len(frame))
+    if "delay_ps" in frame:
+        frame["delay_ps"] = [
+            None if is_missing(delays) else tuple(np.asarray(delays).tolist()) for delays in frame["delay_ps"]
+        ]
     return messages(frame)
 
 
+@typed
 def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     """Write a workload to a Parquet file that :func:`from_parquet` reads back.
 
@@ -160,6 +174,12 @@ def _arrow(name: str, values: Any) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         allowed = f"strings, or numbers of one type, to be written: {error}"
         raise ConfigError(name, "a column", allowed) from None
+
+
+def _times(text: object) -> tuple[int | str, ...]:
+    """Return the delays in a CSV cell: whole numbers as such."""
+    parts = re.split(r"[;\s]+", text) if isinstance(text, str) else ()
+    return tuple(int(part) if part.isdigit() else part for part in parts if part)
 
 
 def _ids(text: object, convert: Callable[[str], Hashable]) -> tuple[Hashable, ...]:

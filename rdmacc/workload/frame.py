@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,38 +12,43 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.units import Quantity, size_bytes, time_ps
+from rdmacc.units import Quantity, size_bytes
+from rdmacc.workload.columns import (
+    Int64s,
+    delays,
+    durations,
+    groups,
+    is_name,
+    quantities,
+    row_error,
+    tuples,
+    weights,
+)
 
 __all__ = [
     "COLUMNS",
+    "COMPUTATION_COLUMNS",
     "Host",
-    "Int64s",
     "Objects",
     "as_objects",
     "checked_hosts",
     "checked_whole",
+    "computation",
     "from_columns",
     "host_names",
-    "is_missing",
-    "is_name",
     "messages",
     "nothing_after",
-    "row_error",
     "stream",
 ]
 
 COLUMNS = ("src", "dst", "size_bytes", "start_ps", "group", "after", "weight")
+COMPUTATION_COLUMNS = ("delay_ps", "duration_ps")
+"""There only where a row computes or a dependency has a delay."""
 
 Host: TypeAlias = Any
-Int64s: TypeAlias = npt.NDArray[np.int64]
 Objects: TypeAlias = npt.NDArray[np.object_]
 
-_UNITS: Mapping[str, tuple[Callable[..., int], int, str]] = {
-    "size_bytes": (size_bytes, 1, "a whole number of bytes, at least 1"),
-    "start_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
-}
-_ALIASES = {"size": "size_bytes", "start": "start_ps"}
-_INT64_MAX = 2**63 - 1
+_ALIASES = {"size": "size_bytes", "start": "start_ps", "delay": "delay_ps", "duration": "duration_ps"}
 
 
 def stream(seed: int, purpose: int) -> np.random.Generator:
@@ -78,7 +81,8 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     rows : DataFrame, or iterable of dict or tuple
         A tuple is ``(src, dst, size, start, group, after, weight)``, the last four optional. Sizes may
         have units; a `start` other than 0 must. A DataFrame's index names the messages; other rows are numbered
-        from 0.
+        from 0. A dict with a `duration` is computation on host `src`; `delay` is a time for each row in `after`,
+        or one for all.
 
     Returns
     -------
@@ -96,6 +100,18 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
     >>> rows = messages([("h0", "h1", "64KiB"), ("h1", "h0", 1000, "1us", None, (0,))])
     >>> rows["size_bytes"].tolist(), rows["start_ps"].tolist(), rows["after"].tolist()
     ([65536, 1000], [0, 1000000], [(), (0,)])
+
+    A host computes for 4 us on what it has received, and sends 1 us after that.
+
+    >>> step = messages(
+    ...     [
+    ...         {"src": "h0", "dst": "h1", "size": "64KiB"},
+    ...         {"src": "h1", "duration": "4us", "after": 0},
+    ...         {"src": "h1", "dst": "h0", "size": "64KiB", "after": 1, "delay": "1us"},
+    ...     ]
+    ... )
+    >>> step["duration_ps"].tolist(), step["delay_ps"].tolist()
+    ([<NA>, 4000000, <NA>], [(), (0,), (1000000,)])
     """
     if not isinstance(rows, pd.DataFrame):
         if isinstance(rows, str) or not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0:
@@ -110,22 +126,51 @@ def messages(rows: pd.DataFrame | Iterable[Mapping[str, Any] | Sequence[Any]]) -
         raise ConfigError(both, "a column", f"must not be given beside {_ALIASES[both]}, which means the same")
     for column in frame:
         stem = str(column).rpartition("_")[0]
-        if stem in _ALIASES and column not in COLUMNS:  # such as start_us: it would be ignored, and all start at 0
+        if stem in _ALIASES and column not in (
+            *COLUMNS,
+            *COMPUTATION_COLUMNS,
+        ):  # such as start_us: it would be ignored, and all start at 0
             raise ConfigError("column", column, f"named {_ALIASES[stem]}, or {stem}, whose values have units")
+    computes = None
+    if "duration_ps" in frame:
+        frame["duration_ps"] = durations(frame, "duration" in rows)
+        computes = _fill_computation(frame)
     for column in ("src", "dst", "size_bytes"):
         if column not in frame:
             allowed = f"a column of the workload, which has {list(rows.columns)}"
             raise ConfigError(column, None, allowed)
     for column in ("src", "dst"):
         frame[column] = frame[column].astype(object)
-    frame["size_bytes"] = _quantities(frame, "size_bytes")
+    frame["size_bytes"] = quantities(frame, "size_bytes")
+    if computes is not None:
+        frame.loc[computes, "size_bytes"] = 0
     has_units = "start" in rows
-    frame["start_ps"] = _quantities(frame, "start_ps", has_units) if "start_ps" in frame else np.int64(0)
-    frame["group"] = _groups(frame) if "group" in frame else pd.array([pd.NA] * len(frame), dtype="Int64")
-    frame["after"] = _tuples(frame["after"]) if "after" in frame else nothing_after(len(frame))
-    frame["weight"] = _weights(frame) if "weight" in frame else 1.0
+    frame["start_ps"] = quantities(frame, "start_ps", has_units) if "start_ps" in frame else np.int64(0)
+    frame["group"] = groups(frame) if "group" in frame else pd.array([pd.NA] * len(frame), dtype="Int64")
+    frame["after"] = tuples(frame["after"]) if "after" in frame else nothing_after(len(frame))
+    if "delay_ps" in frame:
+        frame["delay_ps"] = delays(frame, "delay" in rows)
+    frame["weight"] = weights(frame) if "weight" in frame else 1.0
     frame.index = frame.index.rename("message")
     return frame[[*COLUMNS, *(name for name in frame if name not in COLUMNS)]]
+
+
+def computation(rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Tell which rows of a workload are computation on a host, not messages.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A workload, as :func:`messages` returns it.
+
+    Returns
+    -------
+    ndarray of bool
+        Shape N.
+    """
+    if "duration_ps" not in rows:
+        return np.zeros(len(rows), dtype=np.bool_)
+    return rows["duration_ps"].notna().to_numpy(dtype=np.bool_)
 
 
 def from_columns(
@@ -201,36 +246,6 @@ def nothing_after(count: int) -> npt.NDArray[np.object_]:
         How many.
     """
     return np.fromiter([()] * count, dtype=object, count=count)
-
-
-def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed: str) -> ConfigError:
-    """Return the error of the row at a position, named by its label.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A workload.
-    row : int
-        Position of the row, from 0.
-    field : str
-        The wrong column.
-    value : object
-        What stands there.
-    allowed : str
-        What is allowed, as in `ConfigError`.
-    """
-    return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
-
-
-def is_missing(value: object) -> bool:
-    """Tell whether a cell is empty.
-
-    Parameters
-    ----------
-    value : object
-        The cell.
-    """
-    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
 MOST_OF_ANYTHING = 10_000_000
@@ -311,21 +326,6 @@ def host_names(field: str, names: Iterable[Host]) -> list[Host]:
     return listed
 
 
-def is_name(name: object) -> bool:
-    """Tell whether something can be the name of a node.
-
-    Parameters
-    ----------
-    name : object
-        A tuple, say, may hold a list.
-    """
-    try:
-        hash(name)
-    except TypeError:
-        return False
-    return name is not pd.NA  # of which nothing can be said, not even that it equals another
-
-
 def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
     """Return hosts as a list; raise a ConfigError unless they are different and at least two.
 
@@ -345,6 +345,23 @@ def checked_hosts(hosts: Sequence[Host]) -> list[Host]:
     return names
 
 
+def _fill_computation(frame: pd.DataFrame) -> npt.NDArray[np.bool_] | None:
+    """Give rows of computation a destination, and a size for now; return which they are, if any."""
+    computes = computation(frame)
+    if not computes.any():
+        del frame["duration_ps"]
+        return None
+    if "src" not in frame:
+        return computes  # the next check names it
+    sizes = frame["size_bytes"] if "size_bytes" in frame else pd.Series([None] * len(frame), frame.index, dtype=object)
+    for row in np.flatnonzero(computes & sizes.notna().to_numpy() & ~sizes.isin([0, "0", "0B"]).to_numpy()).tolist():
+        raise row_error(frame, row, "size", sizes.iloc[row], "0 or missing: a row with a duration sends nothing")
+    frame["size_bytes"] = sizes.mask(computes, 1)  # until it is checked
+    ends = frame["dst"] if "dst" in frame else pd.Series([None] * len(frame), frame.index, dtype=object)
+    frame["dst"] = ends.astype(object).mask(computes & ends.isna().to_numpy(), frame["src"])
+    return computes
+
+
 def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame:
     names = ("src", "dst", "size", "start", "group", "after", "weight")
     dicts: list[Mapping[str, Any]] = []
@@ -359,102 +376,8 @@ def _as_frame(rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame
     data = {}
     for name in columns:
         values = [row.get(name) for row in dicts]
-        if name in _ALIASES or name in _UNITS:
+        if name in ("size", "size_bytes", "start", "start_ps"):
             default = "0" if name in ("start", "start_ps") else None
             values = [default if value is None else value for value in values]
         data[name] = pd.Series(values, dtype=object)
     return pd.DataFrame(data)
-
-
-def _quantities(frame: pd.DataFrame, field: str, has_units: bool = False) -> Int64s:
-    """Return a column of sizes or times as whole numbers of the base unit; refuse bare ones if it has units."""
-    parse, least, allowed = _UNITS[field]
-    column = frame[field]
-    kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
-    if has_units:
-        return _parsed(frame, field, time_ps, least, allowed)
-    if kind not in "iuf":
-        return _parsed(frame, field, parse, least, allowed)
-    values = column.to_numpy()
-    good = (values >= least) & (values <= _INT64_MAX)
-    if kind == "f":
-        good &= (values == np.floor(values)) & (values < float(_INT64_MAX))
-    if not good.all():
-        row = int(np.argmin(good))
-        raise row_error(frame, row, field, values[row], allowed)
-    return values.astype(np.int64)
-
-
-def _parsed(frame: pd.DataFrame, field: str, parse: Callable[..., int], least: int, allowed: str) -> Int64s:
-    """Return a column of numbers and texts with units, each different one parsed once."""
-    known: dict[tuple[type, Hashable], int] = {}
-    values = np.empty(len(frame), dtype=np.int64)
-    for row, value in enumerate(frame[field]):
-        key = (type(value), value if is_name(value) else id(value))
-        if key not in known:
-            try:
-                known[key] = parse(value, field=field)
-            except ConfigError as error:
-                raise row_error(frame, row, field, value, error.allowed) from None
-            if known[key] < least:
-                raise row_error(frame, row, field, value, allowed)
-        values[row] = known[key]
-    return values
-
-
-def _groups(frame: pd.DataFrame) -> Any:
-    """Return the column of groups as nullable integers."""
-    column = frame["group"]
-    if column.dtype == "Int64":
-        return column.array
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
-        return column.astype("Int64").array
-    values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
-    for row, value in enumerate(values):
-        if value is pd.NA:
-            continue
-        number: Any = value
-        if isinstance(value, bool) or not isinstance(value, Real) or number % 1 != 0:
-            raise row_error(frame, row, "group", value, "a whole number or missing")
-        if not -(2**63) <= number < 2**63:
-            raise row_error(frame, row, "group", value, "a whole number below 2**63")
-        values[row] = int(number)
-    return pd.array(values, dtype="Int64")
-
-
-def _weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Return the column of weights: None is 1, NaN stays for the check."""
-    column = frame["weight"]
-    if column.dtype == object:
-        column = column.map(lambda weight: 1.0 if weight is None else weight)
-    if column.dtype.kind == "c":
-        raise row_error(frame, 0, "weight", column.iloc[0], "a finite number above 0")
-    try:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
-    except (TypeError, ValueError, OverflowError):
-        for row, value in enumerate(column):
-            try:
-                float(value)
-            except (TypeError, ValueError, OverflowError):
-                raise row_error(frame, row, "weight", value, "a finite number above 0") from None
-        raise
-
-
-def _tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """Return the column of `after` as tuples without repeats."""
-    values = column.to_numpy(dtype=object)
-    if set(map(type, values)) != {tuple} or max(map(len, values), default=0) > 1:
-        values = np.fromiter(map(_tuple, values), dtype=object, count=len(values))
-    return values.copy()
-
-
-def _tuple(value: object) -> tuple[Any, ...]:
-    if is_missing(value):
-        return ()
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
-        return (value,)
-    ids = tuple(value)
-    try:
-        return tuple(dict.fromkeys(ids))
-    except TypeError:
-        return ids

@@ -24,9 +24,11 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP
 from rdmacc.topology.fabric import Fabric
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.checks import validate
-from rdmacc.workload.frame import Host, Int64s, checked_whole
+from rdmacc.workload.columns import Int64s
+from rdmacc.workload.frame import Host, checked_whole, computation
 from rdmacc.workload.sizes import SizeDistribution
 from rdmacc.workload.traffic import Network, Traffic, as_fabric, port_bytes
 
@@ -181,6 +183,7 @@ def bytes_per_second(load: float, traffic: Traffic, definition: LoadDefinition) 
     return float(load) * float(traffic.fabric.port_rate_bps[ports].sum() / (8 * shares.sum()))
 
 
+@typed
 def offered_load(
     workload: pd.DataFrame,
     network: Network,
@@ -223,6 +226,7 @@ def offered_load(
     return float(frame["offered_bps"].to_numpy()[ports].sum() / fabric.port_rate_bps[ports].sum())
 
 
+@typed
 def port_loads(
     workload: pd.DataFrame, network: Network, of: Load = "host", duration: Quantity | None = None
 ) -> pd.DataFrame:
@@ -248,6 +252,7 @@ def port_loads(
     """
     definition, fabric = as_definition(of), as_fabric(network)
     frame = validate(workload, fabric)
+    frame = frame[~computation(frame)]
     node_of = pd.Series(fabric.index)
     src, dst = (frame[end].map(node_of).to_numpy(np.int64) for end in ("src", "dst"))
     counted = definition.counted_bytes(frame["size_bytes"].to_numpy(np.int64))

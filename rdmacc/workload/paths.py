@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.workload.frame import Int64s, is_missing, row_error
+from rdmacc.workload.columns import Int64s, is_missing, row_error
 
 if TYPE_CHECKING:
     from rdmacc.topology.fabric import Fabric

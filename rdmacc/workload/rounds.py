@@ -13,17 +13,8 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
-from rdmacc.workload.frame import (
-    Host,
-    Int64s,
-    Objects,
-    as_objects,
-    checked_whole,
-    from_columns,
-    host_names,
-    is_name,
-    stream,
-)
+from rdmacc.workload.columns import Int64s, is_name
+from rdmacc.workload.frame import Host, Objects, as_objects, checked_whole, from_columns, host_names, stream
 from rdmacc.workload.published import Sizes, size_distribution
 
 __all__ = ["partition_aggregate", "request_response"]

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_size, size_bytes
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class SizeDistribution:
             raise ConfigError("probabilities", self.probabilities, allowed, where=self.name)
 
     @classmethod
+    @typed
     def from_cdf(cls, knots: Iterable[Sequence[Any]], name: str = "custom", source: str = "") -> SizeDistribution:
         """Return the distribution with these knots.
 
@@ -86,7 +88,7 @@ class SizeDistribution:
         ConfigError
             If there are no knots, or sizes or probabilities do not ascend.
         """
-        pairs = [tuple(knot) for knot in knots]
+        pairs = [tuple(knot) if isinstance(knot, Iterable) else (knot,) for knot in knots]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise ConfigError("knots", pairs, "(size, probability) pairs, at least one", where=name)
         sizes = [_knot_size(size, name) for size, _ in pairs]
@@ -100,6 +102,7 @@ class SizeDistribution:
         return cls(name, tuple(sizes), tuple(chances), source)
 
     @classmethod
+    @typed
     def from_file(cls, path: str | PathLike[str], name: str | None = None) -> SizeDistribution:
         """Return the distribution in a text file: a knot on each line, as simulators circulate them.
 
@@ -131,6 +134,7 @@ class SizeDistribution:
         return cls.from_cdf(knots, Path(path).stem if name is None else name, str(path))
 
     @classmethod
+    @typed
     def choice(
         cls, sizes: Sequence[Quantity], weights: Sequence[float] | None = None, name: str = ""
     ) -> SizeDistribution:
@@ -164,6 +168,7 @@ class SizeDistribution:
         return cls(label, tuple(float(lengths[i]) for i in np.repeat(order, 2)), tuple(chances.tolist()))
 
     @classmethod
+    @typed
     def uniform(cls, low: Quantity, high: Quantity, name: str = "") -> SizeDistribution:
         """Return the uniform distribution from `low` to `high`.
 
@@ -198,6 +203,7 @@ class SizeDistribution:
         """The knots: `size_bytes`, `probability`."""
         return pd.DataFrame({"size_bytes": self.sizes, "probability": self.probabilities})
 
+    @typed
     def cdf(self, size: npt.ArrayLike) -> Floats:
         """Return the probability of at most `size` bytes, elementwise.
 
@@ -215,6 +221,7 @@ class SizeDistribution:
         inside = chances[low] + part * (chances[high] - chances[low])
         return np.asarray(np.where(right == 0, 0.0, np.where(right == len(sizes), 1.0, inside)))
 
+    @typed
     def quantile(self, probability: npt.ArrayLike) -> Any:
         """Return the size that a fraction `probability` of the messages does not exceed, elementwise.
 
@@ -226,6 +233,7 @@ class SizeDistribution:
         found = np.interp(np.asarray(probability, dtype=np.float64), self.probabilities, self.sizes)
         return found if np.ndim(found) else float(found)
 
+    @typed
     def byte_share(self, size: npt.ArrayLike) -> Floats:
         """Return the fraction of all bytes that is in messages of at most `size` bytes, elementwise.
 
@@ -241,6 +249,7 @@ class SizeDistribution:
         part = np.where(width > 0, (x - low) / np.where(width > 0, width, 1), 1.0) * reached
         return np.asarray((chance * part * (low + x) / 2).sum(axis=-1) / self.mean)
 
+    @typed
     def sample(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.int64]:
         """Return `count` sizes in whole bytes, at least 1; ``int64`` of shape (count,).
 
@@ -254,6 +263,7 @@ class SizeDistribution:
         sizes = np.interp(rng.random(count), self.probabilities, self.sizes)
         return np.maximum(np.rint(sizes), 1.0).astype(np.int64)
 
+    @typed
     def capped(self, limit: Quantity) -> SizeDistribution:
         """Return the distribution of ``min(size, limit)``: the tail becomes a point mass at `limit`.
 
@@ -279,6 +289,7 @@ class SizeDistribution:
             name, tuple(size for size, _ in knots), tuple(chance for _, chance in knots), self.source
         )
 
+    @typed
     def mean_packets(self, payload_bytes: int) -> float:
         """Return the mean number of packets of `payload_bytes` that a message takes: the exact integral.
 
@@ -301,6 +312,7 @@ class SizeDistribution:
         point = np.ceil(np.maximum(np.rint(low), 1) / payload_bytes)
         return float((chance * np.where(width > 0, spread, point)).sum())
 
+    @typed
     def mean_wire_bytes(self, payload_bytes: int, header_bytes: int) -> float:
         """Return the mean size on the wire, with a header of `header_bytes` on each packet.
 
@@ -313,6 +325,7 @@ class SizeDistribution:
         """
         return self.mean + header_bytes * self.mean_packets(payload_bytes)
 
+    @typed
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of messages, and of bytes, in messages of at most a size.
 
@@ -326,7 +339,7 @@ class SizeDistribution:
         Axes
             `ax`, or the axes of a new figure.
         """
-        from rdmacc.plotting.style import COLOURS, new_axes, style
+        from rdmacc.show.style import COLOURS, new_axes, style
 
         positive = [size for size in self.sizes if size > 0]
         grid = np.geomspace(max(min(positive) / 2, 1), max(positive) * 1.5, 2000)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.topology import Graph
 from rdmacc.topology.fabric import Fabric
-from rdmacc.workload.frame import Host, Int64s, Objects, as_objects, host_names
+from rdmacc.workload.columns import Int64s
+from rdmacc.workload.frame import Host, Objects, as_objects, host_names
 
 __all__ = ["Network", "Traffic", "as_fabric", "port_bytes"]
 

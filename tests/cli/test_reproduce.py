@@ -94,6 +94,15 @@ def test_what_is_no_report_is_refused(tmp_path, damage):
         Report(tmp_path / "new", [Tiny()], "quick", since=tmp_path)
 
 
+def test_files_that_are_no_reports_stay(tmp_path):
+    mine = tmp_path / "out" / "index.html"
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    with pytest.raises(ConfigError, match="folder = .*: must be empty, or a report's"):
+        Report(mine.parent, [Tiny()], "quick")
+    assert mine.read_text() == "mine"
+
+
 def test_nothing_is_computed_if_it_must_not_be(reproduce):
     folder, output = reproduce("tests.tiny", "--no-compute", code=1)
     assert "0 of 1" in output

@@ -18,6 +18,7 @@ import pytest
 
 import rdmacc
 from rdmacc.schemes import SCHEMES
+from rdmacc.state import Host, Message, Packet, Port, QueuePair
 from rdmacc.units import us
 from tests.support import WIRE, check_finished
 
@@ -65,6 +66,13 @@ def test_the_index_lists_every_page_and_only_schemes_that_exist():
     rows = [line.split("|")[2] for line in index.splitlines() if line.startswith("| [")]
     assert set(re.findall(r"`([\w-]+)`", "".join(rows))) <= set(SCHEMES)
     assert all(name in SCHEMES for page in PAGES for name in schemes_of(page))
+
+
+def test_the_interface_lists_every_field_of_the_engines_records():
+    page = (DOCS / "interface.md").read_text()
+    for name, record in (("packet", Packet), ("message", Message), ("qp", QueuePair), ("host", Host), ("port", Port)):
+        listed = page.split(f"**`{name}`**\n\n| field | |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+        assert listed == [f"| `{field.name}` | {field.doc} |".replace("|  |", "| |") for field in record.fields]
 
 
 def test_the_interface_lists_every_scheme_and_handlers_that_exist():

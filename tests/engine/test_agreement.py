@@ -13,7 +13,7 @@ from rdmacc.engine.compiled import tables
 from rdmacc.engine.outcome import Outcome
 from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
-from tests.scenarios import WIDENED, Scenario, draw, without_features
+from tests.scenarios import WIDENED, Scenario, draw, with_computation, without_features
 
 BATCHES = 18
 QUICK_BATCHES = 2
@@ -76,6 +76,15 @@ def compare(scenario: Scenario) -> None:
 def test_engines_agree_on_random_scenarios(batch: int) -> None:
     for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
         check(number)
+
+
+@pytest.mark.parametrize("batch", [pytest.param(batch, marks=pytest.mark.slow if batch else ()) for batch in range(8)])
+def test_engines_agree_on_computation_and_delays(batch: int) -> None:
+    for number in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        scenario = with_computation(draw(number))
+        compare(scenario)
+        if number % PLAIN_EVERY == 0:
+            compare(without_features(scenario))
 
 
 @pytest.mark.slow

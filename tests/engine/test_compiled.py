@@ -20,13 +20,13 @@ import pytest
 import rdmacc
 from rdmacc.chance import hash63, uniform
 from rdmacc.engine.compare import differences
-from rdmacc.engine.compiled import chance, handlers, layout, memory, tables
+from rdmacc.engine.compiled import chance, hooks, layout, memory, tables
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES, pop_event, push_event, replace_event
-from rdmacc.engine.compiled.handlers import CompiledHooks
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
+from rdmacc.engine.compiled.hooks import CompiledHooks
+from rdmacc.engine.compiled.machine_code import UNIT
 from rdmacc.engine.compiled.rows import globals_at
 from rdmacc.engine.compiled.tables import routes_of
-from rdmacc.engine.compiled.unit import UNIT
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.records import NEVER
 from rdmacc.simulation import Simulation
@@ -111,18 +111,18 @@ def _new_hooks(number: int) -> CompiledHooks:
 
 
 def test_code_of_schemes_that_are_gone_is_freed(monkeypatch):
-    monkeypatch.setattr(handlers, "_LOADED", OrderedDict())
-    monkeypatch.setattr(handlers, "_MOST_LOADED", 2)
-    monkeypatch.setattr(handlers, "kept", lambda unit, make: make())  # nothing of it is in the cache
-    hooks = [_new_hooks(number) for number in range(2)]
-    code = [weakref.ref(one._code) for one in hooks]
-    del hooks[0]
+    monkeypatch.setattr(hooks, "_LOADED", OrderedDict())
+    monkeypatch.setattr(hooks, "_MOST_LOADED", 2)
+    monkeypatch.setattr(hooks, "kept", lambda unit, make: make())  # nothing of it is in the cache
+    held = [_new_hooks(number) for number in range(2)]
+    code = [weakref.ref(one._code) for one in held]
+    del held[0]
     assert all(one() for one in code)  # the last two stay, for another simulation
-    hooks.append(_new_hooks(2))
+    held.append(_new_hooks(2))
     assert not code[0]()
-    hooks.append(_new_hooks(3))
+    held.append(_new_hooks(3))
     assert code[1]()  # its hooks are in use
-    hooks.clear()
+    held.clear()
     assert not code[1]()
 
 
@@ -134,7 +134,7 @@ def test_new_schemes_take_little_memory(monkeypatch):
     def resident_mib() -> float:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
-    monkeypatch.setattr(handlers, "kept", lambda unit, make: make())
+    monkeypatch.setattr(hooks, "kept", lambda unit, make: make())
     for number in range(5):
         _new_hooks(1000 + number)
     before = resident_mib()

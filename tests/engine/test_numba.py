@@ -62,7 +62,9 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", PRIVATE)
 def test_a_private_name_that_is_missing_is_noticed_at_once(name, tmp_path):
-    done = run(HIDE.format(name=name) + "from rdmacc.engine.compiled.unit import INTERFACE; print(INTERFACE)", tmp_path)
+    done = run(
+        HIDE.format(name=name) + "from rdmacc.engine.compiled.machine_code import INTERFACE; print(INTERFACE)", tmp_path
+    )
     assert done.stdout.strip() == "rdmacc.engine.compiled.numba_public"
     (line,) = done.stderr.splitlines()
     assert name.rpartition(".")[2] in line

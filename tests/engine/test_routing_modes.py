@@ -48,6 +48,57 @@ def test_random_spraying_is_uniform(engine):
         assert max(found) - min(found) > 1
 
 
+def test_adaptive_routing_takes_the_port_that_is_free_first(engine):
+    """Even to the packet, as no other choice than in turn; where a link has a quarter of its rate, a quarter goes."""
+    graph = rdmacc.leaf_spine(2, 4, 4, rate="100Gbps")
+    work = rdmacc.messages([(f"h{i}", f"h{4 + i}", "200kB") for i in range(4)])
+    scheme = rdmacc.scheme("ndp").replace(routing="adaptive", control=())
+    faults = ([], [rdmacc.SlowLink(link=("leaf0", "spine0"), share=0.25)])
+    shares = []
+    for slow in faults:
+        counts = sent(rdmacc.simulate(graph, work, scheme, engine=engine, faults=slow))
+        counts = [counts.get(f"leaf0->spine{i}", 0) for i in range(4)]
+        shares.append([count / max(counts) for count in counts])
+    assert min(shares[0]) > 0.8
+    assert shares[1][0] < 0.5
+    assert min(shares[1][1:]) > 0.8
+
+
+def test_flowlets_keep_their_way_while_packets_are_close(engine):
+    graph = rdmacc.leaf_spine(2, 4, 1)
+    work = rdmacc.messages([("h0", "h1", 400_000)])
+    used = {}
+    for gap in ("0us", "1us"):
+        result = rdmacc.simulate(
+            graph, work, line_rate(routing="adaptive", flowlet_gap_ps=gap), engine=engine, until="1ms"
+        )
+        used[gap] = sum(f"leaf0->spine{i}" in sent(result) for i in range(4))
+    assert used == {"0us": 4, "1us": 1}
+
+
+def test_adaptive_routing_avoids_a_dead_port_before_routes_do(engine):
+    graph = rdmacc.leaf_spine(2, 2, 4)
+    work = rdmacc.messages([(f"h{i}", f"h{4 + i}", "200kB") for i in range(4)])
+    down = LinkDown(link=("leaf0", "spine0"), at_ps="5us", convergence_ps="1ms")
+    lost = {}
+    for routing in ("spray-random", "adaptive"):
+        scheme = rdmacc.scheme("ndp").replace(routing=routing, control=())
+        result = rdmacc.simulate(graph, work, scheme, engine=engine, faults=[down])
+        lost[routing] = int(result.ports.set_index("port")["lost_packets"]["leaf0->spine0"])
+    assert lost["adaptive"] < 12  # under way and queued
+    assert lost["spray-random"] > 20
+
+
+def test_entropy_values_are_hashed_by_switch_and_message(engine):
+    """One value: one path for each message; many: all of them, as even as a hash is."""
+    graph = rdmacc.leaf_spine(2, 4, 1)
+    work = rdmacc.messages([("h0", "h1", 1_000_000)])
+    for choice, spines in (("ecmp", 1), ("oblivious", 4)):
+        result = rdmacc.simulate(graph, work, rdmacc.scheme("nscc", choice=choice), engine=engine)
+        counts = [count for port, count in sent(result).items() if port.startswith("leaf0->spine")]
+        assert len(counts) == spines
+
+
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_data_and_acks_of_a_message_share_links_when_routing_is_symmetric(engine, fabric):
     """One message at a time: each link that carries its data carries its ACKs back, and no other does."""

@@ -15,7 +15,7 @@ from PIL import Image
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import Outcome
 from rdmacc.experiments.ledger.notebook import MARKS, Claims, Paper
-from rdmacc.plotting.png import compact_pictures, png
+from rdmacc.show.png import compact_pictures, png
 
 display = pytest.importorskip("IPython.display")
 

@@ -19,7 +19,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.experiments import EXPERIMENTS, Claim, Outcome, Point, Seeding
 from rdmacc.experiments.framework.bands import AtLeast, MoreThan
 from rdmacc.experiments.framework.claim import NotJudged
-from rdmacc.plotting.bands import with_bands
+from rdmacc.show.bands import with_bands
 from rdmacc.sweep import Store, stored, sweep
 from rdmacc.sweep.tidy import scalar, tidy
 from tests.sweeps import Apart, Tiny, incast

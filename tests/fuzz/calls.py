@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import tempfile
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -14,7 +16,9 @@ import pandas as pd
 import tomli_w
 
 import rdmacc
-from rdmacc import Scheme, faults, probes, workload
+from rdmacc import Scheme, faults, probes, topology, units, workload
+from rdmacc.explorer.setup import Setup
+from rdmacc.models import GoBackNGoodput, HpccSteady, MaxMin, RccLoop, RenQueue, RenRate
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.switch.buffer import DropTail, Pfc
@@ -23,6 +27,7 @@ from rdmacc.switch.red import Red
 
 _NET = rdmacc.star(4)
 _WORK = rdmacc.incast(["h1", "h2"], "h0", "3kB")
+_SIZES = rdmacc.SizeDistribution.uniform("1kB", "2kB")
 _ROW = {"src": "h1", "dst": "h0", "size_bytes": 1000, "start_ps": 0, "group": 1, "after": (), "weight": 1.0}
 
 
@@ -98,6 +103,34 @@ def ladder(**changes: Any) -> Any:
         return simulate(trace=True).plot.ladder(**changes)
     finally:
         plt.close("all")
+
+
+@cache
+def _result() -> Any:
+    watched = [probes.queue("s0", "h0"), probes.rate(0), probes.utilisation("s0", "h0", "1us")]
+    return simulate(probes=watched, until=None)
+
+
+@cache
+def _study() -> Any:
+    return study(vary={"g": [0.25, 0.5]}, seeds=2)
+
+
+def drawn(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that draws, and closes what it has drawn."""
+
+    def draw(**values: Any) -> Any:
+        try:
+            return function(**values)
+        finally:
+            plt.close("all")
+
+    return draw
+
+
+def saved(save: Callable[[], Any]) -> Callable[..., Any]:
+    """Return a function that saves something into a folder of its own, wherever that is."""
+    return lambda **values: save()(**{"folder": "here", "replace": True} | values)
 
 
 def replaced(**changes: Any) -> Any:
@@ -317,6 +350,84 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "register_scheme": (rdmacc.register_scheme, {"name": "dcqcn", "make": rdmacc.scheme("dcqcn").replace}),
     "ladder": (ladder, {"messages": 0, "nodes": ["s0"], "start": "1us", "end": "3us", "squeeze": True}),
+    "samples": (lambda **values: _result().samples(**values), {"name": "rate 0"}),
+    "goodput": (lambda **values: _result().goodput(**values), {"flow": 0}),
+    "summary": (lambda **values: str(_result().summary(**values)), {"window": ("0us", "1us")}),
+    "save": (saved(lambda: _result().save), {"folder": "here", "replace": True}),
+    "load": (rdmacc.load, {"folder": "here"}),
+    "study summary": (
+        lambda quantity, **values: _study().summary(quantity, **values),
+        {"quantity": "drops", "confidence": 0.9},
+    ),
+    "study save": (saved(lambda: _study().save), {"folder": "there", "replace": True}),
+    "study load": (rdmacc.Study.load, {"folder": "there"}),
+    **{
+        f"plot.{name}": (
+            drawn(lambda name=name, **values: getattr(_result().plot, name)(**values)),
+            {"ax": None, "label": "x"},
+        )
+        for name in ("rates", "queues", "fct_cdf", "slowdown_by_size")
+    },
+    "plot.probe": (
+        drawn(lambda **values: _result().plot.probe(**values)),
+        {"name": "rate 0", "ax": None, "label": "x"},
+    ),
+    "study plot.fct_cdf": (drawn(lambda **values: _study().plot.fct_cdf(**values)), {"ax": None}),
+    "study plot.slowdown_by_size": (
+        drawn(lambda **values: _study().plot.slowdown_by_size(**values)),
+        {"percentile": 99.0, "ax": None},
+    ),
+    "study plot.versus": (
+        drawn(lambda **values: _study().plot.versus(**values)),
+        {"parameter": "g", "quantity": "drops", "ax": None, "confidence": 0.9},
+    ),
+    "draw": (drawn(rdmacc.draw), {"graph": _NET, "ax": None}),
+    "sizes.plot": (drawn(_SIZES.plot), {"ax": None}),
+    "sizes.cdf": (_SIZES.cdf, {"size": 1000.0}),
+    "sizes.quantile": (_SIZES.quantile, {"probability": 0.5}),
+    "sizes.capped": (_SIZES.capped, {"limit": "1MB"}),
+    "sizes.mean_packets": (_SIZES.mean_packets, {"payload_bytes": 1000}),
+    "sizes.mean_wire_bytes": (_SIZES.mean_wire_bytes, {"payload_bytes": 1000, "header_bytes": 48}),
+    "sizes.from_cdf": (rdmacc.SizeDistribution.from_cdf, {"knots": [(1, 0.5), (2, 1.0)], "name": "x", "source": "y"}),
+    "sizes.uniform": (rdmacc.SizeDistribution.uniform, {"low": "1kB", "high": "2kB", "name": "x"}),
+    "hosts": (topology.hosts, {"graph": _NET}),
+    "switches": (topology.switches, {"graph": _NET}),
+    "base_rtt_ps": (topology.base_rtt_ps, {"graph": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}),
+    "bdp_bytes": (topology.bdp_bytes, {"graph": _NET, "src": "h0", "dst": "h1", "data_bytes": 1, "ack_bytes": 64}),
+    "format_time": (units.format_time, {"time": 1, "digits": 4}),
+    "format_rate": (units.format_rate, {"rate": 1e9, "digits": 4}),
+    "format_size": (units.format_size, {"size": 1000, "digits": 4}),
+    "scheme_table": (rdmacc.scheme_table, {"value": "dcqcn"}),
+    "Setup": (
+        lambda **values: Setup(**values).run(),
+        {
+            "network": "star",
+            "hosts": 5,
+            "rate_gbps": 100.0,
+            "delay_us": 1.0,
+            "work": "incast",
+            "size_kb": 8.0,
+            "load": 0.5,
+            "seed": 0,
+            "schemes": ("dcqcn",),
+            "changes": {"dcqcn": {"g": 0.5}},
+        },
+    ),
+    "compare": (rdmacc.compare, {"model": MaxMin(topology=_NET, workload=_WORK), "scenario": None}),
+    "to_csv": (workload.to_csv, {"workload": _WORK, "path": "x.csv"}),
+    "to_parquet": (workload.to_parquet, {"workload": _WORK, "path": "x.parquet"}),
+    **{
+        f"{kind.__name__}.plot": (
+            drawn(lambda kind=kind, **values: kind(**values).plot()),
+            {one.name: None for one in dataclasses.fields(kind)},
+        )
+        for kind in (RenRate, RenQueue, RccLoop, GoBackNGoodput, HpccSteady)
+    },
+    "utilisation": (
+        lambda **values: simulate(probes=[probes.utilisation(**values)]),
+        {"node": "s0", "peer": "h0", "every": "1us"},
+    ),
+    "window": (lambda **values: simulate(scheme="hpcc", probes=[probes.window(**values)]), {"flow": 0, "every": "1us"}),
     "compiled": (
         lambda **values: simulate(engine="compiled", **values),
         {"topology": _NET, "workload": _WORK, "seed": 0, "until": "20us", "probes": [], "faults": [], "trace": False},

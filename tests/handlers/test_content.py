@@ -200,7 +200,7 @@ REFUSED = {
     "array in a closure": ("value = by_array(value)", "NumPy"),
     "NumPy number": ("value *= NUMBER", "NumPy"),
     "NumPy function": ("value = np.sqrt(value)", "NumPy"),
-    "text": ("value = value * 0.5 if TEXT == 'half' else value", "a number, or a tuple of numbers"),
+    "text": ("value = value * 0.5 if TEXT == 'half' else value", "compare a text with a parameter"),
     "list": ("value *= LIST[0]", "a number, or a tuple of numbers"),
     "dictionary": ("value *= TABLE['a']", "a number, or a tuple of numbers"),
     "enumeration": ("value = value * 0.5 if Mode.FAST == 2 else value", "a number, or a tuple of numbers"),

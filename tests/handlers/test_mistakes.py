@@ -47,6 +47,13 @@ def graph(**link):
     return made
 
 
+def hosts_with(**attributes):
+    """Return three hosts around a switch, the first with such attributes."""
+    made = graph(rate="1Gbps", delay="1us")
+    made.nodes["a0"].update(attributes)
+    return made
+
+
 def on_graph(**link):
     return run(graph(**link), rdmacc.incast(["a1"], "a0", "8kB"))
 
@@ -90,7 +97,7 @@ MISTAKES = [
     ("a directed graph", lambda: run(nx.DiGraph(graph(rate="1Gbps", delay="1us"))), "graph = 'DiGraph'", "undirected"),
     ("network and workload swapped", lambda: run(WORK, NET), "graph = 'DataFrame'", "a networkx.Graph"),
     ("a drawing of messages", lambda: rdmacc.draw(WORK), "graph = 'DataFrame'", "a networkx.Graph"),
-    ("a network's name", lambda: rdmacc.describe("star"), "graph = 'str'", "a networkx.Graph"),
+    ("a network's name", lambda: rdmacc.describe("star"), "graph = 'star'", "a networkx.Graph"),
     # Messages
     ("one sender as a text", lambda: rdmacc.incast("h1", "h0", "64kB"), "senders = 'h1'", "in a list"),
     ("a number of senders", lambda: rdmacc.incast(8, "h0", "64kB"), "senders = 8", "pass hosts= too"),
@@ -146,6 +153,12 @@ MISTAKES = [
     ("a loss rate in percent", lambda: Loss(data=5), "data = 5", "1"),
     ("two probes of one name", lambda: run(probes=[probes.rate(0), probes.rate(0, "1us")]), "probes = 'rate 0'",
      "the name of one probe"),
+    ("a window of a scheme that paces", lambda: run(probes=[probes.window(0)]), "'window_bytes'", "probes.rate(0)"),
+    ("a loss without names", lambda: Loss(0.1), "Loss = 0.1", "as in Loss(data=...)"),
+    ("a host's buffer", lambda: run(hosts_with(buffer="1MB")), "buffer = '1MB' (node a0)", "switches alone"),
+    ("a number for the axes", lambda: done().plot.queues(3), "ax = 3", "a matplotlib.Axes or None"),
+    ("a window as one time", lambda: done().summary("1ms"), "window = '1ms'", "a tuple"),
+    ("a scheme's name with a line break", lambda: rdmacc.register_scheme("a\nb", None), "'a\\nb'", "in one line"),
     ("a loss on no link", lambda: Loss(links=[]), "Loss.links = ()", "None for every link"),
     ("a parameter without its unit", lambda: rdmacc.scheme("dcqcn", kmin=5), "'kmin'", "did you mean 'kmin_bytes'"),
     ("a component's values without names", lambda: Dcqcn(0.5), "Dcqcn = 0.5", "given by name, as in Dcqcn("),

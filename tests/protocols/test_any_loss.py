@@ -51,6 +51,11 @@ CASES = {
     "homa-aeolus, unscheduled": Case(lambda: scheme("homa-aeolus"), ("data", "request", "ack"), sizes=("5kB", "60kB")),
     "ndp": Case(lambda: scheme("ndp"), ("data", "ack", "nak", "credit"), sizes=("500kB", "500kB", "500kB")),
     "ndp, one packet": Case(lambda: scheme("ndp"), ("data", "ack"), sizes=("100B",)),
+    "nscc": Case(lambda: scheme("nscc"), ("data", "ack"), sizes=("200kB", "200kB")),
+    "rccc": Case(lambda: scheme("rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
+    "nscc-rccc": Case(lambda: scheme("nscc-rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
+    "eqds": Case(lambda: scheme("eqds"), ("data", "ack", "credit"), sizes=("500kB", "500kB")),
+    "nscc, one packet": Case(lambda: scheme("nscc"), ("data", "ack"), sizes=("100B",)),
     "phost": Case(lambda: scheme("phost"), ("data", "credit", "request", "ack"), sizes=("200kB", "200kB")),
     "phost, simulator": Case(
         lambda: rdmacc.preset("phost-yaps")["phost"], ("data", "credit", "request", "ack"), sizes=("60kB", "60kB")

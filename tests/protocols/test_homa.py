@@ -19,7 +19,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.protocols.homa import Homa, level_of_rank, level_of_size
 from rdmacc.protocols.homa_cutoffs import unscheduled_bytes, unscheduled_cutoffs, unscheduled_levels
-from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, NAK, NONE, Message
 from rdmacc.units import ms, us
 from rdmacc.workload import SIZES, SizeDistribution
@@ -197,7 +196,7 @@ def test_levels_follow_the_share_of_unscheduled_bytes():
     assert unscheduled_levels(SizeDistribution.choice([20_000]), "10kB") == 4
     made = Homa.for_sizes(SizeDistribution.uniform(1, 20_000), "10kB")
     assert (made.unscheduled_levels, made.overcommit, made.rtt_bytes) == (6, 2, 10_000)
-    assert len(made.cutoffs.split()) == 5
+    assert len(made.cutoffs) == 5
     with pytest.raises(ConfigError, match="levels"):
         unscheduled_levels(SIZES["web_search"], "9.7kB", levels=1)
     with pytest.raises(ConfigError, match="count"):
@@ -408,6 +407,5 @@ def test_presets():
     assert (made.rtt_bytes, made.overcommit, made.levels, made.unscheduled_levels) == (9750, 7, 8, 1)
     assert rdmacc.preset("homa-2018", "100Gbps")["homa"].recovery.rtt_bytes == 97_500
     port = ns3().recovery
-    assert (port.rtt_bytes, port.overcommit, port.unscheduled_levels, port.cutoff_0) == (7 * 1460, 6, 2, 17_520)
-    assert port.cutoff_1 == NEVER
+    assert (port.rtt_bytes, port.overcommit, port.unscheduled_levels, port.cutoffs) == (7 * 1460, 6, 2, (17_520,))
     assert ns3("100Gbps").recovery.rtt_bytes == 36 * 1460

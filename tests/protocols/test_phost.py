@@ -344,7 +344,7 @@ def test_what_the_presets_set():
         assert (scheme.wire_bytes, scheme.ack_bytes, scheme.buffer.limit_bytes) == (1500, 40, 36_864)
         assert scheme.routing == "spray-random"
     assert YAPS.least_wire_bytes == 1500
-    assert not YAPS.recovery.is_paper
+    assert YAPS.recovery.free_rule == "simulator"
 
 
 def test_by_default_the_round_trip_counts(engine):

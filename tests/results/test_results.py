@@ -175,6 +175,15 @@ def test_transfers_have_what_protocols_keep_of_each_message(engine):
     assert not [name for name in transfers if "timer" in name or name == "retries"]
 
 
+def test_a_summary_says_that_a_load_came_late(engine):
+    """Ten messages start within 9 us and share a link that takes 80 us for them: a ninth arrives while they start."""
+    work = rdmacc.messages([(f"h{i}", "h0", "100kB", f"{i}us") for i in range(1, 11)])
+    summary = rdmacc.simulate(rdmacc.star(11), work, "line-rate", engine=engine, progress=False).summary()
+    assert summary.offered_bps == pytest.approx(900_000 * 8 / 9e-6)
+    assert summary.carried_bps == pytest.approx(0.1 * summary.offered_bps, rel=0.2)
+    assert "in that time, the rest later" in str(summary)
+
+
 def test_a_window_counts_the_messages_that_start_in_it(engine):
     """Three messages alone on their way, at 0, 100 and 200 us: each takes as long as the others."""
     work = rdmacc.messages([("h1", "h0", "10kB"), ("h1", "h0", "20kB", "100us"), ("h1", "h0", "40kB", "200us")])
@@ -188,6 +197,8 @@ def test_a_window_counts_the_messages_that_start_in_it(engine):
     assert np.isnan(middle.offered_bps)
     assert "offered, all flows" in str(whole)
     assert "offered" not in str(middle)
+    assert late.carried_bps == pytest.approx(late.offered_bps)  # the first of them has arrived when the second starts
+    assert "later" not in str(whole)
     for wrong in (("1ms", "2ms"), "1ms", ("1ms",), (0, "a while")):
         with pytest.raises(ConfigError, match="window"):
             result.summary(wrong)

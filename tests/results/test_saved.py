@@ -20,6 +20,7 @@ import pytest
 import rdmacc
 from rdmacc import probes
 from rdmacc.errors import ConfigError
+from rdmacc.results.folders import FORMAT
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_what_is_no_result_is_refused(result, tmp_path, damage):
     if damage == "no json":
         about.unlink()
     elif damage == "other format":
-        about.write_text(about.read_text().replace('"format": 2', '"format": 9'))
+        about.write_text(about.read_text().replace(f'"format": {FORMAT}', '"format": 9'))
     elif damage == "cut":
         about.write_text(about.read_text()[:50])
     elif damage == "changed":  # a number, by somebody who thinks nobody will see

@@ -294,7 +294,7 @@ def test_a_protocol_counts_for_the_schemes_that_have_it():
     closure = import_closure(codehash._SIMULATION, codehash._NO_RESULT)
     assert "rdmacc.topology.fabric" in closure
     assert "rdmacc.engine.compiled.kernel" in closure
-    assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.plotting.style", "rdmacc.cli.main"}
+    assert not closure & {"rdmacc.protocols.dcqcn", "rdmacc.show.style", "rdmacc.cli.main"}
 
 
 def test_code_without_a_source_cannot_be_hashed():

@@ -17,9 +17,9 @@ import pytest
 import rdmacc
 from rdmacc import study
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import COLOURS
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.results.summary import Summary, half_width
+from rdmacc.show.style import COLOURS
 from rdmacc.sweep import Store, SweepError
 from rdmacc.sweep.study import Study
 from rdmacc.sweep.study_runs import QUANTITIES
@@ -152,6 +152,25 @@ def test_the_other_plots_have_a_curve_for_each_scheme_and_value(run):
         assert names == [f"{scheme}, degree={k}" for scheme in ("dcqcn", "line-rate") for k in (2, 3)]
         drawn = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
         assert [line.get_color() for line in drawn] == [*[COLOURS["blue"]] * 2, *[COLOURS["vermilion"]] * 2]
+
+
+def test_a_window_counts_what_a_result_counts_in_it_and_runs_nothing_again(tmp_path):
+    network, window = rdmacc.star(5), ("100us", "400us")
+    work = rdmacc.poisson(network, "20kB", 0.5, duration="500us", seed=1)
+    given = {"engine": "simpy", "store": tmp_path, "progress": False}
+    whole = rdmacc.study(network, work, "dcqcn", **given)
+    found = rdmacc.study(network, work, "dcqcn", window=window, **given)
+    assert (whole.reused, found.reused) == (0, 1)
+    result = rdmacc.simulate(network, work, "dcqcn", engine="simpy", progress=False)
+    for one, summary in ((whole, result.summary()), (found, result.summary(window))):
+        row = one.runs.iloc[0]
+        for name in set(QUANTITIES) & set(summary.to_series().index):
+            assert row[name] == pytest.approx(getattr(summary, name)), name
+        assert len(one.flows) == summary.flows
+    assert 0 < len(found.flows) < len(whole.flows)
+    assert found.flows["start_ps"].between(100e6, 400e6, inclusive="left").all()
+    with pytest.raises(ConfigError, match="window = '1ms'"):
+        rdmacc.study(network, work, "dcqcn", window="1ms", **given)
 
 
 def test_a_run_that_fails_loses_no_other(run, caplog):

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 import rdmacc
-from rdmacc.engine.compiled import handlers
+from rdmacc.engine.compiled import hooks
 from rdmacc.engine.compiled.layout import Layout
 from rdmacc.errors import ConfigError
 from rdmacc.experiments import experiment
@@ -113,7 +113,7 @@ def test_what_the_processes_need_is_compiled_before_they_start():
 def test_a_unit_that_is_compiled_is_found_in_the_cache():
     scheme = rdmacc.scheme("line-rate")
     compile_hooks(scheme, checked=False)
-    assert handlers.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
+    assert hooks.CompiledHooks(scheme, Layout.of(scheme)).addresses["on_data"]
 
 
 def _note_process(folder, number):
@@ -132,9 +132,23 @@ def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
     task, folder, outcomes = Task(pickle.dumps((Tiny(), point, "simpy")), code), tmp_path / "notes", []
     folder.mkdir()
     first = [partial(_note_process, folder, number) for number in range(3)]
-    compute_all({"one": task, "two": task}, lambda _, outcome: outcomes.append(outcome), jobs=2, first=first)
+    told = []
+    compute_all(
+        {"one": task, "two": task}, lambda _, outcome: outcomes.append(outcome), jobs=2, first=first,
+        tell=lambda number, count: told.append((number, count)),
+    )  # fmt: skip
+    assert told == [(1, 3), (2, 3), (3, 3)]
     assert len({path.read_text() for path in folder.iterdir()}) == 2
     assert [type(outcome) for outcome in outcomes] == [Outcome, Outcome]
+
+
+def test_the_bar_says_what_is_compiled(tmp_path, capsys):
+    for jobs in (1, 2):
+        network, work = rdmacc.star(4), rdmacc.incast(["h1", "h2"], "h0", "8kB")
+        rdmacc.study(network, work, ["dcqcn", "hpcc"], store=tmp_path / str(jobs), jobs=jobs)
+        shown = capsys.readouterr().err
+        assert "study, 0 of 2 points, compiling 1 of 3" in shown
+        assert "study, 0 of 2 points, compiling 3 of 3" in shown
 
 
 def test_no_point_loses_another(tmp_path):

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import from_dtype, types
 from numba.extending import intrinsic, models, register_model
 
-from rdmacc.engine.compiled.unit import Part
+from rdmacc.engine.compiled.machine_code import Part
 
 __all__ = [
     "Row",

@@ -8,7 +8,7 @@ from numba.extending import overload
 
 from rdmacc import bits
 from rdmacc.engine.compiled.address import jit, load_i8, store_i8
-from rdmacc.engine.compiled.unit import OVERLOAD
+from rdmacc.engine.compiled.machine_code import OVERLOAD
 
 __all__ = ["FUNCTIONS", "clear_bit", "has_bit", "set_bit", "words_of"]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.cache import cache_folder, is_kept, kept
-from rdmacc.engine.compiled.features import PLAIN
-from rdmacc.engine.compiled.unit import MachineCode, object_code
+from rdmacc.engine.compiled.machine_code import MachineCode, object_code
+from rdmacc.engine.compiled.plain import PLAIN
 
 __all__ = ["Kernel", "compiled_kernel"]
 
@@ -22,8 +22,8 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
     "run": (kernel.run_kernel, "int64(int64, int64, int64)", ""),
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
-    "fail_port": (kernel.fail_port_kernel, "void(int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
+    "upset_port": (kernel.upset_port, "void(int64, int64, int64)", ""),
 }
 """The kernel's functions: the source of each, its types, and what is linked with it."""
 
@@ -31,14 +31,14 @@ _ENTRIES: dict[str, tuple[Any, str, str]] = {
 class Kernel(NamedTuple):
     """What Python calls of the kernel, as `rdmacc.engine.compiled.kernel` describes it.
 
-    `run_plain` is `run` for simulations that use none of `rdmacc.engine.compiled.features`.
+    `run_plain` is `run` for simulations that use none of `rdmacc.engine.compiled.plain`.
     """
 
     run: Callable[..., Any]
     run_plain: Callable[..., Any]
     call_rows: Callable[..., Any]
-    fail_port: Callable[..., Any]
     push_events: Callable[..., Any]
+    upset_port: Callable[..., Any]
 
 
 @cache

@@ -3,7 +3,7 @@
 Numba's own cache does not notice a change in an imported module. So every version of the sources that the kernel is
 made of has a folder of its own, named by their hash: a stale kernel can never run. Which sources these are follows
 from the imports. Handlers are kept in the same folder under the hash of what they are made of
-(`rdmacc.engine.compiled.handlers`).
+(`rdmacc.engine.compiled.hooks`).
 
 A unit of code is a zip archive of object files, so that `unzip` and `objdump -d` show what runs. The linker trusts an
 object file, and one that is cut short crashes the process. So each archive is signed, in its comment, with a key that
@@ -33,8 +33,8 @@ import numpy as np
 import platformdirs
 from llvmlite import binding
 
-from rdmacc.engine.collector import uncollected
-from rdmacc.engine.compiled.unit import INTERFACE
+from rdmacc.engine.compiled.machine_code import INTERFACE
+from rdmacc.engine.garbage import uncollected
 from rdmacc.errors import ConfigError
 from rdmacc.sources import source_hashes
 
@@ -51,7 +51,7 @@ _KEY = "key"
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64
 
-_ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.handlers")
+_ROOTS = ("rdmacc.engine.compiled.build", "rdmacc.engine.compiled.hooks")
 """What compiles. All that they import counts, at whatever depth: a constant of it may be in the machine code."""
 
 

@@ -7,7 +7,7 @@ from numba.extending import overload
 
 from rdmacc import chance
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.unit import OVERLOAD
+from rdmacc.engine.compiled.machine_code import OVERLOAD
 
 __all__ = ["hash63", "uniform"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,18 @@ import numpy.typing as npt
 
 from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.build import compiled_kernel
-from rdmacc.engine.compiled.faults import Catcher
-from rdmacc.engine.compiled.features import FEATURES
+from rdmacc.engine.compiled.exceptions import Catcher
 from rdmacc.engine.compiled.heap import HEAP_PADDING
 from rdmacc.engine.compiled.layout import MESSAGE, PORT, QP
+from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.engine.compiled.readout import outcome_of, pfc_state_of
 from rdmacc.engine.compiled.tables import Tables
-from rdmacc.engine.hooks import records_of, transfer_fields
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
+from rdmacc.handlers.hooks import records_of, transfer_fields
 from rdmacc.records import NEVER, record_dtype
+from rdmacc.state import NUM_CLASSES
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["CompiledEngine"]
@@ -104,11 +106,39 @@ class CompiledEngine(Tables):
         self.globals["n_ready"] = first + len(starts)
         self._call("on_open", self._memory["qp"], self.queue_pairs.open(self.plan.qp[starts].astype(np.int64)))
 
-    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
-        """Take a link down, both directions; `fabric` has the routes without it."""
+    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
+        """Take both directions of a link down, or bring them back."""
+        for what in (kernel.UP, kernel.WORK) if is_up else (kernel.DOWN,):
+            self._upset(ports, what)
+
+    def set_routes(self, fabric: Fabric) -> None:
+        """Route by another fabric, of the same numbering."""
         self._fill_routes(fabric)
+
+    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
+        """Set the rate of ports' links for what they send from now on."""
+        self.ports["rate_bps"][list(ports)] = rate_bps
+        self.ports["byte_ps"][list(ports)] = 8e12 / rate_bps
+
+    def storm(self, ports: Sequence[int], is_over: bool) -> None:
+        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        self._upset(ports, kernel.CALM if is_over else kernel.STORM)
+
+    def _upset(self, ports: Sequence[int], what: int) -> None:
+        """Let something happen to ports, between two events; it may need more memory than one event does."""
+        state, first = self.globals, self.plan.fabric.node_first_port
         for number in ports:
-            self._kernel.fail_port(self._globals.ctypes.data, number)
+            node = int(self.plan.fabric.port_node[number])
+            frames = NUM_CLASSES * int(first[node + 1] - first[node]) + int(state["reserve_packets"])
+            if int(state["packet_capacity"]) - int(state["packet_count"]) + int(state["free_count"]) < frames:
+                self._grow_packets(2 * int(state["packet_capacity"]) + frames)
+            pending, events = int(state["heap_length"]) + int(state["wheel_count"]), frames + 2 * len(self.ports)
+            if int(state["event_capacity"]) - pending < events:
+                self._grow_events(2 * int(state["event_capacity"]) + events)
+            rows = int(state["trace_count"]) + int(state["live_packets"]) + frames
+            if self.plan.has_trace and len(self.trace) < rows + int(state["reserve_events"]):
+                self._grow_trace(2 * rows + int(state["reserve_events"]))
+            self._kernel.upset_port(self._globals.ctypes.data, number, what)
 
     # Running
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i8
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.messages import after_sender, count_down
 from rdmacc.engine.compiled.ports import enqueue, pause_or_resume, schedule, send_request
 from rdmacc.engine.compiled.rows import (
@@ -27,7 +28,6 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA, NAK, PAUSE, REQUEST, RETURN
 

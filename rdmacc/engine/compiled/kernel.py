@@ -8,8 +8,18 @@ from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
 from rdmacc.engine.compiled.layout import SAMPLE, WATCH
-from rdmacc.engine.compiled.messages import start
-from rdmacc.engine.compiled.ports import expire_nic_timer, fail_port, kick, schedule, send_next
+from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.messages import end_computation, start
+from rdmacc.engine.compiled.ports import (
+    expire_nic_timer,
+    fail_port,
+    kick,
+    restore_port,
+    resume_work,
+    schedule,
+    send_next,
+    storm,
+)
 from rdmacc.engine.compiled.rows import (
     DELIVER,
     PACE,
@@ -41,13 +51,14 @@ from rdmacc.engine.compiled.rows import (
 )  # fmt: skip
 from rdmacc.engine.compiled.switches import route, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, IDLE, MAC, NUM_CLASSES, PAUSE
+from rdmacc.state import DATA, IDLE, MAC, NUM_CLASSES, PAUSE, RESUME
 
 __all__ = [
+    "CALM",
+    "DOWN",
     "MORE_EVENTS",
     "MORE_PACKETS",
     "MORE_QUEUE_PAIRS",
@@ -55,11 +66,17 @@ __all__ = [
     "MORE_TRACE",
     "PAUSED",
     "STOPPED",
+    "STORM",
+    "UP",
+    "WORK",
     "call_rows",
-    "fail_port_kernel",
     "push_events",
     "run_kernel",
+    "upset_port",
 ]
+
+DOWN, UP, WORK, STORM, CALM = range(5)
+"""What `upset_port` does."""
 
 STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE_PAIRS = range(7)
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; or memory is short."""
@@ -136,6 +153,9 @@ def deliver(g, number, now):
         pop_event(g)
         return
     packet = packet_at(g, packet_number)
+    if packet.arrival_ps != now:  # the event is of a packet that was lost when the link went down
+        pop_event(g)
+        return
     is_lost = (port.has_loss and is_lost_by_chance(port, packet)) or (
         g.n_scripts and port.is_nic and is_scripted_loss(g, packet)
     )
@@ -328,7 +348,10 @@ def run_kernel(address, until_ps, max_events):
                     if g.next_start < g.n_starts:
                         upcoming = load_entry(g.starts, g.next_start)
                         push_event(g, message_at(g, upcoming).start_ps, rank_last(g, START + upcoming))
-                start(g, number, now)
+                if number < g.n_messages:
+                    start(g, number, now)
+                else:
+                    end_computation(g, number, now)
         else:
             pop_event(g)
             if g.reach:
@@ -386,6 +409,14 @@ def call_rows(address, hook, base, stride, rows, count, is_armed):
     return dues
 
 
-def fail_port_kernel(address, number):
-    """Take a port down (see `rdmacc.engine.compiled.ports.fail_port`)."""
-    fail_port(globals_at(address), number)
+def upset_port(address, number, what):
+    """Take a port down, bring it back (then let it work), or let it send PFC frames (see `rdmacc.engine.upsets`)."""
+    g = globals_at(address)
+    if what == DOWN:
+        fail_port(g, number)
+    elif what == UP:
+        restore_port(g, number)
+    elif what == WORK:
+        resume_work(g, number)
+    else:
+        storm(g, number, RESUME if what == CALM else PAUSE)

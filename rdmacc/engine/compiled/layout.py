@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rdmacc import state
-from rdmacc.engine.hooks import records_of
 from rdmacc.engine.records import (
     Clock,
+    ComputationProgress,
     LinkLoss,
     MessageProgress,
     QueuePairUse,
@@ -25,6 +25,7 @@ from rdmacc.engine.records import (
     Transmitter,
     Turns,
 )
+from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
 from rdmacc.state import NUM_CLASSES
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from rdmacc.schemes import Scheme
 
 __all__ = [
-    "BACKLOG", "CACHE_LINE", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE", "QUEUES_AT",
-    "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
+    "BACKLOG", "CACHE_LINE", "COMPUTATION", "GLOBALS", "HOST", "INGRESS", "MESSAGE", "PACKET", "PORT", "QP", "QUEUE",
+    "QUEUES_AT", "ROUTE_COUNT", "ROUTE_IN_ROW", "ROUTE_SHIFT", "SAMPLE", "SWITCH", "WATCH", "KernelGlobals", "Layout",
     "packet_with",
 ]  # fmt: skip
 
@@ -62,6 +63,14 @@ class _Message(Record):
     next_incoming = Int32(-1, "next message on its way to the same host")
 
 
+class _Computation(Record):
+    """Of a row of computation on a host."""
+
+    src = Int32()
+    next_pending = Int32(-1, "while failures spread: the next one to visit")
+    duration_ps = Int()
+
+
 class _QueuePair(Record):
     nic = Int32()
     reply_nic = Int32()
@@ -84,7 +93,7 @@ class _Port(Record):
 
 
 class _Line(Record):
-    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.turns`)."""
+    """Of a NIC: whose turn it is (see `rdmacc.engine.compiled.bit_trees`)."""
 
     line = Int(doc="address of the lower levels of its lines, -1 without any")
     line_words = Int32(doc="words of their lowest level")
@@ -188,6 +197,9 @@ class KernelGlobals(Record):
     n_ready = Int(doc="of the first so many the queue pairs are open")
     dependent_first = Int()
     dependents = Int()
+    dependent_delays = Int()
+    computation = Int(doc="rows of computation; their numbers follow those of the messages")
+    n_messages = Int()
     has_dependents = Int()
     member_first = Int()
     member_count = Int()
@@ -224,6 +236,8 @@ class KernelGlobals(Record):
     symmetric_salt = Int()
     distance = Int()
     spray_counts = Int()
+    flowlet_gap_ps = Int()
+    flowlets = Int(doc="for each switch's row of routes: times of the last packets, and the choices for them")
     node_first_port = Int()
     is_srpt = Int()
     start_delay_ps = Int()
@@ -310,6 +324,7 @@ is all that its way through the network needs; what only its ends read, `sent_ps
 
 GLOBALS = record_dtype(KernelGlobals)
 PACKET, MESSAGE, QP, HOST, PORT, SWITCH = (record_dtype(*records) for records in RECORDS.values())
+COMPUTATION = record_dtype(ComputationProgress, _Computation)
 QUEUE = record_dtype(_Queue)
 BACKLOG = record_dtype(_Backlog)
 INGRESS = record_dtype(IngressAccount)

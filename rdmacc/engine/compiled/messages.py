@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.address import jit, load_i8
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import schedule, send_request
-from rdmacc.engine.compiled.rows import START, load_entry, message_at, message_row, qp_at, qp_row, rank_last
+from rdmacc.engine.compiled.rows import (
+    START,
+    computation_at,
+    load_entry,
+    message_at,
+    message_row,
+    qp_at,
+    qp_row,
+    rank_last,
+)
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 
-__all__ = ["after_sender", "count_down", "fail_dependents", "finish", "start"]
+__all__ = ["after_sender", "count_down", "end_computation", "fail_dependents", "finish", "start"]
 
 
 @rarely
@@ -91,12 +100,39 @@ def count_down(g, number, now, is_acked):
     if message.failed:
         return
     for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
-        waiting_number = load_entry(g.dependents, i)
-        waiting = message_at(g, waiting_number)
-        if (waiting.src == message.src) == is_acked:
-            waiting.waits_for -= 1
-            if waiting.waits_for == 0:
-                push_event(g, max(now, waiting.start_ps), rank_last(g, START + waiting_number))
+        waiting = load_entry(g.dependents, i)
+        src = message_at(g, waiting).src if waiting < g.n_messages else computation_at(g, waiting).src
+        if (src == message.src) == is_acked:
+            release(g, waiting, load_i8(g.dependent_delays + 8 * i), now)
+
+
+@rarely
+def release(g, number, delay_ps, now):
+    """Let something wait for one less, and start when the delay after it is over."""
+    if number < g.n_messages:
+        message = message_at(g, number)
+        if delay_ps:
+            message.start_ps = max(message.start_ps, now + delay_ps)
+        message.waits_for -= 1
+        if message.waits_for == 0:
+            push_event(g, max(now, message.start_ps), rank_last(g, START + number))
+        return
+    row = computation_at(g, number)
+    if delay_ps:
+        row.start_ps = max(row.start_ps, now + delay_ps)
+    row.waits_for -= 1
+    if row.waits_for == 0:
+        row.start_ps = max(now, row.start_ps)
+        push_event(g, row.start_ps + row.duration_ps, rank_last(g, START + number))
+
+
+@rarely
+def end_computation(g, number, now):
+    """End a row of computation; release what waits for it."""
+    computation_at(g, number).end_ps = now
+    for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
+        release(g, load_entry(g.dependents, i), load_i8(g.dependent_delays + 8 * i), now)
+    g.unfinished -= 1
 
 
 @rarely
@@ -106,13 +142,22 @@ def fail_dependents(g, number):
     message_at(g, number).next_pending = -1
     while todo >= 0:
         here = todo
-        todo = message_at(g, here).next_pending
+        todo = message_at(g, here).next_pending if here < g.n_messages else computation_at(g, here).next_pending
         for i in range(load_entry(g.dependent_first, here), load_entry(g.dependent_first, here + 1)):
-            waiting_number = load_entry(g.dependents, i)
-            waiting = message_at(g, waiting_number)
-            if not waiting.failed and waiting.waits_for > 0:
-                waiting.failed = 1
-                waiting.waits_for = -1
-                g.unfinished -= 1
-                waiting.next_pending = todo
-                todo = waiting_number
+            number = load_entry(g.dependents, i)
+            if number < g.n_messages:
+                waiting = message_at(g, number)
+                if not waiting.failed and waiting.waits_for > 0:
+                    waiting.failed = 1
+                    waiting.waits_for = -1
+                    g.unfinished -= 1
+                    waiting.next_pending = todo
+                    todo = number
+            else:
+                row = computation_at(g, number)
+                if not row.failed and row.waits_for > 0:
+                    row.failed = 1
+                    row.waits_for = -1
+                    g.unfinished -= 1
+                    row.next_pending = todo
+                    todo = number

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.bit_trees import enter, following, leave, qp_in_place
 from rdmacc.engine.compiled.bits import clear_bit, has_bit, set_bit
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
     PACE,
@@ -22,8 +24,6 @@ from rdmacc.engine.compiled.rows import (
     whole_ps,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
-from rdmacc.engine.compiled.turns import enter, following, leave, qp_in_place
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
 from rdmacc.state import DATA, DATA_CLASS, IDLE, PACING, READY
 

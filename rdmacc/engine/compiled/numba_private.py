@@ -199,7 +199,7 @@ def _widened(kind: types.Type) -> types.Type:
 def object_code(
     functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
 ) -> bytes:
-    """As `rdmacc.engine.compiled.unit.object_code`."""
+    """As `rdmacc.engine.compiled.machine_code.object_code`."""
     arguments, result = signature_of(signature)
     options = {"nopython": True, "error_model": "numpy", **options}
     unit = _PartLibrary(_codegen(), "unit")

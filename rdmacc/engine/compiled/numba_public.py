@@ -42,7 +42,7 @@ def signature_of(text: str) -> tuple[tuple[Any, ...], Any]:
 def object_code(
     functions: Mapping[str, Callable[..., Any]], signature: str, definitions: str = "", **options: Any
 ) -> bytes:
-    """As `rdmacc.engine.compiled.unit.object_code`. Constants are those that the functions come with."""
+    """As `rdmacc.engine.compiled.machine_code.object_code`. Constants are those that the functions come with."""
     arguments, result = signature_of(signature)
     module = binding.parse_assembly("")
     for name, function in functions.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import (
     is_busy,
@@ -10,21 +11,30 @@ from rdmacc.engine.compiled.queues import (
     next_class,
     release,
     run_port_hook,
+    send_pfc,
     take,
     transmit,
     wake_at_end,
 )
-from rdmacc.engine.compiled.rows import discard, packet_at, port_at, qp_at, queue_of, recycle
+from rdmacc.engine.compiled.rows import (
+    backlog_of,
+    discard,
+    ingress_at,
+    packet_at,
+    port_at,
+    qp_at,
+    queue_of,
+    recycle,
+)
 from rdmacc.engine.compiled.rules import choose_class, obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.records import NEVER
-from rdmacc.state import DATA_CLASS, NUM_CLASSES
+from rdmacc.state import DATA_CLASS, NUM_CLASSES, PAUSE
 
 __all__ = [
-    "depart", "enqueue", "expire_nic_timer", "fail_port", "forward", "kick", "look", "pause_or_resume", "schedule",
-    "send_next", "send_next_switch", "send_request",
+    "depart", "enqueue", "expire_nic_timer", "fail_port", "forward", "kick", "look", "pause_or_resume", "restore_port",
+    "resume_work", "schedule", "send_next", "send_next_switch", "send_request", "storm",
 ]  # fmt: skip
 
 
@@ -169,3 +179,35 @@ def fail_port(g, number):
                     release(g, port.node, packet, now)
             port.lost_packets += 1
             discard(g, packet, number, now)
+        if g.tick_ps or backlog_of(g, number, cls).ready == 0:
+            port.waiting &= ~(1 << cls)
+
+
+@jit
+def restore_port(g, number):
+    """Bring a port back: neither side knows of a pause, so tell the neighbour of those that hold."""
+    port, now = port_at(g, number), g.now_ps
+    port.is_down = 0
+    if port.paused:
+        port.paused_ps += now - port.paused_since_ps
+        port.paused = 0
+    for ingress in range(number * NUM_CLASSES, (number + 1) * NUM_CLASSES):
+        if ingress_at(g, ingress).pause_sent:
+            send_pfc(g, ingress, PAUSE, now)
+
+
+@jit
+def resume_work(g, number):
+    """Let a port send what waited for the link."""
+    port, now = port_at(g, number), g.now_ps
+    if g.tick_ps and port.is_nic:
+        look(g, port, now)
+    elif port.waiting and not port.is_wake_pending:
+        kick(g, port, now)
+
+
+@jit
+def storm(g, number, kind):
+    """Let a port send a PFC frame for each data class."""
+    for cls in range(DATA_CLASS, NUM_CLASSES):
+        send_pfc(g, number * NUM_CLASSES + cls, kind, g.now_ps)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, prefetch
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.rows import (
     DELIVER,
     SHAPE,
@@ -38,7 +39,6 @@ from rdmacc.engine.compiled.rules import (
     write_frame,
 )
 from rdmacc.engine.compiled.timers import arm
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.trace import SENT
 from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
@@ -195,14 +195,16 @@ def release(g, node, number, now):
 def send_pfc(g, ingress, kind, now):
     """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
     port = port_at(g, ingress // NUM_CLASSES)
+    if port.is_down:
+        return
     number = new_packet(g)
     write_frame(g, packet_at(g, number), kind, ingress % NUM_CLASSES)
-    if not port.is_wake_pending and not is_busy(g, port, now) and not port.is_down:
+    if not port.is_wake_pending and not is_busy(g, port, now):
         transmit(g, port, number, now)  # idle: no packet waits, but for credits whose time has not come
         if port.waiting & ~port.paused:
             wake_at_end(g, port)
         return
     append(g, port.number, MAC, number)
     port.waiting |= 1 << MAC
-    if not port.is_wake_pending and not port.is_down:
+    if not port.is_wake_pending:
         wake_at_end(g, port)

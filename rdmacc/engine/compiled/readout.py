@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, TOTALS, Outcome, PfcState
+from rdmacc.engine.outcome import (
+    COMPUTATION_COUNTERS,
+    HOST_COUNTERS,
+    MESSAGE_COUNTERS,
+    PORT_COUNTERS,
+    TOTALS,
+    Outcome,
+    PfcState,
+)
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
     trace = engine.trace[: int(engine.globals["trace_count"])]
     return Outcome(
         messages={name: engine.messages[name].astype(np.int64) for name in MESSAGE_COUNTERS},
+        computation={name: engine.computation[name].astype(np.int64) for name in COMPUTATION_COUNTERS},
         ports=counters,
         hosts={name: np.where(is_host, engine.hosts[name], 0) for name in HOST_COUNTERS},
         buffer_peak_bytes=np.where(is_host, 0, engine.switches["peak_bytes"]),

@@ -6,8 +6,8 @@ from rdmacc import units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
 from rdmacc.engine.compiled.chance import uniform
-from rdmacc.engine.compiled.features import globals_at
-from rdmacc.engine.compiled.unit import rarely
+from rdmacc.engine.compiled.machine_code import rarely
+from rdmacc.engine.compiled.plain import globals_at
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
 from rdmacc.engine.trace import DROPPED, ROW
 from rdmacc.state import NUM_CLASSES, PAUSE
@@ -27,6 +27,7 @@ __all__ = [
     "WAKE",
     "backlog_of",
     "clock",
+    "computation_at",
     "cut_ps",
     "discard",
     "fetch_port",
@@ -78,6 +79,8 @@ _TICK_CLASSES = (1 << ORDER_SHIFT - TICK_SHIFT) - 1
 
 _packet = record_at(layout.PACKET)
 _message = record_at(layout.MESSAGE)
+_computation = record_at(layout.COMPUTATION)
+_COMPUTATION_BYTES = layout.COMPUTATION.itemsize
 _qp = record_at(layout.QP)
 _host = record_at(layout.HOST)
 _port = record_at(layout.PORT)
@@ -107,6 +110,12 @@ def packet_at(g, number):
 def message_at(g, number):
     """Return the row of a message."""
     return _message(g.messages + number * g.message_bytes)
+
+
+@jit
+def computation_at(g, number):
+    """Return the row of computation that has a number behind those of the messages."""
+    return _computation(g.computation + (number - g.n_messages) * _COMPUTATION_BYTES)
 
 
 @jit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numba.extending import overload
 
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.unit import OVERLOAD
-from rdmacc.switch import admission, credits, pfc
+from rdmacc.engine.compiled.machine_code import OVERLOAD
+from rdmacc.switch import adaptive, admission, credits, pfc
 from rdmacc.switch.classes import choose_class as _choose_class
 from rdmacc.switch.classes import first_class
 
@@ -23,6 +23,7 @@ __all__ = [
     "release_lossless",
     "release_lossy",
     "spend_credit",
+    "wait_ps",
     "write_frame",
 ]
 
@@ -43,4 +44,5 @@ queue_limit_bytes, fits_queue = jit(admission.queue_limit_bytes), jit(admission.
 must_pause, may_resume = jit(pfc.must_pause), jit(pfc.may_resume)
 obey, write_frame = jit(pfc.obey), jit(pfc.write_frame)
 choose_class = jit(_choose_class)
+wait_ps = jit(adaptive.wait_ps)
 credit_ready_ps, spend_credit = jit(credits.credit_ready_ps), jit(credits.spend_credit)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import jit
+from rdmacc.engine.compiled.bit_trees import following, leave, qp_in_place
 from rdmacc.engine.compiled.events import push_event
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.nic import join, may_send, next_start_ps, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
 from rdmacc.engine.compiled.rows import PACE, backlog_of, message_at, port_at, queue_of, rank_now
-from rdmacc.engine.compiled.turns import following, leave, qp_in_place
-from rdmacc.engine.compiled.unit import rarely
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, READY

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4
+from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4, store_i8
 from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
+from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import enqueue, forward, pause_or_resume
 from rdmacc.engine.compiled.queues import release, run_port_hook, send_pfc
 from rdmacc.engine.compiled.rows import (
@@ -23,9 +24,16 @@ from rdmacc.engine.compiled.rows import (
     queue_of,
     switch_at,
 )
-from rdmacc.engine.compiled.rules import admit_lossless, admit_lossy, fits_queue, must_pause, queue_limit_bytes
-from rdmacc.engine.compiled.unit import rarely
+from rdmacc.engine.compiled.rules import (
+    admit_lossless,
+    admit_lossy,
+    fits_queue,
+    must_pause,
+    queue_limit_bytes,
+    wait_ps,
+)
 from rdmacc.engine.trace import TRIMMED
+from rdmacc.records import NEVER
 from rdmacc.state import (
     ACCEPT,
     DATA,
@@ -40,14 +48,15 @@ from rdmacc.state import (
     TRIM,
     TRIM_TAIL,
 )
-from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.switch.adaptive import ENTROPY_BITS
+from rdmacc.switch.queueing import FLOWLETS, ROUTINGS
 
 __all__ = [
-    "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "route", "route_entry",
+    "adapt", "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "route", "route_entry",
     "switch_receive", "trim", "trim_tail", "turn_back",
 ]  # fmt: skip
 
-ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE = range(len(ROUTINGS))
+ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE, ENTROPY, ADAPTIVE = range(len(ROUTINGS))
 
 
 @jit
@@ -75,6 +84,10 @@ def switch_receive(g, number, node, in_port_number, hop, now):
     if g.on_route and kind == DATA:
         hop = reroute(g, number, node, in_port_number, hop, now)
     port = port_at(g, hop)
+    if port.is_down:  # routes do not know yet
+        port.lost_packets += 1
+        discard(g, number, hop, now)
+        return
     if packet.priority >= DATA_CLASS:
         if g.on_enqueue:
             was_marked = packet.ce
@@ -141,11 +154,40 @@ def next_hop(g, node, packet, key):
     elif g.routing == SOURCE:
         chosen = modulo(packet.path, count)
         packet.path //= count
+    elif g.routing == ENTROPY:
+        chosen = modulo(hash63(switch.salt, (key << ENTROPY_BITS) + packet.path), count)
+    elif g.routing == ADAPTIVE:
+        chosen = adapt(g, switch, entry, key)
     else:
         turn = load_entry(g.spray_counts, cell)
         chosen = modulo(hash63(switch.salt, column) + turn, count)
         store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
     return first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen)
+
+
+@rarely
+def adapt(g, switch, entry, key):
+    """Return which of a switch's choices is free first, or the last packet's of the message if that is not long ago."""
+    count, first = entry & ROUTE_COUNT, entry >> ROUTE_SHIFT
+    place = g.flowlets + (switch.route_row * FLOWLETS + modulo(hash63(key, 0), FLOWLETS)) * 16
+    if g.flowlet_gap_ps > 0 and g.now_ps - load_i8(place) < g.flowlet_gap_ps:
+        store_i8(place, g.now_ps)
+        return modulo(load_i8(place + 8), count)
+    best = modulo(hash63(switch.salt, switch.spray_count), count)
+    switch.spray_count += 1
+    place_of_best, least = best, NEVER
+    for turn in range(count):
+        chosen = place_of_best + turn
+        if chosen >= count:
+            chosen -= count
+        port = port_at(g, first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen))
+        wait = wait_ps(port, g.now_ps)
+        if wait < least:
+            best, least = chosen, wait
+    if g.flowlet_gap_ps > 0:
+        store_i8(place, g.now_ps)
+        store_i8(place + 8, best)
+    return best
 
 
 @jit

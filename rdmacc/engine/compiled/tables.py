@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rdmacc.component import RECORD_KINDS
+from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.bits import words_of
 from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
-from rdmacc.engine.compiled.handlers import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
+from rdmacc.engine.compiled.hooks import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.layout import (
     BACKLOG,
+    COMPUTATION,
     GLOBALS,
     HOST,
     INGRESS,
@@ -33,15 +35,14 @@ from rdmacc.engine.compiled.layout import (
 from rdmacc.engine.compiled.memory import filled, zeroed
 from rdmacc.engine.compiled.queue_pairs import QueuePairs
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.turns import line_bytes, line_depth
-from rdmacc.engine.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
+from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
-from rdmacc.switch.queueing import ROUTINGS
+from rdmacc.switch.queueing import FLOWLETS, ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables", "routes_of"]
@@ -142,8 +143,8 @@ class Tables:
         for part, offset in zip(scheme.components, hooks.params_offsets, strict=True):
             dtype = params_dtype(part)
             row = np.ndarray(1, dtype, buffer=params, offset=offset)
-            for name in dtype.names or ():
-                row[name] = getattr(part, name, 0)
+            for name, (_, value) in part.numbers().items():
+                row[name] = value
         self._memory["params"] = params
         self.trail: Any = None
         if hooks.checks is not None:
@@ -174,6 +175,7 @@ class Tables:
         ports["peer_is_host"] = fabric.is_host[fabric.port_peer]
         ports["chance_key"], ports["loss_key"] = plan.chance_key, plan.loss_key
         ports["loss_data"], ports["loss_control"] = plan.loss_data, plan.loss_control
+        ports["base_rtt_ps"] = plan.qp_base_rtt_ps.max()
         ports["credit_tokens"] = plan.scheme.queueing.credit_burst_bytes
         ports["has_loss"] = (plan.loss_data > 0) | (plan.loss_control > 0)
         self.ports = ports
@@ -209,7 +211,7 @@ class Tables:
             messages[name] = getattr(plan, name)
         messages["payload_bytes"] = plan.scheme.payload_bytes
         messages["granted_psn"] = plan.packets
-        messages["waits_for"] = plan.waits_for
+        messages["waits_for"] = plan.waits_for[: plan.n_messages]
         self.messages = messages
         self.queue_pairs = QueuePairs(plan, self.layout.defaults["qp"], self._fill_lines())
         self._memory["qp"] = self.queue_pairs.raw
@@ -219,16 +221,27 @@ class Tables:
         self._set(
             qps=self._memory["qp"].ctypes.data, qp_bytes=self.layout.row_bytes["qp"],
             messages=self._memory["message"].ctypes.data, message_bytes=self.layout.row_bytes["message"],
-            starts=self._table("starts", starts), n_starts=len(starts), unfinished=plan.n_messages,
+            starts=self._table("starts", starts), n_starts=len(starts), unfinished=len(plan.waits_for),
+            n_messages=plan.n_messages,
         )  # fmt: skip
         if plan.dependents is not None:
-            counts = [len(rows) for rows in plan.dependents]
             self._set(
                 has_dependents=1,
-                dependent_first=self._table("dependent_first", np.concatenate(([0], np.cumsum(counts)))),
-                dependents=self._table("dependents", [row for rows in plan.dependents for row in rows]),
+                dependent_first=self._table("dependent_first", plan.dependents.first),
+                dependents=self._table("dependents", plan.dependents.rows),
+                dependent_delays=self._table("dependent_delays", plan.dependents.delay_ps, "i8"),
             )
+        self._fill_computation()
         self._fill_groups()
+
+    def _fill_computation(self) -> None:
+        """Allocate the rows of computation."""
+        plan = self.plan
+        rows = self.computation = np.zeros(max(len(plan.computation), 1), COMPUTATION)[: len(plan.computation)]
+        rows["src"], rows["end_ps"], rows["next_pending"] = plan.computation.host, -1, -1
+        rows["start_ps"], rows["duration_ps"] = plan.computation.start_ps, plan.computation.duration_ps
+        rows["waits_for"] = plan.waits_for[plan.n_messages :]
+        self._set(computation=rows.ctypes.data)
 
     def _fill_lines(self) -> npt.NDArray[np.int32]:
         """Give the lines memory, and each NIC's queue pairs their places; return these."""
@@ -310,12 +323,15 @@ class Tables:
         scripts = [(*s.key, s.nth, 0) for s in plan.scripts]
         cells = plan.fabric.route_count.size
         sprays = cells if plan.scheme.routing == "spray-round-robin" else 0
+        has_flowlets = plan.scheme.routing == "adaptive" and plan.scheme.flowlet_gap_ps > 0
+        flowlets = len(plan.fabric.route_count) * FLOWLETS if has_flowlets else 0
         self._set(
             path_first=self._table("path_first", plan.paths.first), has_paths=len(plan.paths.nodes) > 0,
             path_nodes=self._table("path_nodes", plan.paths.nodes),
             path_ports=self._table("path_ports", plan.paths.ports),
             symmetric_salt=plan.symmetric_salt, distance=self._table("distance", plan.distance),
-            spray_counts=self._table("spray_counts", np.zeros(sprays)),
+            spray_counts=self._table("spray_counts", np.zeros(sprays)), flowlet_gap_ps=plan.scheme.flowlet_gap_ps,
+            flowlets=self._table("flowlets", np.full((flowlets, 2), [-NEVER, 0]), "i8"),
             scripts=self._table("scripts", scripts, "i8"), n_scripts=len(scripts), has_trace=plan.has_trace,
         )  # fmt: skip
 
@@ -346,7 +362,9 @@ class Tables:
         """Allocate what grows, and schedule the first events."""
         plan = self.plan
         self.globals["reserve_packets"] = 8 + self._fan_in
-        self.globals["reserve_events"] = 64 + 16 * self._fan_in + (1 if plan.dependents is None else plan.n_messages)
+        self.globals["reserve_events"] = (
+            64 + 16 * self._fan_in + (1 if plan.dependents is None else 1 + int(np.diff(plan.dependents.first).max()))
+        )
         default = self._memory["packet_template"] = filled(self.layout.defaults["packet"], 1)
         self._set(
             packet_bytes=len(default), header_offset=PACKET.itemsize, header_words=self.layout.header_words,
@@ -355,19 +373,22 @@ class Tables:
         packets = min(1024 + 2 * int(plan.packets.sum(dtype=np.int64)), _FIRST_PACKETS)
         self._grow_packets(packets + int(self.globals["reserve_packets"]))
         armed = len(self.ports) * int(self.globals["n_egress_slots"])
-        self._grow_events(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed)
+        self._grow_events(_FIRST_EVENTS + int(self.globals["reserve_events"]) + armed + len(plan.computation))
         self.samples = np.zeros(0, SAMPLE)
         self._grow_samples(_FIRST_SAMPLES + 2 * len(plan.watches))
         self.trace = np.zeros(0, ROW)
         self._grow_trace(4 * int(self.globals["reserve_events"]) if plan.has_trace else 1)
 
     def _first_events(self) -> npt.NDArray[np.int64]:
-        """Return time and rank of the first events: probes, and the first message; the kernel goes on from there."""
+        """Return time and rank of the first events: probes, computation that waits for nothing, the first message."""
         watches = enumerate(self.plan.watches)
         events = [(0, self._ranks["probe"] + i) for i, watch in watches if watch.probe.every_ps is not None]
         if self.globals["n_starts"]:
             first = int(self._memory["starts"][0])
             events.append((int(self.plan.start_ps[first]), self._ranks["start"] + first))
+        for row in np.flatnonzero(self.computation["waits_for"] == 0).tolist():
+            ends_ps = int(self.computation["start_ps"][row]) + int(self.computation["duration_ps"][row])
+            events.append((ends_ps, self._ranks["start"] + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
 
     def _set_wheels(self) -> None:

@@ -20,8 +20,8 @@ from functools import partial
 from typing import Any
 
 from rdmacc.component import HOOKS
-from rdmacc.engine.checked import Checks, Trail
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
+from rdmacc.handlers.checked import Checks, Trail
+from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, records_of, slots_of, timer_call
 from rdmacc.schemes import Scheme
 
 __all__ = ["OWNERS", "SIGNATURES", "Binding"]

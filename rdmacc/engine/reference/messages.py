@@ -6,14 +6,14 @@ from functools import partial
 from typing import Any
 
 from rdmacc import state
-from rdmacc.engine.records import MessageProgress
+from rdmacc.engine.records import ComputationProgress, MessageProgress
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.senders import call_sender, send_request
 from rdmacc.records import NEVER
 
 __all__ = [
-    "Message", "after_sender", "count_down", "fail_dependents", "finish", "note_out_of_order", "schedule_next_start",
-    "start",
+    "Computation", "Message", "after_sender", "count_down", "end_computation", "fail_dependents", "finish",
+    "note_out_of_order", "schedule_computation", "schedule_next_start", "start",
 ]  # fmt: skip
 
 
@@ -23,6 +23,16 @@ class Message(state.Message, MessageProgress):
     __slots__ = ("queue_pair",)
 
     queue_pair: Any
+
+
+class Computation(ComputationProgress):
+    """A row of computation on a host."""
+
+    __slots__ = ("duration_ps", "number", "src")
+
+    number: int
+    src: int
+    duration_ps: int
 
 
 def schedule_next_start(net: Any) -> None:
@@ -109,12 +119,37 @@ def count_down(net: Any, message: Any, now: int, is_acked: bool) -> None:
     """Release what waits for a message: at its sender when acknowledged, elsewhere when delivered."""
     if net.plan.dependents is None or message.failed:
         return
-    for number in net.plan.dependents[message.number]:
-        waiting = net.messages[number]
-        if (waiting.src == message.src) == is_acked:
-            waiting.waits_for -= 1
-            if waiting.waits_for == 0:
-                push(net.env, max(now, waiting.start_ps), net.ranks["start"] + number, partial(start, net, number))
+    for number, delay_ps in net.plan.dependents.of(message.number):
+        if (net.waiting(number).src == message.src) == is_acked:
+            _release(net, number, delay_ps, now)
+
+
+def _release(net: Any, number: int, delay_ps: int, now: int) -> None:
+    """Let something wait for one less, and start when the delay after it is over."""
+    waiting = net.waiting(number)
+    if delay_ps:
+        waiting.start_ps = max(waiting.start_ps, now + delay_ps)
+    waiting.waits_for -= 1
+    if waiting.waits_for == 0:
+        if number < len(net.messages):
+            push(net.env, max(now, waiting.start_ps), net.ranks["start"] + number, partial(start, net, number))
+        else:
+            waiting.start_ps = max(now, waiting.start_ps)
+            schedule_computation(net, waiting)
+
+
+def schedule_computation(net: Any, row: Any) -> None:
+    """Schedule the end of computation that has what it needs."""
+    end = row.start_ps + row.duration_ps
+    push(net.env, end, net.ranks["start"] + row.number, partial(end_computation, net, row))
+
+
+def end_computation(net: Any, row: Any, now: int) -> None:
+    """End a row of computation; release what waits for it."""
+    row.end_ps = now
+    for number, delay_ps in net.plan.dependents.of(row.number):
+        _release(net, number, delay_ps, now)
+    net.unfinished -= 1
 
 
 def fail_dependents(net: Any, number: int) -> None:
@@ -123,8 +158,8 @@ def fail_dependents(net: Any, number: int) -> None:
         return
     todo = [number]
     while todo:
-        for waiting_number in net.plan.dependents[todo.pop()]:
-            waiting = net.messages[waiting_number]
+        for waiting_number, _ in net.plan.dependents.of(todo.pop()):
+            waiting = net.waiting(waiting_number)
             if not waiting.failed and waiting.waits_for > 0:
                 waiting.failed = 1
                 waiting.waits_for = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -12,9 +13,7 @@ import numpy as np
 
 from rdmacc.bits import make_bits
 from rdmacc.component import HOOKS
-from rdmacc.engine.checked import Trail, explain
-from rdmacc.engine.collector import uncollected
-from rdmacc.engine.hooks import bits_of, has_requests, limits_of
+from rdmacc.engine.garbage import uncollected
 from rdmacc.engine.livelock import Standstill
 from rdmacc.engine.outcome import Outcome, PfcState
 from rdmacc.engine.plan import Plan
@@ -24,7 +23,7 @@ from rdmacc.engine.reference.binding import Binding
 from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.events import SIMPY_PRIORITY, Environment
 from rdmacc.engine.reference.hosts import Host
-from rdmacc.engine.reference.messages import Message, schedule_next_start
+from rdmacc.engine.reference.messages import Computation, Message, schedule_computation, schedule_next_start
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import SwitchPort
 from rdmacc.engine.reference.probes import watch
@@ -34,6 +33,8 @@ from rdmacc.engine.reference.switches import Switch
 from rdmacc.engine.reference.timers import arm
 from rdmacc.engine.trace import DROPPED, Trace
 from rdmacc.errors import HandlerError, RdmaccError
+from rdmacc.handlers.checked import Trail, explain
+from rdmacc.handlers.hooks import bits_of, has_requests, limits_of
 from rdmacc.records import NEVER, record_dtype
 from rdmacc.state import (
     ACK,
@@ -45,6 +46,8 @@ from rdmacc.state import (
     KIND_NAMES,
     NAK,
     NONE,
+    PAUSE,
+    RESUME,
     RETURN,
     Packet,
 )  # fmt: skip
@@ -142,7 +145,7 @@ class Network:
         self.skipped: defaultdict[int, set[int]] = defaultdict(set)
         self.reply_counts = [0] * len(KIND_NAMES)
         self.events = 0
-        self.unfinished = plan.n_messages
+        self.unfinished = len(plan.waits_for)
         self.failed = 0
         self.samples: list[list[tuple[int, float]]] = [[] for _ in plan.watches]
         self._make_classes()
@@ -201,11 +204,31 @@ class Network:
                 is_lost |= (*key, self.scripts[key]) in self._lost
         return is_lost
 
-    def fail_link(self, ports: tuple[int, int], fabric: Fabric) -> None:
-        """Take a link down, both directions; `fabric` has the routes without it."""
-        self.fabric = fabric
+    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
+        """Take both directions of a link down, or bring them back."""
         for number in ports:
-            self.ports[number].fail(self.now)
+            port = self.ports[number]
+            if is_up:
+                port.restore(self.now)
+            else:
+                port.fail(self.now)
+        for number in ports:
+            if is_up:
+                self.ports[number].resume_work(self.now)
+
+    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
+        """Set the rate of ports' links for what they send from now on."""
+        for number in ports:
+            self.ports[number].set_rate(rate_bps)
+
+    def storm(self, ports: Sequence[int], is_over: bool) -> None:
+        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+        for number in ports:
+            self.ports[number].storm(RESUME if is_over else PAUSE, self.now)
+
+    def set_routes(self, fabric: Fabric) -> None:
+        """Route by another fabric, of the same numbering."""
+        self.fabric = fabric
         for node in self.nodes:
             if isinstance(node, Switch):
                 node.forget_routes()
@@ -285,6 +308,21 @@ class Network:
         order = np.lexsort((np.arange(plan.n_messages), plan.start_ps))
         self.starts = [number for number in reversed(order.tolist()) if plan.waits_for[number] == 0]
         schedule_next_start(self)
+        self.computation: list[Any] = []
+        computing = plan.computation
+        for host, start_ps, duration_ps in zip(computing.host, computing.start_ps, computing.duration_ps, strict=True):
+            task = Computation()
+            task.number, task.src = plan.n_messages + len(self.computation), int(host)
+            task.start_ps, task.duration_ps = int(start_ps), int(duration_ps)
+            task.waits_for = int(plan.waits_for[task.number])
+            if task.waits_for == 0:
+                schedule_computation(self, task)
+            self.computation.append(task)
+
+    def waiting(self, number: int) -> Any:
+        """Return the message or the row of computation that has a number."""
+        count = len(self.messages)
+        return self.messages[number] if number < count else self.computation[number - count]
 
     # Packets
 

@@ -232,6 +232,10 @@ class NicPort(Port):
         if self.queue_bytes > self.peak_queue_bytes:
             self.peak_queue_bytes = self.queue_bytes
 
+    def ready_classes(self) -> int:
+        """Return a bit for each class in which a queue pair waits."""
+        return sum(1 << cls for cls, line in enumerate(self.lines) if line)
+
     def advance(self, qp: Any, now: int) -> None:
         """Heed that an ACK has changed a queue pair's rate; `schedule` does so, which follows."""
 

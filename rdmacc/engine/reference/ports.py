@@ -12,11 +12,11 @@ from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES
+from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES, PAUSE
 from rdmacc.switch.admission import IngressAccount, fits_queue
 from rdmacc.switch.classes import ClassTurns, choose_class, first_class
 from rdmacc.switch.credits import TokenBucket, credit_ready_ps, spend_credit
-from rdmacc.switch.pfc import obey
+from rdmacc.switch.pfc import obey, write_frame
 from rdmacc.units import transmission_ps
 
 __all__ = ["Ingress", "Port", "SwitchPort"]
@@ -68,6 +68,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.byte_ps = float(fabric.port_byte_ps[number])
         self.delay_ps = int(fabric.port_delay_ps[number])
         self.chance_key = int(plan.chance_key[number])
+        self.base_rtt_ps = int(plan.qp_base_rtt_ps.max())
         self.loss_key = int(plan.loss_key[number])
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
         self.credit_tokens = float(net.queueing.credit_burst_bytes)
@@ -216,6 +217,8 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         flight = self.flight
         if not flight:  # the link went down
             return
+        if flight[0].arrival_ps != now:  # the event is of a packet that was lost when the link went down
+            return
         packet = flight.popleft()
         if flight:
             after = flight[0]
@@ -255,6 +258,40 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
                 if cls >= DATA_CLASS and self.link_class != HOST_NIC:
                     self.node.release(packet, now)
                 self._lose(packet, now)
+        self.waiting = self.ready_classes()
+
+    def ready_classes(self) -> int:
+        """Return a bit for each class in which something else than a packet waits."""
+        return 0
+
+    def restore(self, now: int) -> None:
+        """The link is back: neither side knows of a pause, so tell the neighbour of those that hold."""
+        self.is_down = 0
+        if self.paused:
+            self.paused_ps += now - self.paused_since_ps
+            self.paused = 0
+        for account in self.ingress:
+            if account.pause_sent:
+                self.node.send_pfc(account, PAUSE, now)
+
+    def resume_work(self, now: int) -> None:
+        """Send what waited for the link."""
+        if self.waiting and not self.is_wake_pending:
+            self.kick(now)
+
+    def set_rate(self, rate_bps: float) -> None:
+        """Set the rate of the link for what is sent from now on."""
+        self.rate_bps, self.byte_ps = rate_bps, 8e12 / rate_bps
+        self._transmission_ps.clear()
+
+    def storm(self, kind: int, now: int) -> None:
+        """Send a PFC frame for each data class."""
+        if self.is_down:
+            return
+        for cls in range(DATA_CLASS, NUM_CLASSES):
+            frame = self._net.new_packet()
+            write_frame(self._net.plan.scheme.buffer, frame, kind, cls)
+            self.enqueue(frame, frame.priority, now)
 
     def _lose(self, packet: Any, now: int) -> None:
         """Count a packet that the link has lost, and drop it."""

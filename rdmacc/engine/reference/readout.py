@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rdmacc.engine.hooks import transfer_fields
-from rdmacc.engine.outcome import HOST_COUNTERS, MESSAGE_COUNTERS, PORT_COUNTERS, Outcome, PfcState
+from rdmacc.engine.outcome import (
+    COMPUTATION_COUNTERS,
+    HOST_COUNTERS,
+    MESSAGE_COUNTERS,
+    PORT_COUNTERS,
+    Outcome,
+    PfcState,
+)
+from rdmacc.handlers.hooks import transfer_fields
 from rdmacc.state import ACK, ADVERT, CNP, CREDIT, DATA_CLASS, NAK, NUM_CLASSES, REQUEST
 
 __all__ = ["outcome_of", "pfc_state_of"]
@@ -25,6 +32,7 @@ def outcome_of(net: Any) -> Outcome:
     waiting = (packet for port in net.ports for queue in (*port.queues, port.flight) for packet in queue)
     return Outcome(
         messages={name: _column(net.messages, name) for name in MESSAGE_COUNTERS},
+        computation={name: _column(net.computation, name) for name in COMPUTATION_COUNTERS},
         ports=ports,
         hosts={
             name: np.array([getattr(node, name) if is_host else 0 for node, is_host in nodes]) for name in HOST_COUNTERS

@@ -43,6 +43,10 @@ class ScanningNicPort(NicPort):
         if (self.line or self.waiting & ~self.paused) and not self.is_wake_pending:
             self.kick(now)
 
+    def resume_work(self, now: int) -> None:
+        """Send what waited for the link."""
+        self.look(now)
+
     def leave(self, qp: Any) -> None:
         """Take a queue pair without packets left out of the line."""
         qp.state = IDLE

@@ -9,7 +9,9 @@ from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
 from rdmacc.engine.reference.senders import FROM_SENDER
 from rdmacc.engine.trace import TRIMMED
+from rdmacc.records import NEVER
 from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, RESUME, RETURN, TRIM, TRIM_TAIL
+from rdmacc.switch.adaptive import ENTROPY_BITS, wait_ps
 from rdmacc.switch.admission import (
     SharedBuffer,
     admit_lossless,
@@ -20,6 +22,7 @@ from rdmacc.switch.admission import (
 )
 from rdmacc.switch.buffer import Pfc
 from rdmacc.switch.pfc import may_resume, must_pause, write_frame
+from rdmacc.switch.queueing import FLOWLETS
 
 __all__ = ["Switch"]
 
@@ -27,7 +30,7 @@ __all__ = ["Switch"]
 class Switch(Routing, SharedBuffer):
     """A switch: routes packets, shares its buffer among them, and pauses its neighbours or drops."""
 
-    __slots__ = ("_net", "_next_hops", "_spray_counts", "is_lossless", "number", "policy")
+    __slots__ = ("_flowlets", "_net", "_next_hops", "_spray_counts", "is_lossless", "number", "policy")
 
     def __init__(self, net: Any, number: int) -> None:
         super().__init__()
@@ -39,6 +42,7 @@ class Switch(Routing, SharedBuffer):
         self.salt = int(net.plan.ecmp_salt[number])
         self._next_hops: dict[int, Port] = {}
         self._spray_counts: dict[int, int] = {}
+        self._flowlets: dict[int, tuple[int, int]] = {}
 
     def receive(self, packet: Any, in_port: Port, now: int) -> None:
         """Queue a packet at its next hop, or obey a PFC frame."""
@@ -60,6 +64,10 @@ class Switch(Routing, SharedBuffer):
         in_class = packet.priority  # features may change it
         if net.on_route is not None and kind == DATA:
             port = self.reroute(packet, in_port, port, now)
+        if port.is_down:  # routes do not know yet
+            port.lost_packets += 1
+            net.discard(packet, port, now)
+            return
         if packet.priority >= DATA_CLASS and net.on_enqueue is not None:
             was_marked = packet.ce
             net.on_enqueue(port, packet, now)
@@ -104,12 +112,33 @@ class Switch(Routing, SharedBuffer):
             self.spray_count += 1
         elif routing == "source":
             packet.path, chosen = divmod(packet.path, count)
+        elif routing == "entropy":
+            chosen = hash63(self.salt, (key << ENTROPY_BITS) + packet.path) % count
+        elif routing == "adaptive":
+            chosen = self.adapt([net.ports[number] for number in choices], key)
         else:
             column = int(net.fabric.attach[dst])
             turn = self._spray_counts.get(column, 0)
             chosen = (hash63(self.salt, column) + turn) % count
             self._spray_counts[column] = turn + 1
         return net.ports[choices[chosen]]
+
+    def adapt(self, ports: list[Port], key: int) -> int:
+        """Return which port is free first, or the last packet's of the message if that is not long ago."""
+        now, gap_ps = self._net.now, self._net.plan.scheme.flowlet_gap_ps
+        place = hash63(key, 0) % FLOWLETS
+        if gap_ps:
+            last_ps, chosen = self._flowlets.get(place, (-NEVER, 0))
+            if now - last_ps < gap_ps:
+                self._flowlets[place] = now, chosen
+                return chosen % len(ports)
+        first = hash63(self.salt, self.spray_count) % len(ports)
+        self.spray_count += 1
+        turns = [(first + turn) % len(ports) for turn in range(len(ports))]
+        best = min(turns, key=lambda chosen: wait_ps(ports[chosen], now))
+        if gap_ps:
+            self._flowlets[place] = now, best
+        return best
 
     def forget_routes(self) -> None:
         """Choose anew for every message: the network has changed."""
@@ -204,6 +233,8 @@ class Switch(Routing, SharedBuffer):
 
     def send_pfc(self, account: Ingress, kind: int, now: int) -> None:
         """Send a PFC frame to the neighbour that an ingress account counts, ahead of everything else."""
+        if account.in_port.is_down:
+            return
         frame = self._net.new_packet()
         write_frame(self.policy, frame, kind, account.cls)
         account.in_port.enqueue(frame, frame.priority, now)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.hooks import Slot
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.messages import after_sender
 from rdmacc.engine.reference.senders import new_request, send_request
+from rdmacc.handlers.hooks import Slot
 from rdmacc.records import NEVER
 
 __all__ = ["arm", "expire"]

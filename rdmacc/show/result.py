@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.ladder import draw_ladder
-from rdmacc.plotting.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
 from rdmacc.results.summary import slowdown_by_size
+from rdmacc.show.ladder import draw_ladder
+from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_size
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class ResultPlots:
     def __init__(self, result: Recorded) -> None:
         self._result = result
 
+    @typed
     def rates(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw every rate that was probed: sending rates of flows, throughputs of links.
 
@@ -62,6 +64,7 @@ class ResultPlots:
         self._need(probes, "rates", "rdmacc.probes.rate(flow) or rdmacc.probes.throughput(node, peer, every)")
         return self._draw(ax, probes, 1e9, "Rates", "rate (Gb/s)", label)
 
+    @typed
     def queues(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw every queue that was probed.
 
@@ -81,6 +84,7 @@ class ResultPlots:
         self._need(probes, "queues", "rdmacc.probes.queue(node, peer)")
         return self._draw(ax, probes, 1e3, "Queues", "queue (kB)", label)
 
+    @typed
     def probe(self, name: str, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the probe of that name.
 
@@ -105,10 +109,11 @@ class ResultPlots:
         """
         self._result.samples(name)
         probe = next(probe for probe in self._result.watched if probe.name == name)
-        factor, unit = value_unit("bps" if probe.is_rate else _field(probe))
-        quantity = "throughput" if probe.is_rate else probe.field
+        factor, unit = value_unit("bps" if probe.is_rate else "" if probe.is_share else _field(probe))
+        quantity = "throughput" if probe.is_rate else "utilisation" if probe.is_share else probe.field
         return self._draw(ax, [probe], factor, name, f"{quantity} ({unit})" if unit else quantity, label)
 
+    @typed
     def fct_cdf(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the fraction of the delivered messages by FCT: a curve for each size, if there are few.
 
@@ -149,6 +154,7 @@ class ResultPlots:
             draw_fct_cdf(ax, {name: rows["fct_ps"] for name, rows in by_size}, float(fct_ps.max()))
         return ax
 
+    @typed
     def slowdown_by_size(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw median and p99 slowdown over message size.
 
@@ -182,6 +188,7 @@ class ResultPlots:
             ax.legend()
         return ax
 
+    @typed
     def ladder(
         self,
         messages: Hashable | Sequence[Hashable] | None = None,
@@ -194,7 +201,7 @@ class ResultPlots:
     ) -> Axes:
         """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
 
-        Parameters are those of `rdmacc.plotting.ladder.draw_ladder`.
+        Parameters are those of `rdmacc.show.ladder.draw_ladder`.
 
         Parameters
         ----------

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rdmacc.component import HOOKS, RECORD_KINDS, Component
-from rdmacc.engine.checked import Checks, Trail
 from rdmacc.engine.compiled import bits as compiled_bits  # registers the functions of both
 from rdmacc.engine.compiled import chance as compiled_chance
 from rdmacc.engine.compiled.address import record_at
 from rdmacc.engine.compiled.cache import kept
-from rdmacc.engine.compiled.complaints import compile_error
+from rdmacc.engine.compiled.callees import names_in, part_of
+from rdmacc.engine.compiled.compile_errors import compile_error
 from rdmacc.engine.compiled.layout import PACKET, RECORDS, Layout, packet_with
-from rdmacc.engine.compiled.parts import names_in, part_of
+from rdmacc.engine.compiled.machine_code import CHECKED, MachineCode, NotCompiledError, object_code
 from rdmacc.engine.compiled.timers import KINDS, MAX_SLOTS
-from rdmacc.engine.compiled.unit import CHECKED, MachineCode, NotCompiledError, object_code
-from rdmacc.engine.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
+from rdmacc.handlers.checked import Checks, Trail
+from rdmacc.handlers.hooks import Call, Slot, calls_of, limits_of, moved, slots_of, timer_call
 from rdmacc.records import record_dtype
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ assert compiled_bits
 
 
 def params_dtype(component: Component) -> np.dtype[np.void]:
-    """Return the dtype of a component's numeric parameters."""
-    codes = {bool: "i1", int: "i8", float: "f8"}
-    columns = [(name, codes[type(value)]) for name, value in vars(component).items() if type(value) in codes]
+    """Return the dtype of the parameters that a component's handlers see."""
+    columns: list[Any] = []
+    for name, (code, value) in component.numbers().items():
+        columns.append((name, code.removesuffix("[]"), (len(value),)) if code.endswith("[]") else (name, code))
     return np.dtype(columns or [("nothing", "i8")], align=True)
 
 

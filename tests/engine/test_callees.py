@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import rdmacc
-from rdmacc.engine.compiled import parts
-from rdmacc.engine.compiled.handlers import CompiledHooks
+from rdmacc.engine.compiled import callees
+from rdmacc.engine.compiled.callees import names_in, part_of
+from rdmacc.engine.compiled.hooks import CompiledHooks
 from rdmacc.engine.compiled.layout import PACKET, Layout, packet_with
-from rdmacc.engine.compiled.parts import names_in, part_of
-from rdmacc.engine.compiled.unit import CHECKED
+from rdmacc.engine.compiled.machine_code import CHECKED
 from rdmacc.records import Float, Int, Record
 
 MODULE = """
@@ -97,16 +97,16 @@ def test_defaults_closures_and_options_count():
 
 
 def test_a_process_keeps_so_many(monkeypatch):
-    monkeypatch.setattr(parts, "_KEPT", OrderedDict())
-    monkeypatch.setattr(parts, "_MOST_KEPT", 3)
+    monkeypatch.setattr(callees, "_KEPT", OrderedDict())
+    monkeypatch.setattr(callees, "_MOST_KEPT", 3)
     first = part_of(module(number="1.0")["half"])
     for number in range(2, 4):
         part_of(module(number=f"{number}.0")["half"])
     assert part_of(module(number="1.0")["half"]) is first  # and is now the last that was used
     part_of(module(number="4.0")["half"])
     assert part_of(module(number="1.0")["half"]) is first
-    assert len(parts._KEPT) == 3
-    monkeypatch.setattr(parts, "_MOST_VERSIONS", 0)
+    assert len(callees._KEPT) == 3
+    monkeypatch.setattr(callees, "_MOST_VERSIONS", 0)
     first(1.0)
     first.compile((numba.float64,))
     assert part_of(module(number="1.0")["half"]) is not first
@@ -163,9 +163,9 @@ def test_header_fields_are_where_they_are_in_the_whole_packet():
 
 def test_schemes_share_their_parts(monkeypatch):
     """HPCC's packets have another header than DCQCN's; Go-Back-N, which does not read it, is not compiled again."""
-    monkeypatch.setattr(parts, "_KEPT", OrderedDict())
-    monkeypatch.setattr("rdmacc.engine.compiled.handlers.kept", lambda unit, make: make())
-    monkeypatch.setattr("rdmacc.engine.compiled.handlers._LOADED", OrderedDict())
+    monkeypatch.setattr(callees, "_KEPT", OrderedDict())
+    monkeypatch.setattr("rdmacc.engine.compiled.hooks.kept", lambda unit, make: make())
+    monkeypatch.setattr("rdmacc.engine.compiled.hooks._LOADED", OrderedDict())
     layouts = []
     for name in ("dcqcn", "hpcc"):
         scheme = rdmacc.scheme(name)

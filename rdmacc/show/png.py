@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.errors import ConfigError
-from rdmacc.plotting.style import style
+from rdmacc.show.style import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

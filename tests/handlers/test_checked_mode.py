@@ -18,10 +18,10 @@ import pytest
 import rdmacc
 from rdmacc import Scheme, scenario
 from rdmacc.component import Component, param
-from rdmacc.engine import rewriting
-from rdmacc.engine.compiled.complaints import compile_error
-from rdmacc.engine.hooks import calls_of
+from rdmacc.engine.compiled.compile_errors import compile_error
 from rdmacc.errors import ConfigError, HandlerError, LivelockError, StalledError
+from rdmacc.handlers import rewriting
+from rdmacc.handlers.hooks import calls_of
 from rdmacc.protocols.dcqcn import Dcqcn
 from rdmacc.records import Deadline, Float, Int, Ints, Record
 from rdmacc.schemes import SCHEMES

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rdmacc.engine.hooks import Call
 from rdmacc.errors import CompileError
+from rdmacc.handlers.hooks import Call
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme

@@ -1,4 +1,4 @@
-"""Handlers rewritten from their source, with the checks of checked mode (`rdmacc.engine.checked`) in it.
+"""Handlers rewritten from their source, with the checks of checked mode (`rdmacc.handlers.checked`) in it.
 
 A field is only given a number that it can hold, integers stay within 63 bits, an integer is made of a finite number, a
 set of packets is asked for packets of its message, and a loop ends. Where a check is needed, the handlers' checker has

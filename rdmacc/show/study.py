@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.plotting.style import COLOURS, canvas, draw_fct_cdf
 from rdmacc.results.summary import half_width, slowdown_by_size
+from rdmacc.show.style import COLOURS, canvas, draw_fct_cdf
+from rdmacc.typed import typed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +40,7 @@ class StudyPlots:
         self._flows = flows
         self._parameters = parameters
 
+    @typed
     def fct_cdf(self, ax: Axes | None = None) -> Axes:
         """Draw the fraction of delivered messages by FCT, all seeds together: a curve for each scheme and value.
 
@@ -68,6 +70,7 @@ class StudyPlots:
             ax.set_title("Flow completion times")
         return ax
 
+    @typed
     def slowdown_by_size(self, percentile: float = 99.0, ax: Axes | None = None) -> Axes:
         """Draw a percentile of the slowdown over message size, all seeds together.
 
@@ -103,6 +106,7 @@ class StudyPlots:
             ax.legend()
         return ax
 
+    @typed
     def versus(
         self, parameter: str, quantity: str = "fct_p99_ps", ax: Axes | None = None, *, confidence: float = 0.95
     ) -> Axes:

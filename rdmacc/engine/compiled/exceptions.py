@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from rdmacc.engine.checked import explain
 from rdmacc.engine.compiled.layout import MESSAGE
+from rdmacc.handlers.checked import explain
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
 __all__ = ["Catcher"]

@@ -12,9 +12,9 @@ import pytest
 import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
-from rdmacc.plotting.ladder import find_arrows
-from rdmacc.plotting.timeline import Timeline
 from rdmacc.results.hops import find_hops
+from rdmacc.show.ladder import find_arrows
+from rdmacc.show.timeline import Timeline
 
 TIMEOUT_PS = 100_000_000_000
 HOSTS = ["h0", "h1"]

@@ -7,13 +7,16 @@ out about their types, under their content (`rdmacc.handlers.content`) and the p
 
 from __future__ import annotations
 
+import dis
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from itertools import pairwise
 from typing import Any
 
-from rdmacc.engine.compiled.unit import Part
+from rdmacc.engine.compiled.machine_code import Part
 from rdmacc.handlers import NATIVE, bytecode_of, content_hash, outside
+from rdmacc.parameters import number_of
 
 __all__ = ["names_in", "part_of"]
 
@@ -33,7 +36,7 @@ def part_of(function: Callable[..., Any], **options: Any) -> Part:
     function : callable
         The function.
     **options
-        Numba's, as `rdmacc.engine.compiled.unit.CHECKED`.
+        Numba's, as `rdmacc.engine.compiled.machine_code.CHECKED`.
     """
     code = function.__code__
     called = {name: part_of(value, **options) for name, value in _called_by(function)}
@@ -45,13 +48,24 @@ def part_of(function: Callable[..., Any], **options: Any) -> Part:
         namespace = function.__globals__ | called
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         closure = tuple(types.CellType(called[name]) if name in called else cell for name, cell in cells)
-        copy = types.FunctionType(code, namespace, function.__name__, function.__defaults__, closure)
+        copy = types.FunctionType(_without_texts(code), namespace, function.__name__, function.__defaults__, closure)
         copy.__kwdefaults__ = function.__kwdefaults__
         part = Part(copy, **options)
     _KEPT[key] = part
     if len(_KEPT) > _MOST_KEPT:
         _KEPT.popitem(last=False)
     return part
+
+
+def _without_texts(code: types.CodeType) -> types.CodeType:
+    """Return bytecode with the numbers that stand for the texts that parameters are compared with."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")]
+    constants = list(code.co_consts)
+    for step, after in pairwise(steps):
+        # What is called with a text is an exception.
+        if isinstance(step.argval, str) and step.opname == "LOAD_CONST" and after.opname not in ("PRECALL", "CALL"):
+            constants[step.arg or 0] = number_of(step.argval)
+    return code.replace(co_consts=tuple(constants))
 
 
 def names_in(function: Callable[..., Any]) -> frozenset[str]:

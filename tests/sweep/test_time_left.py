@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from rdmacc.sweep.pace import Pace
+from rdmacc.sweep.time_left import Pace
 
 
 class Clock:

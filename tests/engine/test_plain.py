@@ -10,8 +10,8 @@ import rdmacc
 from rdmacc.engine.compare import differences
 from rdmacc.engine.compiled.build import compiled_kernel
 from rdmacc.engine.compiled.engine import CompiledEngine
-from rdmacc.engine.compiled.features import FEATURES
 from rdmacc.engine.compiled.layout import KernelGlobals
+from rdmacc.engine.compiled.plain import FEATURES
 from rdmacc.faults import Clocks, Loss, ScriptedLoss
 from rdmacc.simulation import Simulation
 

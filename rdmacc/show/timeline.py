@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rdmacc.plotting.style import time_unit
+from rdmacc.show.style import time_unit
 from rdmacc.units import format_time
 
 if TYPE_CHECKING:

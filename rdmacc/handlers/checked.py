@@ -1,8 +1,8 @@
 """Checked mode: a scheme's handlers run with their mistakes caught, at the same results.
 
-Handlers are rewritten from their source (`rdmacc.engine.rewriting`). After each handler the hook tests what the engine
-is going to use: kinds, verdicts, classes, rates, windows, packet numbers. Either engine writes the tests into its
-hooks; a `Trail` tells where the run was when one fails, and the error names component, handler and line.
+Handlers are rewritten from their source (`rdmacc.handlers.rewriting`). After each handler the hook tests what the
+engine is going to use: kinds, verdicts, classes, rates, windows, packet numbers. Either engine writes the tests into
+its hooks; a `Trail` tells where the run was when one fails, and the error names component, handler and line.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rdmacc.component import HOOKS, TIMER_OFFERS
-from rdmacc.engine.hooks import Call
-from rdmacc.engine.rewriting import instrumented
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
+from rdmacc.handlers.hooks import Call
+from rdmacc.handlers.rewriting import instrumented
 from rdmacc.records import Float, Int, Record
 from rdmacc.state import (
     ACCEPT,

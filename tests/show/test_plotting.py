@@ -19,8 +19,8 @@ import rdmacc
 from rdmacc import probes
 from rdmacc.errors import ConfigError
 from rdmacc.models.dcqcn import DcqcnFluid
-from rdmacc.plotting import style as plotting
 from rdmacc.results.summary import slowdown_by_size
+from rdmacc.show import style as plotting
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
-from rdmacc.plotting.style import COLOURS, new_axes, style
-from rdmacc.plotting.timeline import Timeline
 from rdmacc.results.hops import find_hops
+from rdmacc.show.style import COLOURS, new_axes, style
+from rdmacc.show.timeline import Timeline
 from rdmacc.units import Quantity, time_ps
 
 if TYPE_CHECKING:

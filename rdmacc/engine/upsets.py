@@ -1,0 +1,192 @@
+"""Upsets: what faults do to links and NICs at given times, as one list in the order of time.
+
+Both engines are told at the same times and do the same; nothing of it is an event. What happens at a time happens
+before the events of that time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+from rdmacc.errors import ConfigError
+from rdmacc.faults import Fault, LinkDown, PauseStorm, SlowLink
+from rdmacc.records import NEVER
+from rdmacc.topology.fabric import Fabric
+from rdmacc.units import time_ps
+
+__all__ = ["DOWN", "RATE", "Upset", "Upsets", "initial_rates", "upsets_of"]
+
+DOWN, UP, REROUTED, RATE, PAUSED, RESUMED = range(6)
+
+
+class Upset(NamedTuple):
+    """One change."""
+
+    time_ps: int
+    what: int
+    ports: tuple[int, ...]
+    """The ports that change; with REROUTED all that routes must do without."""
+    rate_bps: float = 0.0
+
+
+class Engine(Protocol):
+    """What an engine can be told."""
+
+    @property
+    def now(self) -> int:
+        """Simulated time, ps."""
+
+    @property
+    def unfinished(self) -> int:
+        """Messages that are neither acknowledged nor failed."""
+
+    def set_link(self, ports: Sequence[int], is_up: bool) -> None:
+        """Take both directions of a link down, or bring them back."""
+
+    def set_routes(self, fabric: Fabric) -> None:
+        """Route by another fabric, of the same numbering."""
+
+    def set_rate(self, ports: Sequence[int], rate_bps: float) -> None:
+        """Set the rate of ports' links for what they send from now on."""
+
+    def storm(self, ports: Sequence[int], is_over: bool) -> None:
+        """Let hosts' ports send PAUSE for all data classes, or RESUME."""
+
+
+class Upsets:
+    """The upsets that are still to come.
+
+    Parameters
+    ----------
+    upsets : sequence of Upset
+        In the order of their times.
+    fabric : Fabric
+        The network when nothing has failed.
+    """
+
+    def __init__(self, upsets: Sequence[Upset], fabric: Fabric) -> None:
+        self._pending = list(reversed(upsets))
+        self._whole = fabric
+        self.fabric = fabric
+        """The network with the routes of now."""
+
+    @property
+    def next_ps(self) -> int:
+        """Time of the next one; NEVER if none is left."""
+        return self._pending[-1].time_ps if self._pending else NEVER
+
+    def happen(self, engine: Engine) -> None:
+        """Let what is due happen to an engine."""
+        while self._pending and self._pending[-1].time_ps <= engine.now and engine.unfinished:
+            _, what, ports, rate_bps = self._pending.pop()
+            if what == REROUTED:
+                self.fabric = self._whole.without(ports) if ports else self._whole
+                engine.set_routes(self.fabric)
+            elif what == RATE:
+                engine.set_rate(ports, rate_bps)
+            elif what in (DOWN, UP):
+                engine.set_link(ports, what == UP)
+            else:
+                engine.storm(ports, what == RESUMED)
+
+
+def upsets_of(fabric: Fabric, faults: Sequence[Fault], *, has_pfc: bool) -> tuple[Upset, ...]:
+    """Return what faults do to a network.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        The network, with the rates that its links have by right.
+    faults : sequence of Fault
+        What goes wrong.
+    has_pfc : bool
+        Whether switches obey PAUSE frames.
+
+    Raises
+    ------
+    ConfigError
+        If a fault names a link or a host that is not there.
+    """
+    found = _downs(fabric, [one for one in faults if isinstance(one, LinkDown)])
+    found += _rates(fabric, [one for one in faults if isinstance(one, SlowLink)])
+    storms = [one for one in faults if isinstance(one, PauseStorm)]
+    ports_of = [_nics(fabric, one.host) for one in storms]
+    if has_pfc:
+        for ports, what, time in _switched(storms, ports_of, PAUSED, RESUMED):
+            found.append(Upset(time, what, ports))
+    return tuple(sorted(found, key=lambda one: (one.time_ps, one.what == REROUTED)))
+
+
+def initial_rates(upsets: Sequence[Upset]) -> dict[int, float]:
+    """Return the rates of ports whose links are slow from the start, bit/s.
+
+    Parameters
+    ----------
+    upsets : sequence of Upset
+        As `upsets_of` returns them.
+    """
+    return {port: one.rate_bps for one in upsets if one.what == RATE and one.time_ps == 0 for port in one.ports}
+
+
+def _nics(fabric: Fabric, host: Hashable) -> tuple[int, ...]:
+    node = fabric.index.get(host, -1)
+    if node < 0 or not fabric.is_host[node]:
+        raise ConfigError("PauseStorm.host", host, "the name of a host")
+    return tuple(range(int(fabric.node_first_port[node]), int(fabric.node_first_port[node + 1])))
+
+
+def _times(fault: Any, late_ps: int = 0) -> list[tuple[int, int]]:
+    """Return when a fault begins and ends: times, and 1 or -1."""
+    begins = [(time_ps(fault.at_ps, bare_ps=True) + late_ps, 1)]
+    return begins if fault.until_ps is None else [*begins, (time_ps(fault.until_ps, bare_ps=True) + late_ps, -1)]
+
+
+def _switched(
+    faults: Sequence[Any], ports: Sequence[tuple[int, ...]], on: int, off: int, late_ps: Sequence[int] = ()
+) -> list[tuple[tuple[int, ...], int, int]]:
+    """Return when ports change between none and some of the faults that they have: ports, what, time."""
+    steps = [
+        (time, step, which)
+        for number, (fault, which) in enumerate(zip(faults, ports, strict=True))
+        for time, step in _times(fault, late_ps[number] if late_ps else 0)
+    ]
+    count: Counter[tuple[int, ...]] = Counter()
+    changes = []
+    for time, step, which in sorted(steps, key=lambda one: one[0]):
+        count[which] += step
+        if count[which] == (1 if step > 0 else 0):
+            changes.append((which, on if step > 0 else off, time))
+    return changes
+
+
+def _downs(fabric: Fabric, downs: Sequence[LinkDown]) -> list[Upset]:
+    """Return when links go down and come back, and when routes do without them."""
+    links = [tuple(sorted((fabric.port(*one.link), fabric.port(*reversed(one.link))))) for one in downs]
+    found = [Upset(time, what, ports) for ports, what, time in _switched(downs, links, DOWN, UP)]
+    late = [time_ps(one.convergence_ps, bare_ps=True) for one in downs]
+    without: set[int] = set()
+    for ports, what, time in _switched(downs, links, DOWN, UP, late):
+        without = without | set(ports) if what == DOWN else without - set(ports)
+        found.append(Upset(time, REROUTED, tuple(sorted(without))))
+    return found
+
+
+def _rates(fabric: Fabric, slow: Sequence[SlowLink]) -> list[Upset]:
+    """Return when ports' rates change, and to what."""
+    shares: dict[int, dict[int, float]] = defaultdict(dict)  # by port: of the faults of now
+    steps = []
+    for number, one in enumerate(slow):
+        ports = [fabric.port(*one.link)] + ([fabric.port(*reversed(one.link))] if one.both_ways else [])
+        steps += [(time, number, step, port) for time, step in _times(one) for port in ports]
+    found = []
+    for time, number, step, port in sorted(steps, key=lambda each: each[0]):
+        if step > 0:
+            shares[port][number] = slow[number].share
+        else:
+            del shares[port][number]
+        rate = float(fabric.port_rate_bps[port]) * prod(shares[port][k] for k in sorted(shares[port]))
+        found.append(Upset(time, RATE, (port,), rate))
+    return found

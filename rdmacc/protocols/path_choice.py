@@ -1,0 +1,235 @@
+"""Which way each packet takes, by an entropy value that switches hash: per flow, sprayed, or learnt from replies.
+
+Sources: Bonato et al., "REPS: Recycled Entropy Packet Spraying for Adaptive Load Balancing and Failure Mitigation";
+uet-htsim (`uec_mp.cpp`, `buffer_reps.cpp`). The scheme's routing must be "entropy".
+
+The sender puts a value into each packet, and the receiver returns it with the packet's mark. By `choice`:
+
+"ecmp"        one value for all: a path for each message
+"oblivious"   every value once, in an order that is drawn anew for each round
+"bitmap"      as before, but values with penalties are passed over, each time for one penalty less
+"reps"        the values of the last eight unmarked ACKs, each used once, the oldest first; a random one without
+"mixed"       values of unmarked ACKs while there are any, else as "bitmap"
+
+A packet trimmed at the last hop says nothing about its path. After a timeout "reps" uses the values that it knows
+again and again for `freeze_ps`, and then draws random ones for a while. Replies take values in turn.
+
+Assumptions: a timeout is charged to value 0, as in uet-htsim, whose sender does not know the packet's; "mixed" keeps
+at most 256 values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rdmacc.chance import uniform
+from rdmacc.component import Component, param
+from rdmacc.errors import ConfigError
+from rdmacc.records import Byte, Int, Int32, Ints, Record
+from rdmacc.state import DATA, LAST_HOP, NAK, NONE
+
+__all__ = ["CHOICES", "PathChoice"]
+
+CHOICES = ("mixed", "oblivious", "bitmap", "reps", "ecmp")
+_MOST = 256
+_RING = 8
+_WORST = 15
+MIXED, OBLIVIOUS, BITMAP, REPS, ECMP = range(len(CHOICES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathChoice(Component):
+    """The sender's choice among paths."""
+
+    choice: str = param("mixed", ", ".join(CHOICES), source="uet-htsim: load_balancing_algo", choices=CHOICES)
+    values: int = param(64, "entropy values, a power of two", symbol="n", source="uet-htsim: paths", low=1, high=_MOST)
+    ecn_penalty: int = param(1, "penalty of a value whose packet came marked", source="uec_mp.cpp", low=0, high=_WORST)
+    trim_penalty: int = param(4, "of one whose packet was trimmed", source="uec_mp.cpp", low=0, high=_WORST)
+    timeout_penalty: int = param(15, "of value 0 after a timeout", source="uec_mp.cpp", low=0, high=_WORST)
+    freeze_ps: int = param("10ms", "after a timeout, known values only", unit="ps", source="buffer_reps.cpp")
+    explore_packets: int = param(16, "random values after that", source="buffer_reps.cpp", low=0)
+    code: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.values & (self.values - 1):
+            raise ConfigError("values", self.values, "a power of two")
+        object.__setattr__(self, "code", CHOICES.index(self.choice))
+
+    class Sender(Record):
+        """What is known of the values."""
+
+        turn = Int32(doc="values used in this round")
+        mask = Int32(doc="of this round")
+        draws = Int(doc="random numbers used")
+        penalties = Ints(_MOST)
+        stock = Ints(_MOST, doc="values of unmarked ACKs")
+        stock_first = Int32(doc="the oldest of them")
+        stock_count = Int32(doc="how many may be used")
+        stock_known = Int32(doc="reps: places ever written, at most 8")
+        is_frozen = Byte()
+        frozen_until_ps = Int()
+        frozen_turn = Int32()
+        to_explore = Int32(doc="random values that are still to be used")
+
+    class Receiver(Record):
+        """Values of replies."""
+
+        reply_turn = Int32()
+
+    class Transfer(Record):
+        """Timeouts of a message."""
+
+        seen_timeouts = Int32(doc="timeouts already reacted to")
+
+    class Header(Record):
+        """In data packets, and copied into replies."""
+
+        entropy = Int32(-1)
+        was_marked = Byte(doc="reply: mark of the packet that caused it")
+        at_last_hop = Byte(doc="1 once it has reached its last switch whole")
+
+    @staticmethod
+    def on_send(params, qp, sender, message, transfer, packet, now):
+        if message.timeouts > transfer.seen_timeouts:
+            transfer.seen_timeouts = message.timeouts
+            take_timeout(params, sender, now)
+        packet.entropy = next_value(params, qp, sender)
+        packet.path = packet.entropy
+
+    @staticmethod
+    def on_enqueue(port, packet):
+        if packet.kind == DATA and port.link_class == LAST_HOP:
+            packet.at_last_hop = 1
+
+    @staticmethod
+    def on_data(params, qp, receiver, packet, reply):
+        if reply.kind != NONE:
+            reply.entropy = packet.entropy
+            reply.was_marked = packet.ce
+            reply.at_last_hop = packet.at_last_hop
+            reply.path = next_reply_value(params, qp, receiver)
+
+    @staticmethod
+    def on_request(params, qp, receiver, reply):
+        if reply.kind != NONE:
+            reply.path = next_reply_value(params, qp, receiver)
+
+    @staticmethod
+    def on_pick(params, qp, receiver, reply):
+        if reply.kind != NONE:
+            reply.path = next_reply_value(params, qp, receiver)
+
+    @staticmethod
+    def on_ack(params, sender, packet, now):
+        if packet.entropy < 0:
+            return
+        thaw(params, sender, now)
+        is_trim = packet.kind == NAK and not packet.at_last_hop
+        if is_trim or packet.was_marked:
+            if params.code == BITMAP or params.code == MIXED:
+                more = params.trim_penalty if is_trim else params.ecn_penalty
+                sender.penalties[packet.entropy] = min(sender.penalties[packet.entropy] + more, _WORST)
+        elif params.code == REPS:
+            keep_in_ring(sender, packet.entropy)
+        elif params.code == MIXED and packet.kind != NAK:
+            keep(sender, packet.entropy)
+
+
+def next_value(params, qp, sender):
+    """Return the value of the next packet."""
+    if params.code == ECMP:
+        return 0
+    if params.code == REPS:
+        return next_of_ring(params, qp, sender)
+    if params.code == MIXED and sender.stock_count > 0:
+        value = sender.stock[sender.stock_first]
+        sender.stock_first = (sender.stock_first + 1) % _MOST
+        sender.stock_count -= 1
+        return value
+    value = next_in_turn(params, qp, sender)
+    if params.code != OBLIVIOUS and sender.penalties[value] > 0:
+        sender.penalties[value] -= 1
+        for _ in range(params.values):
+            value = next_in_turn(params, qp, sender)
+            if sender.penalties[value] == 0:
+                break
+    return value
+
+
+def next_in_turn(params, qp, sender):
+    """Return the next value of a round; each round has an order of its own."""
+    if sender.turn == 0:
+        sender.mask = draw(params, qp, sender)
+    value = sender.turn ^ sender.mask
+    sender.turn = (sender.turn + 1) % params.values
+    return value
+
+
+def draw(params, qp, sender):
+    """Return a random value."""
+    value = int(uniform(qp.chance_key, sender.draws) * params.values)
+    sender.draws += 1
+    return value
+
+
+def keep(sender, value):
+    """Put a value behind those in stock, unless it is full."""
+    if sender.stock_count < _MOST:
+        sender.stock[(sender.stock_first + sender.stock_count) % _MOST] = value
+        sender.stock_count += 1
+
+
+def keep_in_ring(sender, value):
+    """Put a value behind the others of the ring; the oldest is lost if it is full."""
+    if sender.stock_count == _RING:
+        sender.stock_first = (sender.stock_first + 1) % _RING
+        sender.stock_count -= 1
+    sender.stock[(sender.stock_first + sender.stock_count) % _RING] = value
+    sender.stock_count += 1
+    sender.stock_known = min(sender.stock_known + 1, _RING)
+
+
+def next_of_ring(params, qp, sender):
+    """Return the oldest unused value of the ring, else a random one; while frozen, all of the ring in turn."""
+    if sender.to_explore > 0:
+        sender.to_explore -= 1
+        return draw(params, qp, sender)
+    if sender.is_frozen and sender.stock_known > 0:
+        value = sender.stock[sender.frozen_turn % sender.stock_known]
+        sender.frozen_turn += 1
+        return value
+    if sender.is_frozen or sender.stock_count == 0:
+        return draw(params, qp, sender)
+    value = sender.stock[sender.stock_first]
+    sender.stock_first = (sender.stock_first + 1) % _RING
+    sender.stock_count -= 1
+    return value
+
+
+def take_timeout(params, sender, now):
+    """A packet was lost for good: its path may be dead."""
+    sender.penalties[0] = min(sender.penalties[0] + params.timeout_penalty, _WORST)
+    if params.code == REPS and not sender.is_frozen and sender.to_explore == 0:
+        sender.is_frozen = 1
+        sender.frozen_until_ps = now + params.freeze_ps
+        sender.frozen_turn = 0
+
+
+def thaw(params, sender, now):
+    """After the freeze, forget all values and explore."""
+    if sender.is_frozen and now > sender.frozen_until_ps:
+        sender.is_frozen = 0
+        sender.stock_first = 0
+        sender.stock_count = 0
+        sender.stock_known = 0
+        sender.to_explore = params.explore_packets
+
+
+def next_reply_value(params, qp, receiver):
+    """Return the value of the next reply: all in turn, from a place of the queue pair's own."""
+    if params.code == ECMP:
+        return 0
+    value = (receiver.reply_turn + int(uniform(qp.reply_chance_key, 0) * params.values)) % params.values
+    receiver.reply_turn = (receiver.reply_turn + 1) % params.values
+    return value

@@ -1,0 +1,172 @@
+"""PowerTCP: a window from the power of a link, its arrival rate times what is in flight on it.
+
+Sources: Addanki, Michel, Schmid, "PowerTCP: Pushing the performance limits of datacenter networks", NSDI 2022,
+algorithm 1; ns3-datacenter (`rdma-hw.cc`, `UpdateRatePower`), whose rate-based form is R = W / T. Switches stamp every
+data packet (`IntStamp`); each ACK carries the records back.
+
+At a link of capacity C, current is what arrives: dq/dt + dtx/dt; voltage is q + C T; power over C^2 T is 1 for a full
+link without a queue, 2 if twice as much arrives or if a bandwidth-delay product waits. The largest over the path,
+averaged over T, divides the window that was in use one round trip ago. There is nothing else: no target, no stages.
+
+Assumptions: the first ACK is only stored. In ns3-datacenter it is compared with a record of zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import param
+from rdmacc.protocols.hpcc import store
+from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
+from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
+
+__all__ = ["PowerTcp", "note_round", "open_window", "set_window", "smooth", "step"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerTcp(IntStamp):
+    """The switches' telemetry, and the window that the sender makes of it."""
+
+    gamma: float = param(0.9, "weight of the new window", symbol="gamma", source="section 3.4", low=0.01, high=1.0)
+    additive_share: float = param(
+        0.006, "additive step, as a share of C T", symbol="beta", source="rdma-hw.cc: 150 Mb/s at 25 Gb/s", low=0.0
+    )
+    eta: float = param(
+        1.0, "power to settle at", symbol="eta", source="section 3.3; rdma-hw.cc: 0.95", low=0.01, high=1.0
+    )
+    least_current: float = param(
+        0.0, "arrivals count for this share of the link at least", source="rdma-hw.cc: 0.5", low=0.0, high=1.0
+    )
+    from_reference: bool = param(
+        False,
+        "the rest of the new window is that of a round trip ago, not the present one",
+        source="rdma-hw.cc, UpdateRatePower",
+    )
+    base_rtt_ps: int = param(
+        "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 1"
+    )
+    min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
+
+    class Sender(Record):
+        """The window, and the path as the last ACK saw it."""
+
+        rate_bps = Float(doc="W / T, at most the line rate")
+        window_bytes = Int(doc="W in whole bytes")
+        window = Float(doc="W, bytes")
+        old_window = Float(doc="W_old, bytes: moves once a round trip")
+        power = Float(1.0, doc="averaged, over C^2 T")
+        rtt_ps = Float(doc="T")
+        bdp_bytes = Float(doc="C T")
+        hops = Byte(doc="records of the last ACK")
+        last_time_ps = Ints(HOPS)
+        last_tx_bytes = Ints(HOPS)
+        last_queue_bytes = Ints(HOPS)
+
+    class Transfer(Record):
+        """Round trips of a message, counted by packet numbers."""
+
+        update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        open_window(params, qp, sender)
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, transfer, packet):
+        if sender.hops == packet.int_hops and packet.int_hops > 0:
+            measure(params, sender, packet)
+            set_window(params, qp, sender, step(params, sender, sender.power / params.eta))
+        store(sender, packet)
+        note_round(sender, message, transfer, packet)
+
+
+def open_window(params, qp, sender):
+    """Begin at line rate with a window of C T.
+
+    Parameters
+    ----------
+    params, qp, sender : record
+        Of the component, the queue pair and its sender.
+    """
+    sender.rtt_ps = float(params.base_rtt_ps if params.base_rtt_ps > 0 else qp.base_rtt_ps)
+    sender.bdp_bytes = qp.line_bps * sender.rtt_ps / 8e12
+    sender.old_window = sender.bdp_bytes
+    set_window(params, qp, sender, sender.bdp_bytes)
+
+
+def measure(params, sender, packet):
+    """Bring the power up to date: the largest of the path since the last ACK (algorithm 1, normPower)."""
+    most, interval_ps = -1.0, 0.0
+    for i in range(min(packet.int_hops, HOPS)):
+        elapsed = elapsed_ps(params.unit_multiple, sender.last_time_ps[i], packet.int_time_ps[i])
+        if elapsed > 0:
+            link = packet.int_rate_bps[i] / 8e12  # bytes in a ps
+            sent = sent_bytes(params.unit_multiple, sender.last_tx_bytes[i], packet.int_tx_bytes[i])
+            arrived = sent + packet.int_queue_bytes[i] - sender.last_queue_bytes[i]
+            current = max(arrived / elapsed, params.least_current * link)
+            power = current * (packet.int_queue_bytes[i] + link * sender.rtt_ps) / (link * link * sender.rtt_ps)
+            if power > most:
+                most, interval_ps = power, float(elapsed)
+    smooth(sender, max(most, 0.0), interval_ps)
+
+
+def smooth(sender, power, interval_ps):
+    """Average the power over a base RTT.
+
+    Parameters
+    ----------
+    sender : record
+        Keeps it.
+    power : float
+        The latest, over C^2 T.
+    interval_ps : float
+        How long it is for.
+    """
+    interval = min(interval_ps, sender.rtt_ps)
+    sender.power = (sender.power * (sender.rtt_ps - interval) + power * interval) / sender.rtt_ps
+
+
+def step(params, sender, power):
+    """Return the new window in bytes.
+
+    Parameters
+    ----------
+    params, sender : record
+        Of the component and the sender.
+    power : float
+        Averaged, over its aim.
+    """
+    rest = sender.old_window if params.from_reference else sender.window
+    target = sender.old_window / max(power, 1e-6) + params.additive_share * sender.bdp_bytes
+    return params.gamma * target + (1.0 - params.gamma) * rest
+
+
+def set_window(params, qp, sender, window):
+    """Set the window, at most C T and one additive step, and the rate that it is sent at.
+
+    Parameters
+    ----------
+    params, qp, sender : record
+        Of the component, the queue pair and its sender.
+    window : float
+        In bytes.
+    """
+    least = params.min_rate_bps * sender.rtt_ps / 8e12
+    sender.window = min(max(window, least), sender.bdp_bytes * (1.0 + params.additive_share))
+    sender.window_bytes = max(1, int(sender.window))
+    sender.rate_bps = min(sender.window * 8e12 / sender.rtt_ps, qp.line_bps)
+
+
+def note_round(sender, message, transfer, packet):
+    """Once a round trip, keep the window as the one that the next ACKs answer to; return whether one has ended.
+
+    Parameters
+    ----------
+    sender, message, transfer, packet : record
+        As in `on_ack`.
+    """
+    is_new = packet.psn > transfer.update_after_psn
+    if is_new:
+        sender.old_window = sender.window
+        transfer.update_after_psn = max(transfer.update_after_psn, message.next_psn)
+    return is_new

@@ -1,0 +1,95 @@
+"""Theta-PowerTCP: PowerTCP without telemetry, its power from delays.
+
+Sources: Addanki, Michel, Schmid, "PowerTCP: Pushing the performance limits of datacenter networks", NSDI 2022,
+algorithm 2; ns3-datacenter (`rdma-hw.cc`, delay mode). Power over C^2 T is (dRTT/dt + 1) RTT / T: 1 at the base RTT,
+2 at twice of it. It is averaged at every ACK; the window moves once a round trip.
+
+Two ACKs at the same instant have no gradient: the second only counts as the last one. A queue that drains has a
+gradient of -1 and so no power at all, which lets windows jump to their bound; the simulator's lower bound is the
+default here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.component import Component, param
+from rdmacc.protocols.powertcp import note_round, open_window, set_window, smooth, step
+from rdmacc.records import Float, Int, Int32, Record
+
+__all__ = ["ThetaPowerTcp"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThetaPowerTcp(Component):
+    """A window from the RTT and its gradient."""
+
+    gamma: float = param(0.9, "weight of the new window", symbol="gamma", source="section 3.4", low=0.01, high=1.0)
+    additive_share: float = param(
+        0.006, "additive step, as a share of C T", symbol="beta", source="rdma-hw.cc: 150 Mb/s at 25 Gb/s", low=0.0
+    )
+    margin: float = param(
+        1.0, "a round trip counts as longer than T only beyond T times this", source="rdma-hw.cc: 1.05", low=1.0
+    )
+    least_current: float = param(
+        0.5, "the gradient plus 1 counts for this at least", source="rdma-hw.cc", low=0.0, high=1.0
+    )
+    every_ack: bool = param(False, "the window moves at every ACK", source="rdma-hw.cc; algorithm 2: once in an RTT")
+    from_reference: bool = param(
+        False,
+        "the rest of the new window is that of a round trip ago, not the present one",
+        source="rdma-hw.cc, UpdateRatePower",
+    )
+    base_rtt_ps: int = param(
+        "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 2"
+    )
+    min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
+
+    class Sender(Record):
+        """The window, and the last sample."""
+
+        rate_bps = Float(doc="W / T, at most the line rate")
+        window_bytes = Int(doc="W in whole bytes")
+        window = Float(doc="W, bytes")
+        old_window = Float(doc="W_old, bytes: moves once a round trip")
+        power = Float(1.0, doc="averaged, over C^2 T")
+        rtt_ps = Float(doc="T")
+        bdp_bytes = Float(doc="C T")
+        last_rtt_ps = Int()
+        last_ack_ps = Int(-1)
+
+    class Transfer(Record):
+        """Round trips of a message, counted by packet numbers."""
+
+        update_after_psn = Int32(doc="an ACK above it ends the round trip; 0 before the first")
+
+    class Header(Record):
+        """In data packets, and copied into ACKs."""
+
+        power_sent_ps = Int(doc="when the packet was sent")
+
+    @staticmethod
+    def on_open(params, qp, sender):
+        open_window(params, qp, sender)
+
+    @staticmethod
+    def on_send(packet, now):
+        packet.power_sent_ps = now
+
+    @staticmethod
+    def on_data(packet, reply):
+        reply.power_sent_ps = packet.power_sent_ps
+
+    @staticmethod
+    def on_ack(params, qp, sender, message, transfer, packet, now):
+        rtt_ps = now - packet.power_sent_ps
+        elapsed_ps = now - sender.last_ack_ps
+        is_new_round = packet.psn > transfer.update_after_psn
+        if sender.last_ack_ps >= 0 and elapsed_ps > 0:
+            current = max((rtt_ps - sender.last_rtt_ps) / elapsed_ps + 1.0, params.least_current)
+            smooth(sender, current * rtt_ps / (params.margin * sender.rtt_ps), float(elapsed_ps))
+            if params.every_ack or is_new_round:
+                set_window(params, qp, sender, step(params, sender, sender.power))
+        sender.last_rtt_ps = rtt_ps
+        sender.last_ack_ps = now
+        note_round(sender, message, transfer, packet)

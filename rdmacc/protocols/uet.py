@@ -1,0 +1,248 @@
+"""Ultra Ethernet's reliable delivery in any order: selective acknowledgments, NACKs of trimmed packets, a resend timer.
+
+Sources: Ultra Ethernet Specification 1.0, packet delivery; uet-htsim (`uec.cpp`). Nothing here controls a rate: that is
+`Nscc` (a window at the sender) and `ReceiverCredit`, alone or together.
+
+The receiver acknowledges at once a packet that is marked, that asks for it, that comes first or twice, and one for
+each `ack_every_bytes`; a gap that closes after a packet asked is told too. An ACK has the oldest packet that is
+missing, and a map of the packets around the one that caused it. Of a packet that came trimmed it sends a NACK. What
+is lost goes before what is new, lowest number first. The oldest packet without an answer is lost after `timeout_ps`,
+always the same; if it may not go at once, a request to send (RTS) goes in its place, at most one in a base RTT: it
+is answered by an ACK.
+
+Assumptions: the map has 62 bits, not 64, since integers have 63. Times of sending are kept of the last 512 packets. In
+uet-htsim a sender whose lost packets wait for a credit that was lost has no timer; here it asks again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
+from rdmacc.component import Component, param
+from rdmacc.protocols.go_back_n import bytes_before
+from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.state import ACK, NAK, NONE, REQUEST
+
+__all__ = ["Uet"]
+
+_MAP = 62
+_KEPT = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uet(Component):
+    """Delivery in any order."""
+
+    ack_every_bytes: int = param(
+        "16384B", "an ACK for so many bytes on the wire", unit="bytes", source="uet-htsim: sack_threshold", low=1
+    )
+    timeout_ps: int = param(
+        "0s", "resend timeout; 0: 15 us and the time that six full queues take", unit="ps", symbol="RTO", low=0
+    )
+    mtu_bytes: int = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
+    header_bytes: int = param("64B", "of it header", unit="bytes", source="uet-htsim")
+    retry_limit: int = param(
+        100, "timeouts in a row after which the message fails", source="assumed: uet-htsim never gives up", low=0
+    )
+
+    class Sender(Record):
+        """When packets were sent."""
+
+        sent_ps = Ints(_KEPT, doc="of packet n in place n modulo 512")
+        rts_ps = Int(-NEVER, doc="when the last RTS left")
+
+    class Transfer(Record):
+        """A message, both sides."""
+
+        resend_timer_ps = Deadline("sender: look whether the oldest packet without an answer is too old")
+        retries = Int32(doc="sender: timeouts since the last ACK")
+        new_psn = Int32(doc="sender: next packet to send for the first time")
+        acked = Bits("sender: packets that have come")
+        lost = Bits("sender: packets that wait to go again")
+        lost_packets = Int32(doc="sender: how many")
+        held = Bits("receiver: packets that have come")
+        expected_psn = Int32(doc="receiver: oldest packet that has not come")
+        unacked_bytes = Int(doc="receiver: on the wire, since the last ACK")
+        owes_ack = Byte(doc="receiver: 1 if a packet asked while another was missing")
+
+    class Header(Record):
+        """In data packets and replies."""
+
+        asks_ack = Byte(doc="data: 1 if it asks for an ACK")
+        left_ps = Int(-1, doc="data: when it was sent; copied into the reply")
+        ce_echo = Byte(doc="reply: mark of the packet that caused it")
+        map_psn = Int32(doc="ACK: packet of the map's first bit")
+        map_bits = Int(doc="ACK: which of the packets from there on have come")
+        settled_bytes = Int(doc="at the sender: on the wire, what the reply is news of")
+
+    # Sender
+
+    @staticmethod
+    def on_send(params, qp, sender, message, transfer, packet, now):
+        if packet.psn == transfer.new_psn:
+            transfer.new_psn += 1
+            is_full = qp.inflight_bytes >= qp.window_bytes
+            packet.asks_ack = int(is_full or packet.psn == message.packets - 1)
+        else:
+            clear_bit(transfer.lost, packet.psn)
+            transfer.lost_packets -= 1
+            packet.asks_ack = 1
+        packet.left_ps = now
+        sender.sent_ps[packet.psn % _KEPT] = now
+        choose_next(message, transfer)
+        if transfer.resend_timer_ps == NEVER:
+            transfer.resend_timer_ps = now + timeout(params, qp)
+
+    @staticmethod
+    def on_ack(params, qp, message, transfer, packet):
+        before = qp.inflight_bytes
+        packet.settled_bytes = 0
+        if packet.kind == NAK:
+            packet.settled_bytes = packet_bytes(message, packet.psn) + params.header_bytes
+            take_as_lost(qp, message, transfer, packet.psn)
+        else:
+            transfer.retries = 0
+            for psn in range(message.una_psn, packet.psn):
+                settle(params, qp, message, transfer, packet, psn)
+            bits, psn = packet.map_bits, packet.map_psn
+            while bits > 0:
+                if bits & 1:
+                    settle(params, qp, message, transfer, packet, psn)
+                bits >>= 1
+                psn += 1
+            message.una_psn = find_clear(transfer.acked, message.una_psn, message.packets)
+        if qp.inflight_bytes != before or packet.kind == ACK:
+            choose_next(message, transfer)
+
+    @staticmethod
+    def on_resend_timer(params, qp, sender, message, transfer, request, now):
+        oldest = oldest_packet(sender, message, transfer)
+        if oldest >= 0 and sender.sent_ps[oldest % _KEPT] + timeout(params, qp) > now:
+            transfer.resend_timer_ps = sender.sent_ps[oldest % _KEPT] + timeout(params, qp)
+            return
+        if oldest >= 0:
+            message.timeouts += 1
+            transfer.retries += 1
+            if transfer.retries > params.retry_limit:
+                message.failed = 1
+                message.next_psn = message.una_psn
+                qp.inflight_bytes = 0
+                return
+            take_as_lost(qp, message, transfer, oldest)
+            choose_next(message, transfer)
+        can_send = qp.inflight_bytes < qp.window_bytes and qp.credits > 0
+        if not can_send and now >= sender.rts_ps + qp.base_rtt_ps:
+            sender.rts_ps = now
+            request.kind = REQUEST
+            request.path = message.timeouts % 64
+            request.left_ps = now
+        oldest = oldest_packet(sender, message, transfer)
+        transfer.resend_timer_ps = now + timeout(params, qp)
+        if oldest >= 0:
+            transfer.resend_timer_ps = max(now + 1, sender.sent_ps[oldest % _KEPT] + timeout(params, qp))
+
+    # Receiver
+
+    @staticmethod
+    def on_data(params, message, transfer, packet, reply):
+        is_new = not has_bit(transfer.held, packet.psn)
+        if packet.is_trimmed and is_new:
+            reply.kind = NAK
+            reply.psn = packet.psn
+        elif is_new:
+            set_bit(transfer.held, packet.psn)
+            packet.accepted = 1
+            message.received_packets += 1
+            transfer.expected_psn = find_clear(transfer.held, transfer.expected_psn, message.packets)
+            transfer.unacked_bytes += packet.wire_bytes
+            has_gap = transfer.expected_psn < message.received_packets
+            is_closed = transfer.owes_ack > 0 and not has_gap
+            is_due = transfer.unacked_bytes >= params.ack_every_bytes or message.received_packets == 1
+            if packet.asks_ack:
+                transfer.owes_ack = int(has_gap)
+            elif is_closed:
+                transfer.owes_ack = 0
+            if packet.ce or packet.asks_ack or is_closed or is_due:
+                acknowledge(message, transfer, packet.psn, reply)
+        else:
+            acknowledge(message, transfer, packet.psn, reply)
+        if reply.kind != NONE:
+            reply.ce_echo = packet.ce
+            reply.left_ps = packet.left_ps
+
+    @staticmethod
+    def on_request(message, transfer, reply):
+        acknowledge(message, transfer, transfer.expected_psn, reply)
+
+
+# Sender
+
+
+def timeout(params, qp):
+    """Return the resend timeout in ps."""
+    if params.timeout_ps > 0:
+        return params.timeout_ps
+    packets = int(qp.line_bps * qp.base_rtt_ps / (8e12 * params.mtu_bytes)) + 1
+    return 15_000_000 + int(6 * packets * params.mtu_bytes * 8e12 / qp.line_bps)
+
+
+def packet_bytes(message, psn):
+    """Return the payload of a packet."""
+    return bytes_before(message, psn + 1) - bytes_before(message, psn)
+
+
+def choose_next(message, transfer):
+    """Make the first lost packet the next one to send, else the first that was never sent."""
+    message.next_psn = transfer.new_psn
+    if transfer.lost_packets > 0:
+        message.next_psn = find_set(transfer.lost, message.una_psn, transfer.new_psn)
+
+
+def settle(params, qp, message, transfer, packet, psn):
+    """Take a packet as received."""
+    if not has_bit(transfer.acked, psn):
+        set_bit(transfer.acked, psn)
+        payload = packet_bytes(message, psn)
+        packet.settled_bytes += payload + params.header_bytes
+        if has_bit(transfer.lost, psn):  # it was late, not lost
+            clear_bit(transfer.lost, psn)
+            transfer.lost_packets -= 1
+        else:
+            qp.inflight_bytes -= payload
+
+
+def take_as_lost(qp, message, transfer, psn):
+    """Put a packet among those that wait to go again."""
+    if not has_bit(transfer.acked, psn) and not has_bit(transfer.lost, psn):
+        set_bit(transfer.lost, psn)
+        transfer.lost_packets += 1
+        qp.inflight_bytes -= packet_bytes(message, psn)
+
+
+def oldest_packet(sender, message, transfer):
+    """Return the packet under way that was sent first; -1 for none."""
+    oldest, first_ps = -1, NEVER
+    psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
+    while psn < transfer.new_psn:
+        if not has_bit(transfer.lost, psn) and sender.sent_ps[psn % _KEPT] < first_ps:
+            oldest, first_ps = psn, sender.sent_ps[psn % _KEPT]
+        psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
+    return oldest
+
+
+# Receiver
+
+
+def acknowledge(message, transfer, psn, reply):
+    """Fill in an ACK because of a packet."""
+    transfer.unacked_bytes = 0
+    reply.kind = ACK
+    reply.psn = transfer.expected_psn
+    reply.map_psn = max(psn - _MAP + 1, transfer.expected_psn + 1)
+    bits, place = 0, 1
+    for i in range(reply.map_psn, min(reply.map_psn + _MAP, message.packets)):
+        if has_bit(transfer.held, i):
+            bits |= place
+        place <<= 1
+    reply.map_bits = bits

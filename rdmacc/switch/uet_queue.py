@@ -1,0 +1,83 @@
+"""A switch port as Ultra Ethernet's simulator has it: a queue of one BDP, trimmed beyond it, marked by RED at its end.
+
+Source: uet-htsim (`compositequeue.cpp`, `fat_tree_topology.cpp`). Bounds follow the port's rate and the network's base
+RTT T: of a link that is slow from the start, they are as much lower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from rdmacc.chance import uniform
+from rdmacc.component import Component, param
+from rdmacc.records import Int, Record
+from rdmacc.state import DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL
+
+__all__ = ["UetQueue"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UetQueue(Component):
+    """Trim what does not fit, mark what leaves a long queue behind."""
+
+    packet_bytes: int = param("4150B", "bounds are whole packets of it", unit="bytes", source="uet-htsim", low=1)
+    limit: float = param(1.0, "data queue, in T times the rate", source="uet-htsim: 1 BDP", low=0.01)
+    limit_bytes: int = param("0B", "data queue; 0: by `limit`", unit="bytes", source="uet-htsim: -q")
+    low: float = param(0.2, "marking begins, in T times the rate", source="uet-htsim", low=0.0)
+    high: float = param(0.8, "every packet is marked, in T times the rate", source="uet-htsim", low=0.0)
+    marks_last_hop: bool = param(True, "ports to hosts mark too", source="uet-htsim: unless receivers give credit")
+    tail_probability: float = param(
+        0.5, "chance that the tail of the queue is trimmed, not the packet that arrives", source="uet-htsim",
+        low=0.0, high=1.0,
+    )  # fmt: skip
+
+    class Egress(Record):
+        """Of one port."""
+
+        limit_bytes = Int()
+        low_bytes = Int()
+        high_bytes = Int()
+        sending_bytes = Int(doc="data packet sent last: it counts as queued until it has left")
+        sending_until_ps = Int(doc="end of its transmission")
+
+    @staticmethod
+    def on_port(params, port, egress):
+        egress.limit_bytes = params.limit_bytes
+        if params.limit_bytes == 0:
+            egress.limit_bytes = whole_packets(params, port, params.limit)
+        egress.low_bytes = whole_packets(params, port, params.low)
+        egress.high_bytes = whole_packets(params, port, params.high)
+
+    @staticmethod
+    def on_enqueue(params, port, egress, packet, now):
+        if packet.kind == DATA and port.link_class != HOST_NIC:
+            queue_bytes = port.queue_bytes
+            if now < egress.sending_until_ps:
+                queue_bytes += egress.sending_bytes
+            if queue_bytes + packet.wire_bytes > egress.limit_bytes:
+                is_tail = uniform(port.chance_key, port.chance_count) < params.tail_probability
+                port.chance_count += 1
+                packet.verdict = TRIM_TAIL if is_tail else TRIM
+
+    @staticmethod
+    def on_dequeue(params, port, egress, packet, now):
+        if port.link_class == HOST_NIC:
+            return
+        egress.sending_bytes = packet.wire_bytes
+        egress.sending_until_ps = now + int(packet.wire_bytes * 8e12 / port.rate_bps)
+        if port.queue_bytes > egress.low_bytes and (params.marks_last_hop or port.link_class != LAST_HOP):
+            if port.queue_bytes > egress.high_bytes:
+                packet.ce = 1
+            else:
+                span = egress.high_bytes - egress.low_bytes
+                chance = (port.queue_bytes - egress.low_bytes) / span
+                if uniform(port.chance_key, port.chance_count) < chance:
+                    packet.ce = 1
+                port.chance_count += 1
+
+
+def whole_packets(params, port, share):
+    """Return a share of T times the port's rate in bytes; both are rounded up to whole packets."""
+    packets = ceil(port.rate_bps * port.base_rtt_ps / (8e12 * params.packet_bytes))
+    return ceil(share * packets) * params.packet_bytes

@@ -1,0 +1,284 @@
+"""Types of arguments, checked when a public function is called: a wrong one is refused at the call, by name.
+
+The annotations say what is allowed; `typed` reads them once, at the first call. Ranges of numbers and the names of
+things are the functions' own business.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache, wraps
+from importlib import import_module
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rdmacc.errors import ConfigError
+
+__all__ = ["check_types", "typed"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_LATE = {
+    "Axes": "matplotlib.axes:Axes",
+    "Fabric": "rdmacc.topology.fabric:Fabric",
+    "Graph": "rdmacc.topology:Graph",
+    "nx": "networkx:",
+    "Recorded": "rdmacc.results.result:Recorded",
+    "Result": "rdmacc.results.result:Result",
+    "Probe": "rdmacc.probes:Probe",
+}
+"""Where names are from that modules import for types alone, as "module:name"."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What an annotation allows, as a test and in words that follow "must be"."""
+
+    accepts: Callable[[Any], bool]
+    words: str
+
+
+def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Check the arguments of each call against the function's annotations.
+
+    Parameters
+    ----------
+    function : callable
+        A function or a method; an argument without an annotation, as `self`, may be anything.
+
+    Returns
+    -------
+    callable
+        The function, which raises `ConfigError` for an argument of another type.
+
+    Examples
+    --------
+    >>> @typed
+    ... def double(count: int) -> int:
+    ...     return 2 * count
+    >>> double("3")
+    Traceback (most recent call last):
+    ...
+    rdmacc.errors.ConfigError: count = '3': must be a whole number
+    """
+
+    @wraps(function)
+    def checked(*given: _P.args, **named: _P.kwargs) -> _R:
+        places, others, by_name = _arguments(function)
+        for number, value in enumerate(given):
+            _check(*(places[number] if number < len(places) else others), value)
+        for name, value in named.items():
+            if name in by_name:
+                _check(name, by_name[name], value)
+        return function(*given, **named)
+
+    return checked
+
+
+def check_types(owner: Any) -> None:
+    """Check the fields of a dataclass against their annotations; call it in ``__post_init__``.
+
+    Parameters
+    ----------
+    owner : object
+        The dataclass instance.
+
+    Raises
+    ------
+    ConfigError
+        If a field holds something of another type.
+    """
+    kind: Any = type(owner)
+    for name, allowed in _fields(kind):
+        _check(f"{kind.__name__}.{name}", allowed, getattr(owner, name))
+
+
+def _check(name: str, allowed: _Kind, value: object) -> None:
+    if not allowed.accepts(value):
+        shown = value if isinstance(value, _PLAIN) else type(value).__name__
+        raise ConfigError(name, shown, allowed.words)
+
+
+@lru_cache(None)
+def _arguments(function: Any) -> tuple[list[tuple[str, _Kind]], tuple[str, _Kind], dict[str, _Kind]]:
+    """Return what is allowed by position, for further positions, and by name."""
+    places, others, by_name = [], ("", _ANYTHING), {}
+    for one in inspect.signature(function).parameters.values():
+        allowed = _annotated(one.annotation, vars(sys.modules[function.__module__]))
+        if one.kind == one.VAR_POSITIONAL:
+            others = (one.name, allowed)
+        elif one.kind != one.VAR_KEYWORD:
+            by_name[one.name] = allowed
+            if one.kind != one.KEYWORD_ONLY:
+                places.append((one.name, allowed))
+    return places, others, by_name
+
+
+@lru_cache(None)
+def _fields(kind: type[Any]) -> list[tuple[str, _Kind]]:
+    names = vars(sys.modules[kind.__module__])
+    return [(one.name, _annotated(one.type, names)) for one in dataclasses.fields(kind)]
+
+
+def _annotated(annotation: Any, names: Mapping[str, Any]) -> _Kind:
+    if isinstance(annotation, str):
+        return _read(ast.parse(annotation, mode="eval").body, names)
+    return _ANYTHING if annotation is inspect.Parameter.empty else _of(annotation, names)
+
+
+def _read(node: ast.expr, names: Mapping[str, Any]) -> _Kind:
+    """Return what an annotation allows. Only names are evaluated: few classes of pandas and networkx take brackets."""
+    if isinstance(node, ast.BinOp):
+        return _either([_read(node.left, names), _read(node.right, names)])
+    if isinstance(node, ast.Subscript):
+        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return _container(_value(node.value, names), [_parts(one, names) for one in inner])
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _annotated(node.value, names)
+    return _of(_value(node, names), names)
+
+
+def _parts(node: ast.expr, names: Mapping[str, Any]) -> _Kind | None:
+    """Return what stands in brackets, None for dots and for lists of arguments."""
+    is_kind = not isinstance(node, ast.List) and not (isinstance(node, ast.Constant) and node.value is ...)
+    return _read(node, names) if is_kind else None
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Attribute):
+        return getattr(_value(node.value, names), node.attr)
+    if isinstance(node, ast.Constant):
+        return node.value
+    assert isinstance(node, ast.Name), ast.dump(node)
+    if node.id in names:
+        return names[node.id]
+    if node.id in _LATE:
+        module, _, name = _LATE[node.id].partition(":")
+        return getattr(import_module(module), name) if name else import_module(module)
+    return getattr(import_module("builtins"), node.id)
+
+
+def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
+    """Return what a type allows that is there as an object."""
+    if isinstance(value, str):  # an alias that is written as a text
+        return _annotated(value, names)
+    if value is None or value is NoneType:
+        return _Kind(lambda one: one is None, "None")
+    if value is npt.ArrayLike:
+        return _NUMBERS
+    if value in (Any, object) or isinstance(value, TypeVar):
+        return _ANYTHING
+    origin, inner = typing.get_origin(value), typing.get_args(value)
+    if origin in (typing.Union, UnionType):
+        return _either([_of(one, names) for one in inner])
+    if origin is not None:
+        return _container(origin, [None if one is ... else _of(one, names) for one in inner if one is not np.ndarray])
+    return _container(value, [])
+
+
+def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
+    """Return what a class allows, with what it holds; `inner` has None for dots."""
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if not isinstance(kind, type):
+        origin = typing.get_origin(kind)
+        return _container(origin, []) if isinstance(origin, type) else _ANYTHING
+    held = [one for one in inner if one is not None]
+    if issubclass(kind, tuple) and len(held) == len(inner) > 0:
+        words = f"a tuple ({', '.join(one.words for one in held)})"
+        return _Kind(lambda given: _is_tuple_of(given, held), words)
+    if kind is Sequence or issubclass(kind, list | tuple):
+        each = held[0] if held else _ANYTHING
+        words = f"a list, each {each.words}" if held else "a list"
+        return _Kind(lambda given: _is_list(given) and all(map(each.accepts, given)), words)
+    if kind.__module__ in ("builtins", "collections.abc"):
+        words = {"Mapping": "a mapping", "dict": "a dict", "set": "a set"}.get(kind.__name__, "a list")
+        return _Kind(lambda given: isinstance(given, kind) and not isinstance(given, str | bytes), words)
+    package = kind.__module__.partition(".")[0]
+    name = kind.__name__ if package == "rdmacc" else f"{package}.{kind.__name__}"
+    return _Kind(lambda given: isinstance(given, kind), f"{'an' if name[0] in 'AEIO' else 'a'} {name}")
+
+
+def _either(kinds: Sequence[_Kind]) -> _Kind:
+    by_words = {one.words: one for one in kinds}
+    for wide, narrow in (("a path", "a text"), ("a number", "a whole number")):
+        if wide in by_words:
+            by_words.pop(narrow, None)
+    accepts = [one.accepts for one in by_words.values()]
+    return _Kind(lambda given: any(one(given) for one in accepts), " or ".join(by_words))
+
+
+def _is_list(given: Any) -> bool:
+    """Tell whether something is one thing after the other: arrays and columns of frames count."""
+    return (isinstance(given, Sequence | range) and not isinstance(given, str | bytes | memoryview)) or (
+        hasattr(given, "__array__") and getattr(given, "ndim", 0) == 1
+    )  # fmt: skip
+
+
+def _is_tuple_of(given: Any, held: Sequence[_Kind]) -> bool:
+    return (
+        isinstance(given, tuple | list)
+        and len(given) == len(held)
+        and all(one.accepts(value) for one, value in zip(held, given, strict=True))
+    )
+
+
+def _is_hashable(given: Any) -> bool:
+    try:
+        hash(given)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str | PathLike) and "\0" not in str(given)
+
+
+def _is_whole(given: Any) -> bool:
+    return isinstance(given, Integral) and not isinstance(given, bool) and -(2**63) <= int(given) < 2**63
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, Real | Decimal) and not isinstance(given, bool | np.bool_)
+
+
+def _are_numbers(given: Any) -> bool:
+    try:
+        return not isinstance(given, str) and np.asarray(given, np.float64).ndim >= 0
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+_PLAIN = (str, int, float, complex, bytes, list, tuple, dict, set, NoneType, np.generic)
+"""Whose values say more than their type does."""
+_ANYTHING = _Kind(lambda _: True, "anything")
+_NUMBER = _Kind(_is_number, "a number")
+_NUMBERS = _Kind(_are_numbers, "numbers")
+_PATH = _Kind(_is_path, "a path")
+_SIMPLE: dict[Any, _Kind] = {
+    int: _Kind(_is_whole, "a whole number"),
+    float: _NUMBER,
+    Real: _NUMBER,
+    Decimal: _NUMBER,
+    bool: _Kind(lambda given: isinstance(given, bool | np.bool_), "True or False"),
+    str: _Kind(lambda given: isinstance(given, str), "a text"),
+    Path: _PATH,
+    PathLike: _PATH,
+    Hashable: _Kind(_is_hashable, "a name: a text or a number"),
+    Callable: _Kind(callable, "a function"),
+}

@@ -1,0 +1,279 @@
+"""Columns of a workload's frame: what people type, as the numbers that the frame holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
+from itertools import chain
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import size_bytes, time_ps
+
+__all__ = [
+    "UNITS",
+    "Int64s",
+    "delays",
+    "durations",
+    "groups",
+    "is_missing",
+    "is_name",
+    "no_delays",
+    "quantities",
+    "row_error",
+    "tuples",
+    "weights",
+]
+
+Int64s: TypeAlias = npt.NDArray[np.int64]
+
+UNITS: Mapping[str, tuple[Callable[..., int], int, str]] = {
+    "size_bytes": (size_bytes, 1, "a whole number of bytes, at least 1"),
+    "start_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
+    "delay_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
+    "duration_ps": (partial(time_ps, bare_ps=True), 0, "a whole number of picoseconds, at least 0"),
+}
+_INT64_MAX = 2**63 - 1
+
+
+def row_error(frame: pd.DataFrame, row: int, field: str, value: object, allowed: str) -> ConfigError:
+    """Return the error of the row at a position, named by its label.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    row : int
+        Position of the row, from 0.
+    field : str
+        The wrong column.
+    value : object
+        What stands there.
+    allowed : str
+        What is allowed, as in `ConfigError`.
+    """
+    return ConfigError(field, value, allowed, where=f"row {frame.index[row]}")
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether a cell is empty.
+
+    Parameters
+    ----------
+    value : object
+        The cell.
+    """
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def is_name(name: object) -> bool:
+    """Tell whether something can be the name of a node.
+
+    Parameters
+    ----------
+    name : object
+        A tuple, say, may hold a list.
+    """
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return name is not pd.NA  # of which nothing can be said, not even that it equals another
+
+
+def quantities(frame: pd.DataFrame, field: str, has_units: bool = False) -> Int64s:
+    """Return a column of sizes or times as whole numbers of the base unit; refuse bare ones if it has units.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    field : str
+        The column.
+    has_units : bool
+        Whether numbers must have a unit.
+    """
+    parse, least, allowed = UNITS[field]
+    column = frame[field]
+    kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "O"
+    if has_units:
+        return _parsed(frame, field, time_ps, least, allowed)
+    if kind not in "iuf":
+        return _parsed(frame, field, parse, least, allowed)
+    values = column.to_numpy()
+    good = (values >= least) & (values <= _INT64_MAX)
+    if kind == "f":
+        good &= (values == np.floor(values)) & (values < float(_INT64_MAX))
+    if not good.all():
+        row = int(np.argmin(good))
+        raise row_error(frame, row, field, values[row], allowed)
+    return values.astype(np.int64)
+
+
+def _parsed(frame: pd.DataFrame, field: str, parse: Callable[..., int], least: int, allowed: str) -> Int64s:
+    """Return a column of numbers and texts with units, each different one parsed once."""
+    known: dict[tuple[type, Hashable], int] = {}
+    values = np.empty(len(frame), dtype=np.int64)
+    for row, value in enumerate(frame[field]):
+        key = (type(value), value if is_name(value) else id(value))
+        if key not in known:
+            try:
+                known[key] = parse(value, field=field)
+            except ConfigError as error:
+                raise row_error(frame, row, field, value, error.allowed) from None
+            if known[key] < least:
+                raise row_error(frame, row, field, value, allowed)
+        values[row] = known[key]
+    return values
+
+
+def groups(frame: pd.DataFrame) -> Any:
+    """Return the column of groups as nullable integers.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    """
+    column = frame["group"]
+    if column.dtype == "Int64":
+        return column.array
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind == "i":
+        return column.astype("Int64").array
+    values: list[Any] = [pd.NA if is_missing(value) else value for value in column]
+    for row, value in enumerate(values):
+        if value is pd.NA:
+            continue
+        number: Any = value
+        if isinstance(value, bool) or not isinstance(value, Real) or number % 1 != 0:
+            raise row_error(frame, row, "group", value, "a whole number or missing")
+        if not -(2**63) <= number < 2**63:
+            raise row_error(frame, row, "group", value, "a whole number below 2**63")
+        values[row] = int(number)
+    return pd.array(values, dtype="Int64")
+
+
+def weights(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Return the column of weights: None is 1, NaN stays for the check.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    """
+    column = frame["weight"]
+    if column.dtype == object:
+        column = column.map(lambda weight: 1.0 if weight is None else weight)
+    if column.dtype.kind == "c":
+        raise row_error(frame, 0, "weight", column.iloc[0], "a finite number above 0")
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+    except (TypeError, ValueError, OverflowError):
+        for row, value in enumerate(column):
+            try:
+                float(value)
+            except (TypeError, ValueError, OverflowError):
+                raise row_error(frame, row, "weight", value, "a finite number above 0") from None
+        raise
+
+
+def durations(frame: pd.DataFrame, has_units: bool) -> Any:
+    """Return the column of durations as nullable integers: missing for messages.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    has_units : bool
+        Whether numbers must have a unit.
+    """
+    column = frame["duration_ps"]
+    is_given = ~column.map(is_missing).to_numpy(dtype=np.bool_)
+    values = np.zeros(len(frame), dtype=np.int64)
+    if is_given.any():
+        given = frame[is_given].astype({"duration_ps": object if has_units else column[is_given].infer_objects().dtype})
+        values[is_given] = quantities(given, "duration_ps", has_units)
+    return pd.arrays.IntegerArray(values, ~is_given)
+
+
+def delays(frame: pd.DataFrame, has_units: bool) -> npt.NDArray[np.object_]:
+    """Return the column of delays as tuples of picoseconds, one for each message that the row waits for.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A workload.
+    has_units : bool
+        Whether numbers must have a unit.
+    """
+    parse, least, allowed = UNITS["delay_ps"]
+    counts = np.fromiter(map(len, frame["after"].to_numpy()), dtype=np.int64, count=len(frame))
+    values = frame["delay_ps"].to_numpy(dtype=object).copy()
+    if not has_units and set(map(type, values)) == {tuple}:
+        flat = np.array(list(chain.from_iterable(values)) or [0])
+        lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+        if flat.dtype.kind == "i" and flat.min() >= 0 and (lengths == counts).all():
+            return values
+    known: dict[tuple[type, Hashable], int] = {}
+    for row, (value, count) in enumerate(zip(values.tolist(), counts.tolist(), strict=True)):
+        if is_missing(value):
+            values[row] = (0,) * count
+            continue
+        is_one = isinstance(value, (str, bytes)) or not isinstance(value, Iterable)
+        parts = (value,) * count if is_one else tuple(value)
+        if len(parts) != count:
+            raise row_error(frame, row, "delay", value, f"one time, or one for each of the {count} in after")
+        for part in parts:
+            key = (type(part), part if is_name(part) else id(part))
+            if key not in known:
+                try:
+                    known[key] = time_ps(part, field="delay") if has_units else parse(part, field="delay_ps")
+                except ConfigError as error:
+                    raise row_error(frame, row, "delay", part, error.allowed) from None
+                if known[key] < least:
+                    raise row_error(frame, row, "delay", part, allowed)
+        values[row] = tuple(known[type(part), part] for part in parts)
+    return values
+
+
+def no_delays(after: pd.Series[Any]) -> npt.NDArray[np.object_]:
+    """Return a column of delays that are all 0.
+
+    Parameters
+    ----------
+    after : Series
+        Tuples of what each row waits for.
+    """
+    return np.fromiter(((0,) * len(rows) for rows in after), dtype=object, count=len(after))
+
+
+def tuples(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
+    """Return the column of `after` as tuples without repeats.
+
+    Parameters
+    ----------
+    column : Series
+        The column.
+    """
+    values = column.to_numpy(dtype=object)
+    if set(map(type, values)) != {tuple} or max(map(len, values), default=0) > 1:
+        values = np.fromiter(map(_tuple, values), dtype=object, count=len(values))
+    return values.copy()
+
+
+def _tuple(value: object) -> tuple[Any, ...]:
+    if is_missing(value):
+        return ()
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return (value,)
+    ids = tuple(value)
+    try:
+        return tuple(dict.fromkeys(ids))
+    except TypeError:
+        return ids

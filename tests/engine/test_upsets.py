@@ -1,0 +1,196 @@
+"""Links that come back, flap and are slow, pause storms: when packets arrive, what is lost; the engines agree."""
+
+from __future__ import annotations
+
+import pytest
+
+import rdmacc
+from rdmacc import ConfigError, LinkDown, PauseStorm, SlowLink, flapping, topology
+from rdmacc.results.hops import find_hops
+from rdmacc.scenario import Scenario
+from rdmacc.units import us
+from tests.engine.test_agreement import compare
+from tests.scenarios import WIDENED, draw
+from tests.support import WIRE, check_conservation
+
+LINE = 100e9
+PACKET_PS = round(WIRE * 8e12 / LINE)
+
+
+def line_rate(**changes):
+    return rdmacc.scheme("line-rate", timeout_ps="100us", **changes)
+
+
+def star(faults, engine, size=1_000_000, scheme=None, hosts=2, **options):
+    work = rdmacc.messages([("h1", "h0", size)])
+    network = rdmacc.star(hosts, rate="100Gbps", delay="1us")
+    return rdmacc.simulate(network, work, scheme or line_rate(), engine=engine, faults=faults, **options)
+
+
+def port(result, name):
+    return result.ports.set_index("port").loc[name]
+
+
+def test_a_link_that_comes_back_carries_traffic_again(engine):
+    result = star([LinkDown(link=("s0", "h0"), at_ps="20us", until_ps="30us")], engine)
+    assert result.flows["status"].tolist() == ["finished"]
+    assert 84 + 10 < result.flows["fct_us"][0] < 84 + 30  # the outage, and what was lost once more
+    assert result.ports["lost_packets"].sum() > 0
+    check_conservation(result)
+
+
+def test_routes_return_with_the_link(engine):
+    """Flows leave the spine and come back to it."""
+    graph = rdmacc.leaf_spine(2, 2, 8)
+    work = rdmacc.messages([(f"h{i}", f"h{8 + i}", "1MB") for i in range(8)])
+    down = LinkDown(link=("leaf0", "spine0"), at_ps="10us", until_ps="200us")
+    result = rdmacc.simulate(graph, work, line_rate(), engine=engine, faults=[down], trace=True)
+    assert (result.flows["status"] == "finished").all()
+    hops = find_hops(result)
+    used = hops[(hops["node"] == "leaf0") & (hops["peer"] == "spine0")]["sent_ps"]
+    assert (used < us(10)).any()
+    assert not used.between(us(10), us(200), inclusive="left").any()
+    assert (used > us(200)).any()
+
+
+def test_until_routing_converges_packets_are_lost_at_the_dead_port(engine):
+    graph = rdmacc.leaf_spine(2, 2, 8)
+    work = rdmacc.messages([(f"h{i}", f"h{8 + i}", "200kB") for i in range(8)])
+    lost = []
+    for late in ("0us", "5us"):
+        down = LinkDown(link=("leaf0", "spine0"), at_ps="10us", convergence_ps=late)
+        result = rdmacc.simulate(graph, work, line_rate(), engine=engine, faults=[down])
+        assert (result.flows["status"] == "finished").all()
+        check_conservation(result)
+        lost.append(int(port(result, "leaf0->spine0")["lost_packets"]))
+    flows = 8 - (result.ports.set_index("port")["tx_data_packets"]["leaf0->spine1"] == 0)
+    assert flows > 0
+    assert lost[1] > lost[0] + us(5) / PACKET_PS / 2
+
+
+def test_no_packet_arrives_before_its_time_when_a_link_blinks(engine):
+    """The outage is shorter than the link's delay: events of lost packets must not bring the next ones."""
+    work = rdmacc.messages([("h1", "h0", "1MB")])
+    network = rdmacc.star(2, rate="100Gbps", delay="20us")
+    faults = flapping(("h1", "s0"), at_ps="5us", down_ps="2us", up_ps="3us", times=4)
+    result = rdmacc.simulate(network, work, line_rate(), engine=engine, faults=faults, trace=True)
+    assert result.flows["status"].tolist() == ["finished"]
+    hops = find_hops(result)
+    there = hops[(hops["fate"] == "arrived") & (hops["kind"] == "data")]
+    assert set(there["end_ps"] - there["sent_ps"]) == {PACKET_PS + us(20)}
+
+
+@pytest.mark.parametrize("tick_ps", [0, 1000])
+def test_a_slow_link_slows_its_flow(engine, tick_ps):
+    """From the start: twice the time a packet. From the middle on: twice for the second half."""
+    scheme = line_rate(tick_ps=tick_ps)
+    whole = star([], engine, scheme=scheme).flows["fct_ps"][0]
+    slow = star([SlowLink(link=("s0", "h0"), share=0.5)], engine, scheme=scheme)
+    assert slow.flows["fct_ps"][0] - whole == pytest.approx(1000 * PACKET_PS, rel=0.02)
+    late = star([SlowLink(link=("s0", "h0"), share=0.5, at_ps=1000 * PACKET_PS // 2)], engine, scheme=scheme)
+    assert late.flows["fct_ps"][0] - whole == pytest.approx(500 * PACKET_PS, rel=0.03)
+    brief = [SlowLink(link=("s0", "h0"), share=0.25, at_ps="20us", until_ps="40us")]
+    assert star(brief, engine, scheme=scheme).flows["fct_ps"][0] - whole == pytest.approx(us(15), rel=0.03)
+
+
+def test_slow_one_way_and_several_at_once():
+    network = rdmacc.star(2, rate="100Gbps")
+    work = rdmacc.messages([("h0", "h1", 1000)])
+    faults = [
+        SlowLink(link=("h0", "s0"), share=0.5, both_ways=False),
+        SlowLink(link=("h0", "s0"), share=0.1, at_ps="1us", until_ps="2us"),
+    ]
+    plan = rdmacc.Simulation(network, work, line_rate(), faults=faults, engine="simpy").plan
+    there, back = (plan.fabric.port(*ends) for ends in (("h0", "s0"), ("s0", "h0")))
+    assert plan.fabric.port_rate_bps[[there, back]].tolist() == [50e9, 100e9]
+    rates = {(one.time_ps, one.ports[0]): one.rate_bps for one in plan.upsets}
+    assert rates == {
+        (0, there): 50e9, (us(1), there): 5e9, (us(1), back): 10e9, (us(2), there): 50e9, (us(2), back): 100e9,
+    }  # fmt: skip
+    assert plan.ideal_fct_ps[0] == rdmacc.Simulation(network, work, line_rate(), engine="simpy").plan.ideal_fct_ps[0]
+
+
+def test_a_pause_storm_stops_the_port_that_it_meets(engine):
+    storm = PauseStorm(host="h0", at_ps="20us", until_ps="60us")
+    whole, result = star([], engine), star([storm], engine)
+    assert result.flows["fct_us"][0] - whole.flows["fct_us"][0] == pytest.approx(40, abs=0.2)
+    assert port(result, "s0->h0")["paused_ps"] == pytest.approx(us(40), rel=0.01)
+    assert port(result, "s0->h0")["pauses"] == 8
+    lossy = star([storm], engine, scheme=rdmacc.scheme("irn"))
+    assert port(lossy, "s0->h0")["pauses"] == 0
+
+
+def test_a_storm_spreads_to_who_sends_elsewhere(engine):
+    """PFC stops h2, whose other flow has nothing to do with the storm's host."""
+    work = rdmacc.messages([("h2", "h0", "1MB"), ("h2", "h1", "1MB")])
+    network = rdmacc.star(3, buffer="200kB")
+    storm = PauseStorm(host="h0", at_ps="0us", until_ps="500us")
+    result = rdmacc.simulate(network, work, line_rate(), engine=engine, faults=[storm])
+    assert result.flows["fct_us"][1] > 500
+    assert port(result, "h2->s0")["paused_ps"] > us(300)
+
+
+def test_flapping_lists_failures():
+    faults = flapping(("a", "b"), at_ps="1us", down_ps="2us", up_ps="3us", times=2, convergence_ps="1us")
+    assert [(one.at_ps, one.until_ps, one.convergence_ps) for one in faults] == [
+        (us(1), us(3), us(1)), (us(6), us(8), us(1)),
+    ]  # fmt: skip
+
+
+def test_overlapping_failures_count():
+    """The link is back when the last of them ends."""
+    faults = [
+        LinkDown(link=("s0", "h0"), at_ps=10, until_ps=30),
+        LinkDown(link=("h0", "s0"), at_ps=20, until_ps=40),
+    ]
+    work = rdmacc.messages([("h0", "h1", 1000)])
+    plan = rdmacc.Simulation(rdmacc.star(2), work, line_rate(), faults=faults, engine="simpy").plan
+    assert [one.time_ps for one in plan.upsets] == [10, 10, 40, 40]
+    assert plan.upsets[1].ports == plan.upsets[0].ports
+    assert plan.upsets[3].ports == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: LinkDown(link=("h0", "s0"), at_ps="2us", until_ps="2us"), "LinkDown.until_ps"),
+        (lambda: LinkDown(link=("h0", "s0"), at_ps="2us", convergence_ps="soon"), "LinkDown.convergence_ps"),
+        (lambda: SlowLink(link=("h0", "s0"), share=0.0), "SlowLink.share"),
+        (lambda: SlowLink(link=("h0", "s0"), share=1.5), "SlowLink.share"),
+        (lambda: SlowLink(link=("h0", "s0"), share=0.5, both_ways=1), "SlowLink.both_ways"),
+        (lambda: PauseStorm(host="s0", at_ps=1), "PauseStorm.host"),
+        (lambda: PauseStorm(host=["h0"], at_ps=1), "PauseStorm.host"),
+        (lambda: flapping(("h0", "s0"), at_ps=1, down_ps=0, up_ps=1, times=1)[0], "down_ps"),
+        (lambda: flapping(("h0", "s0"), at_ps=1, down_ps=1, up_ps=1, times=0)[0], "times"),
+    ],
+)
+def test_what_is_no_fault_is_refused(make, field):
+    with pytest.raises(ConfigError) as caught:
+        star([make()], "simpy")
+    assert caught.value.field == field
+
+
+def test_faults_survive_a_file(tmp_path):
+    faults = [
+        LinkDown(link=("h0", "s0"), at_ps="1us", until_ps="2us", convergence_ps="1us"),
+        SlowLink(link=("h0", "s0"), share=0.5, both_ways=False),
+        PauseStorm(host="h0", at_ps="1us"),
+    ]
+    network = rdmacc.star(2)
+    one = Scenario(topology=network, workload=rdmacc.messages([("h0", "h1", 1)]), scheme="dcqcn", faults=faults)
+    assert list(Scenario.from_toml(one.to_toml(tmp_path / "one.toml")).faults) == faults
+    assert topology.hosts(network) == ["h0", "h1"]
+
+
+WITH_UPSETS = [
+    number
+    for number in range(WIDENED + 9000, WIDENED + 9040)
+    if any(isinstance(one, SlowLink | PauseStorm) or getattr(one, "until_ps", None) for one in draw(number).faults)
+]
+
+
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=pytest.mark.slow if n > WITH_UPSETS[3] else ()) for n in WITH_UPSETS]
+)
+def test_engines_agree_on_upsets(number):
+    compare(draw(number))

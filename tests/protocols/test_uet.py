@@ -1,0 +1,428 @@
+"""Ultra Ethernet: delivery in any order, NSCC, receiver credit and path choice by hand; closed forms of whole runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import rdmacc
+from rdmacc.bits import make_bits, set_bit
+from rdmacc.protocols.nscc import Nscc, bdp, cut, quick_adapt, set_window
+from rdmacc.protocols.path_choice import PathChoice, next_value, take_timeout
+from rdmacc.protocols.receiver_credit import ReceiverCredit
+from rdmacc.protocols.uet import Uet, acknowledge, timeout
+from rdmacc.records import NEVER
+from rdmacc.state import ACK, LAST_HOP, NAK, Host, Message, Port, QueuePair
+from rdmacc.switch.uet_queue import UetQueue
+from rdmacc.units import us
+from tests.support import check_conservation, check_finished, packet_with
+
+LINE = 100e9
+T = 14_022_720
+"""Six links of 1 us, packets of 4,150 B, ACKs of 64 B."""
+PAYLOAD, MTU = 4086, 4150
+SCHEMES = ("nscc", "rccc", "nscc-rccc", "eqds")
+
+
+def queue_pair():
+    qp = QueuePair()
+    qp.line_bps, qp.base_rtt_ps = LINE, T
+    return qp
+
+
+def tree(k=4):
+    return rdmacc.fat_tree(k, rate="100Gbps", delay="1us")
+
+
+def run(work, scheme, engine="compiled", network=None, **options):
+    result = rdmacc.simulate(network or tree(), work, scheme, engine=engine, **options)
+    check_finished(result)
+    check_conservation(result)
+    return result
+
+
+def acked_us(result):
+    return result.outcome.messages["acked_ps"] / 1e6
+
+
+# Whole runs
+
+
+def test_the_network_has_the_base_rtt_and_the_queues_of_the_simulator():
+    plan = rdmacc.Simulation(tree(), rdmacc.messages([("h0", "h1", 1)]), "nscc", engine="simpy").plan
+    assert plan.qp_base_rtt_ps.tolist() == [T]
+    params, port, egress = UetQueue(), Port(), UetQueue.Egress()
+    port.rate_bps, port.base_rtt_ps = LINE, T
+    UetQueue.on_port(params, port, egress)
+    assert (egress.limit_bytes, egress.low_bytes, egress.high_bytes) == (43 * MTU, 9 * MTU, 35 * MTU)
+    assert timeout(Uet(), queue_pair()) == pytest.approx(100.66e6, rel=1e-4)
+
+
+@pytest.mark.parametrize("packets", [10, 100])
+def test_closed_form_of_a_message_alone(engine, packets):
+    """n 0.332 + 5 x 0.332 + 6 + 6 + 6 x 0.00512 us to the last ACK; 1 + (n - 1) / 4 ACKs and the last one."""
+    result = run(rdmacc.messages([("h0", "h15", packets * PAYLOAD)]), "nscc", engine)
+    assert acked_us(result)[0] == pytest.approx(packets * 0.332 + 5 * 0.332 + 12 + 6 * 0.00512, abs=1e-6)
+    assert result.outcome.totals["acks"] == 1 + (packets - 1) // 4 + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "last_us", "acks"), [("nscc", 176.2, 124), ("rccc", 177.37, 126), ("nscc-rccc", 177.37, 126)]
+)
+def test_two_megabytes_alone(engine, name, last_us, acks):
+    """uet-htsim: 176.2 us with NSCC; 177.368 us with credit, at 0.99 of the link after the first 1.5 BDP."""
+    result = run(rdmacc.messages([("h0", "h13", 2_000_000)]), name, engine)
+    assert acked_us(result)[0] == pytest.approx(last_us, abs=0.01)
+    assert result.outcome.totals["acks"] == acks
+
+
+@pytest.mark.parametrize(("name", "last_us"), [("nscc", 2478.53), ("rccc", 2464.44), ("nscc-rccc", 2462.92)])
+def test_an_incast_takes_as_long_as_its_bytes(name, last_us):
+    """15 x 2 MB: 2,451 us on the wire."""
+    result = run(rdmacc.messages([(f"h{i}", "h15", 2_000_000) for i in range(15)]), name)
+    assert acked_us(result).max() == pytest.approx(last_us, rel=0.01)
+    trimmed = result.ports["trimmed_packets"].sum()
+    assert trimmed == result.outcome.totals["naks"]
+    assert 0 <= trimmed + result.flows["timeouts"].sum() - result.flows["retransmissions"].sum() <= 5  # late ones
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_engines_deliver_the_same(name):
+    from rdmacc.engine.compare import differences
+
+    work = rdmacc.messages([(f"h{i}", f"h{(i * 7 + 3) % 16 if i % 3 else 15}", 300_000) for i in range(15)])
+    faults = [rdmacc.Loss(data=0.003, control=0.003), rdmacc.SlowLink(link=("core0", "agg0"), share=0.25)]
+    one, other = (run(work, name, engine, faults=faults) for engine in ("simpy", "compiled"))
+    assert differences(one.outcome, other.outcome) == []
+
+
+# Delivery
+
+
+def transfer_of(component, packets, *sets):
+    transfer, message = component.Transfer(), Message()
+    message.packets, message.payload_bytes, message.size_bytes = packets, PAYLOAD, packets * PAYLOAD
+    for name in sets:
+        setattr(transfer, name, make_bits(packets))
+    return transfer, message
+
+
+def arrive(params, transfer, message, psn, **fields):
+    packet, reply = packet_with(Uet.Header), packet_with(Uet.Header)
+    packet.psn, packet.wire_bytes = psn, MTU
+    for name, value in fields.items():
+        setattr(packet, name, value)
+    Uet.on_data(params, message, transfer, packet, reply)
+    return reply
+
+
+def test_when_the_receiver_acknowledges():
+    params = Uet()
+    transfer, message = transfer_of(Uet, 200, "held")
+    told = [psn for psn in range(13) if arrive(params, transfer, message, psn).kind == ACK]
+    assert told == [0, 4, 8, 12]
+    assert arrive(params, transfer, message, 5).kind == ACK  # a duplicate
+    assert arrive(params, transfer, message, 13, ce=1).ce_echo == 1
+    assert arrive(params, transfer, message, 15, asks_ack=1).kind == ACK  # 14 is missing
+    assert arrive(params, transfer, message, 14).kind == ACK  # the gap has closed
+    trimmed = arrive(params, transfer, message, 20, is_trimmed=1)
+    assert (trimmed.kind, trimmed.psn) == (NAK, 20)
+    assert message.received_packets == 16
+
+
+def test_the_map_is_around_the_packet_that_caused_the_ack():
+    transfer, message = transfer_of(Uet, 200, "held")
+    transfer.expected_psn = 10
+    for psn in (12, 100, 130):
+        set_bit(transfer.held, psn)
+    reply = packet_with(Uet.Header)
+    acknowledge(message, transfer, 12, reply)
+    assert (reply.psn, reply.map_psn, reply.map_bits) == (10, 11, 0b10)
+    acknowledge(message, transfer, 130, reply)
+    assert (reply.map_psn, reply.map_bits) == (69, 1 << 31 | 1 << 61)
+
+
+def test_a_packet_that_was_only_late_is_not_sent_again():
+    params, qp = Uet(), queue_pair()
+    transfer, message = transfer_of(Uet, 10, "acked", "lost")
+    transfer.new_psn, qp.inflight_bytes = 5, 5 * PAYLOAD
+    nack, ack = packet_with(Uet.Header), packet_with(Uet.Header)
+    nack.kind, nack.psn = NAK, 3
+    Uet.on_ack(params, qp, message, transfer, nack)
+    assert (message.next_psn, qp.inflight_bytes, nack.settled_bytes) == (3, 4 * PAYLOAD, MTU)
+    ack.kind, ack.psn, ack.map_psn, ack.map_bits = ACK, 2, 3, 0b11
+    Uet.on_ack(params, qp, message, transfer, ack)
+    assert (message.next_psn, message.una_psn, qp.inflight_bytes) == (5, 2, PAYLOAD)
+    assert ack.settled_bytes == 4 * MTU
+
+
+# NSCC
+
+
+class Window:
+    """A sender at 100 Gb/s in the simulator's network."""
+
+    def __init__(self, **changes):
+        self.params, self.qp, self.sender = Nscc(**changes), queue_pair(), Nscc.Sender()
+        self.message, self.transfer = Message(), Nscc.Transfer()
+        Nscc.on_open(self.params, self.qp, self.sender)
+        self.target = self.params.target * T
+
+    def answer(self, delay, marked=0, kind=ACK, size=MTU, now=us(1000)):
+        packet = packet_with(Uet.Header, PathChoice.Header)
+        packet.kind, packet.ce_echo, packet.settled_bytes = kind, marked, size
+        packet.left_ps = now - T - int(delay)
+        Nscc.on_ack(self.params, self.qp, self.sender, self.message, self.transfer, packet, now)
+
+
+def test_constants_of_the_simulators_network():
+    """Fact 1 of the sheet's value column."""
+    window = Window()
+    assert bdp(window.qp) == pytest.approx(175_284)
+    assert window.sender.window == pytest.approx(262_926)
+    assert window.target == pytest.approx(10.517e6, rel=1e-4)
+
+
+@pytest.mark.parametrize(("targets", "factor"), [(2, 0.6), (4, 0.5), (0.9, 1.0)])
+def test_cuts(targets, factor):
+    """Fact 2: 1 - 0.8 (average - D) / average, a half at most, once a base RTT."""
+    window = Window()
+    sender = window.sender
+    sender.average_ps = sender.delay_ps = targets * window.target
+    for _ in range(2):
+        cut(window.params, window.qp, sender, window.target, us(100))
+    assert sender.window == pytest.approx(262_926 * factor)
+
+
+def test_growth_is_gathered_and_divided_by_the_window():
+    """Facts 3 and 4: a window of ACKs adds alpha D without delay (but for fast increase), fi beyond the target."""
+    window = Window(fast=0.0)
+    set_window(window.params, window.sender, 100_000.0)
+    window.sender.adjusted_ps = us(1000)
+    window.answer(us(2), size=100_000)
+    room = (window.target - us(2)) / window.target
+    assert window.sender.window - 100_000 == pytest.approx(room * 16_740, rel=2e-3)
+    set_window(window.params, window.sender, 100_000.0)
+    window.sender.growth = 0.0
+    window.answer(1.1 * window.target, size=100_000)
+    assert window.sender.window - 100_000 == pytest.approx(23_873.7, rel=1e-4)
+
+
+def test_fast_increase_after_a_window_without_delay():
+    """Fact 5: then x (1 + 0.25 a) each RTT."""
+    window = Window()
+    set_window(window.params, window.sender, 100_000.0)
+    window.sender.adjusted_ps = us(1000)
+    window.answer(0, size=100_001)
+    assert window.sender.is_fast
+    before = window.sender.window
+    window.answer(0, size=10_000)
+    assert window.sender.window - before == pytest.approx(10_000 * 0.25 * 1.16856, rel=1e-4)
+
+
+def test_a_nack_takes_a_packet_off():
+    """Fact 6: never below one packet; not at the last hop beside receiver credit."""
+    window = Window()
+    window.answer(0, kind=NAK)
+    assert window.sender.window == pytest.approx(262_926 - MTU)
+    set_window(window.params, window.sender, 5000.0)
+    window.answer(0, kind=NAK)
+    assert window.sender.window == MTU
+    assert window.sender.window_bytes == PAYLOAD
+
+
+@pytest.mark.parametrize(("delivered", "after"), [(10_000, 10_000), (40_000, 262_926)])
+def test_quick_adapt(delivered, after):
+    """Fact 7: below an eighth of the largest window, what was delivered becomes the window."""
+    window = Window()
+    sender = window.sender
+    sender.look_ps, sender.achieved_bytes, sender.is_triggered = us(10), delivered, 1
+    assert quick_adapt(window.params, window.qp, sender, 0, False, us(11)) == (delivered == 10_000)
+    assert sender.window == pytest.approx(after)
+    assert sender.look_ps == us(11) + int(T + window.target)
+
+
+def test_a_timeout_takes_a_packet_off():
+    window = Window()
+    window.message.timeouts = 2
+    Nscc.on_send(window.params, window.sender, window.message, window.transfer)
+    assert window.sender.window == pytest.approx(262_926 - 2 * MTU)
+
+
+# Receiver credit
+
+
+class Granter:
+    """A receiver of some messages."""
+
+    def __init__(self, messages, **changes):
+        self.params, self.qp, self.endpoint, self.host = ReceiverCredit(**changes), queue_pair(), None, Host()
+        self.endpoint, self.host.line_bps = ReceiverCredit.Endpoint(), LINE
+        self.transfers, self.messages = zip(*(transfer_of(ReceiverCredit, 500) for _ in range(messages)), strict=True)
+
+    def ask(self, which, units, **fields):
+        packet = packet_with(ReceiverCredit.Header)
+        packet.credit_units = units
+        for name, value in fields.items():
+            setattr(packet, name, value)
+        ReceiverCredit.on_data(
+            self.params, self.endpoint, self.messages[which], self.transfers[which], packet, now=us(1)
+        )
+
+    def pull(self, now=us(1)):
+        """Return whom the next pull goes to."""
+        which = min(range(len(self.transfers)), key=lambda i: self.transfers[i].place)
+        reply = packet_with(ReceiverCredit.Header)
+        ReceiverCredit.on_pick(
+            self.params, self.host, self.endpoint, self.qp, self.messages[which], self.transfers[which], reply, now
+        )
+        return which
+
+
+def test_pulls_go_round_and_are_paced():
+    """Facts 2 and 3: each 16,384 B, 1,323.96 ns apart at 100 Gb/s."""
+    granter = Granter(2)
+    granter.ask(0, 1000)
+    granter.ask(1, 1000)
+    assert granter.endpoint.pull_timer_ps == us(1)
+    assert [granter.pull() for _ in range(6)] == [0, 1, 0, 1, 0, 1]
+    assert granter.endpoint.pull_timer_ps - us(1) == pytest.approx(1_323_960, abs=10)
+    assert [transfer.granted for transfer in granter.transfers] == [192, 192]
+
+
+def test_grants_end_at_what_was_asked_and_slow_ones_at_the_most():
+    """Fact 6: at most 17 slow pulls for 262,926 B."""
+    granter = Granter(1)
+    granter.ask(0, 70)
+    pulls = 0
+    while granter.transfers[0].place < NEVER:
+        granter.pull()
+        pulls += 1
+        if pulls == 2:
+            assert granter.transfers[0].granted == 70
+    assert pulls == 2 + 17
+    assert granter.endpoint.waiting == 0
+
+
+def test_trimmed_packets_come_first_in_eqds():
+    granter = Granter(2, counts_at_receiver=True, unit_bytes=512, units_per_pull=8)
+    granter.ask(0, 1000)
+    granter.ask(1, 0, is_trimmed=1)
+    assert [granter.pull() for _ in range(3)] == [1, 1, 0]  # nine units for a packet of 4,150 B
+
+
+def test_the_first_answer_ends_the_first_credit():
+    params, qp = ReceiverCredit(), queue_pair()
+    transfer, _ = transfer_of(ReceiverCredit, 500)
+    ReceiverCredit.on_start(params, qp, transfer)
+    assert transfer.credit_bytes == 262_926
+    packet = packet_with(ReceiverCredit.Header)
+    packet.credit_units = 64
+    ReceiverCredit.on_credit(params, qp, transfer, packet)
+    assert transfer.credit_bytes == 16_384
+    assert qp.credits > 0
+
+
+# Path choice
+
+
+def chooser(choice, **changes):
+    return PathChoice(choice=choice, **changes), queue_pair(), PathChoice.Sender()
+
+
+def clean(sender, params, values, kind=ACK, marked=0, now=us(1)):
+    for value in values:
+        packet = packet_with(PathChoice.Header)
+        packet.entropy, packet.kind, packet.was_marked = value, kind, marked
+        PathChoice.on_ack(params, sender, packet, now)
+
+
+def draw(params, qp, sender, count):
+    return [next_value(params, qp, sender) for _ in range(count)]
+
+
+def test_oblivious_uses_each_value_once_a_round():
+    """Fact 5."""
+    params, qp, sender = chooser("oblivious")
+    rounds = [draw(params, qp, sender, 64) for _ in range(3)]
+    assert all(sorted(one) == list(range(64)) for one in rounds)
+    assert rounds[0] != rounds[1]
+
+
+def test_ecmp_uses_one_value():
+    assert set(draw(*chooser("ecmp"), 10)) == {0}
+
+
+def test_reps_recycles_the_oldest_of_eight():
+    """Facts 2 and 3: nine clean ACKs without a send, then nine sends; none clean: uniform draws."""
+    params, qp, sender = chooser("reps")
+    clean(sender, params, range(1, 10))
+    assert draw(params, qp, sender, 8) == list(range(2, 10))
+    draws = draw(params, qp, sender, 6400)
+    assert stats.chisquare(np.bincount(draws, minlength=64)).pvalue > 1e-3
+    clean(sender, params, [5], marked=1)
+    assert sender.stock_count == 0
+
+
+def test_reps_freezes_and_explores():
+    """Fact 4."""
+    params, qp, sender = chooser("reps")
+    clean(sender, params, range(8))
+    take_timeout(params, sender, us(1))
+    assert sorted(draw(params, qp, sender, 16)) == sorted([*range(8), *range(8)])
+    clean(sender, params, [50], now=us(20_000))
+    assert sender.to_explore == 16
+    draw(params, qp, sender, 16)
+    assert sender.to_explore == 0
+
+
+def test_bitmap_passes_over_penalised_values():
+    """Fact 6: a lone value with penalty 4 is passed over at its next four visits."""
+    params, qp, sender = chooser("bitmap", values=8)
+    clean(sender, params, [3], kind=NAK)
+    assert 3 not in draw(params, qp, sender, 4 * 7)
+    assert 3 in draw(params, qp, sender, 8)
+    clean(sender, params, [2] * 40, marked=1)
+    assert sender.penalties[2] == 15
+
+
+def test_a_trim_at_the_last_hop_says_nothing_of_the_path():
+    params, _, sender = chooser("bitmap")
+    packet, port = packet_with(PathChoice.Header), Port()
+    port.link_class, packet.kind = LAST_HOP, 1
+    PathChoice.on_enqueue(port, packet)
+    packet.kind, packet.entropy = NAK, 7
+    PathChoice.on_ack(params, sender, packet, us(1))
+    assert sender.penalties[7] == 0
+
+
+def test_mixed_recycles_before_it_takes_turns():
+    params, qp, sender = chooser("mixed")
+    clean(sender, params, [9, 9, 4])
+    assert draw(params, qp, sender, 3) == [9, 9, 4]
+    assert len(set(draw(params, qp, sender, 64))) == 64
+
+
+def test_values_are_a_power_of_two():
+    with pytest.raises(rdmacc.ConfigError, match="power of two"):
+        PathChoice(values=48)
+
+
+@pytest.mark.parametrize("choice", ["oblivious", "reps"])
+def test_path_choice_goes_with_ndp(engine, choice):
+    scheme = rdmacc.scheme("ndp").replace(routing="entropy", control=(PathChoice(choice=choice),))
+    work = rdmacc.permutation(rdmacc.topology.hosts(tree()), "100kB", seed=1)
+    check_finished(rdmacc.simulate(tree(), work, scheme, engine=engine))
+
+
+def test_learning_helps_where_a_link_is_slow():
+    """Eight links at a quarter of their rate: oblivious spraying waits for them, REPS goes elsewhere."""
+    slow = [rdmacc.SlowLink(link=(f"core{i}", "agg0"), share=0.25, both_ways=False) for i in range(2)]
+    hosts = rdmacc.topology.hosts(tree())
+    work = rdmacc.messages([(hosts[(i + 4) % 16], hosts[i], 1_000_000) for i in range(16)])
+    tails = {}
+    for choice in ("oblivious", "reps"):
+        scheme = rdmacc.scheme("nscc", choice=choice, ack_every_bytes=1)
+        tails[choice] = acked_us(run(work, scheme, faults=slow)).max()
+    assert tails["reps"] < 0.95 * tails["oblivious"]

@@ -1,0 +1,206 @@
+"""Computation on hosts, and dependencies with delays: schedules worked out by hand, on both engines."""
+
+from __future__ import annotations
+
+import time
+
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.models.max_min import MaxMin
+from rdmacc.topology.base_times import base_fct_ps
+from rdmacc.topology.fabric import Fabric
+
+NET = rdmacc.star(4, rate="100Gbps", delay="1us")
+US = 10**6
+
+
+def alone_ps(size: int) -> int:
+    """Return the time of a message between two hosts of the star."""
+    fabric = Fabric.from_graph(NET)
+    src, dst = fabric.hosts[:2].astype("i8")
+    return int(base_fct_ps(fabric, src.reshape(1), dst.reshape(1), pd.Series([size]).to_numpy(), 1000, 48)[0])
+
+
+def run(rows, engine, **options):
+    return rdmacc.simulate(NET, rdmacc.messages(rows), "line-rate", engine=engine, progress=False, **options)
+
+
+def test_a_step_of_two_hosts_takes_the_time_worked_out_by_hand(engine):
+    result = run(
+        [
+            {"src": "h0", "duration": "4us"},
+            {"src": "h0", "dst": "h1", "size": 50_000, "after": 0},
+            {"src": "h1", "duration": "7us", "after": 1, "delay": "500ns"},
+            {"src": "h1", "dst": "h0", "size": 1_000, "after": (2, 1), "delay": ("0ns", "9us")},
+            {"src": "h0", "duration": "9us", "after": 3},
+        ],
+        engine,
+    )
+    arrives = 4 * US + alone_ps(50_000)
+    back = arrives + 9 * US
+    assert result.flows["flow"].tolist() == [1, 3]
+    assert result.flows["start_ps"].tolist() == [4 * US, back]
+    computation = result.computation.set_index("row")
+    assert computation["start_ps"].to_dict() == {0: 0, 2: arrives + 500_000, 4: back + alone_ps(1_000)}
+    assert computation["end_ps"].to_dict() == {0: 4 * US, 2: arrives + 7_500_000, 4: back + alone_ps(1_000) + 9 * US}
+    assert computation["host"].tolist() == ["h0", "h1", "h0"]
+    assert result.now_ps == computation["end_ps"][4], "the run lasts until the last row has ended"
+
+
+def test_one_delay_a_message_would_not_do(engine):
+    """Two messages of different ends, each with its own delay: the later sum decides, not the later end."""
+    rows = [
+        {"src": "h0", "dst": "h2", "size": 100_000},
+        {"src": "h1", "dst": "h2", "size": 1_000, "start_ps": 3 * US},
+        {"src": "h2", "dst": "h3", "size": 1_000, "after": (0, 1), "delay": ("0us", "40us")},
+    ]
+    start = run(rows, engine).flows["start_ps"][2]
+    first, second = (int(x) for x in run(rows, engine).flows["fct_ps"][:2])
+    assert start == max(first, 3 * US + second + 40 * US) == 3 * US + second + 40 * US
+
+
+def test_a_straggler_is_a_row_that_takes_longer(engine):
+    def step(last: str) -> int:
+        times = ["5us", "5us", last]
+        rows = [{"src": f"h{i}", "duration": duration} for i, duration in enumerate(times)]
+        rows += [{"src": f"h{i}", "dst": "h3", "size": 1_000, "after": (0, 1, 2)} for i in range(3)]
+        return run(rows, engine).now_ps
+
+    assert step("17us") - step("5us") == 12 * US
+
+
+def test_what_is_under_way_shows_when_a_run_stops(engine):
+    rows = [
+        {"src": "h0", "duration": "4us"},
+        {"src": "h0", "duration": "9us", "after": 0},
+        {"src": "h1", "duration": "1us", "after": 1},
+        {"src": "h0", "dst": "h1", "size": 1_000, "after": 0, "delay": "3us"},
+    ]
+    result = run(rows, engine, until="6us")
+    assert result.computation["status"].tolist() == ["finished", "running", "waiting"]
+    assert result.flows["status"].tolist() == ["waiting"]
+    assert run(rows, engine).computation["status"].tolist() == ["finished"] * 3
+
+
+def test_long_computation_is_no_stall(engine):
+    rows = [{"src": "h0", "duration": "25s"}, {"src": "h0", "dst": "h1", "size": 1_000, "after": 0}]
+    assert run(rows, engine).flows["start_ps"][0] == 25 * 10**12
+
+
+def test_what_waits_for_a_message_that_fails_fails_too(engine):
+    work = rdmacc.messages(
+        [
+            {"src": "h0", "dst": "h1", "size": 1_000},
+            {"src": "h1", "duration": "4us", "after": 0},
+            {"src": "h1", "dst": "h2", "size": 1_000, "after": 1},
+            {"src": "h3", "duration": "4us"},
+        ]
+    )
+    scheme = rdmacc.scheme("go-back-n", retry_limit=2)
+    faults = [rdmacc.Loss(data=1.0)]
+    result = rdmacc.simulate(NET, work, scheme, engine=engine, faults=faults, progress=False)
+    assert result.flows["status"].tolist() == ["failed", "failed"]
+    assert result.computation["status"].tolist() == ["failed", "finished"]
+
+
+def test_rows_keep_their_labels(engine):
+    """A probe, a scripted loss and a trace name messages by their rows, computation between them or not."""
+    rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 10_000, "after": 0}]
+    loss = rdmacc.ScriptedLoss(message=1, psn=3)
+    result = rdmacc.simulate(
+        NET, rdmacc.messages(rows), "irn", engine=engine, faults=[loss], probes=[rdmacc.probes.rate(1)], trace=True
+    )
+    assert result.flows["retransmissions"].tolist() == [1]
+    assert set(result.packet_trace["message"]) == {1}
+    assert result.goodput(1) > 0
+    with pytest.raises(ConfigError, match="that is a message"):
+        rdmacc.simulate(NET, rdmacc.messages(rows), "irn", engine=engine, probes=[rdmacc.probes.rate(0)])
+
+
+def test_files_and_saved_results_keep_them(engine, tmp_path):
+    work = rdmacc.messages(
+        [
+            {"src": "h0", "duration": "4us"},
+            {"src": "h0", "dst": "h1", "size": 10_000, "after": 0, "delay": "1us"},
+            {"src": "h1", "dst": "h2", "size": 10_000, "after": (0, 1), "delay": ("1us", "2us")},
+        ]
+    )
+    from rdmacc.workload import to_csv, to_parquet
+
+    to_csv(work, tmp_path / "step.csv")
+    to_parquet(work, tmp_path / "step.parquet")
+    pd.testing.assert_frame_equal(rdmacc.from_csv(tmp_path / "step.csv"), work)
+    pd.testing.assert_frame_equal(rdmacc.from_parquet(tmp_path / "step.parquet"), work)
+    result = rdmacc.simulate(NET, work, "dcqcn", engine=engine)
+    back = rdmacc.load(result.save(tmp_path / "run"))
+    pd.testing.assert_frame_equal(back.computation, result.computation, check_dtype=False)
+
+
+def test_composition_keeps_them():
+    rows = [{"src": "h0", "duration": "4us"}, {"src": "h0", "dst": "h1", "size": 1, "after": 0, "delay": "1us"}]
+    compute = rdmacc.messages(rows)
+    whole = rdmacc.sequence(compute, rdmacc.incast(["h1", "h2"], "h0", "1kB"), compute)
+    assert whole["after"].tolist() == [(), (0,), (1,), (1,), (2, 3), (4,)]
+    assert whole["delay_ps"].tolist() == [(), (US,), (0,), (0,), (0, 0), (US,)]
+    assert whole["duration_ps"].dropna().index.tolist() == [0, 4]
+    assert rdmacc.offered_load(whole, NET, duration="1ms") > 0
+
+
+@pytest.mark.parametrize(
+    ("row", "match"),
+    [
+        ({"src": "h0", "duration": "4us", "size": 5}, "size = 5"),
+        ({"src": "h0", "dst": "h1", "duration": "4us"}, "must be missing or the same as src"),
+        ({"src": "h0", "duration": 4}, "duration"),
+        ({"src": "h0", "duration": "-4us"}, "duration"),
+        ({"src": "h0", "dst": "h1", "size": 5, "after": 0, "delay": ("1us", "2us")}, "one for each of the 1 in after"),
+        ({"src": "h0", "dst": "h1", "size": 5, "after": (0,), "delay": 7}, "delay = 7"),
+        ({"src": "h0", "dst": "h1", "size": 0}, "at least 1"),
+        ({"src": "s0", "duration": "4us"}, "a host, not a switch"),
+    ],
+)  # fmt: skip
+def test_wrong_rows_are_errors(row, match):
+    with pytest.raises(ConfigError, match=match):
+        rdmacc.Simulation(NET, rdmacc.messages([{"src": "h0", "dst": "h1", "size": 1}, row]), "dcqcn")
+
+
+def test_only_computation_is_no_workload():
+    with pytest.raises(ConfigError, match="at least one message"):
+        rdmacc.Simulation(NET, rdmacc.messages([{"src": "h0", "duration": "1us"}]), "dcqcn")
+
+
+def test_max_min_has_the_same_schedule():
+    rows = [
+        {"src": "h0", "duration": "4us"},
+        {"src": "h0", "dst": "h1", "size": 50_000, "after": 0},
+        {"src": "h1", "duration": "7us", "after": 1},
+        {"src": "h1", "dst": "h0", "size": 1_000, "after": (2, 1), "delay": ("1us", "0us")},
+    ]
+    table = MaxMin(topology=NET, workload=rdmacc.messages(rows), scheme="line-rate", has_acks=False).solve()
+    flows = run(rows, "compiled").flows
+    assert table["start_ps"].to_numpy() == pytest.approx(flows["start_ps"].to_numpy(), abs=2)
+
+
+@pytest.mark.slow
+def test_a_million_rows_take_seconds():
+    count = 500_000
+    chain = [(), *((i,) for i in range(2 * count - 1))]
+    work = pd.DataFrame(
+        {
+            "src": ["h0", "h1"] * count,
+            "dst": ["h0", "h0"] * count,
+            "size_bytes": [0, 1] * count,
+            "duration_ps": pd.array([5, None] * count, dtype="Int64"),
+            "after": chain,
+            "delay_ps": [(), *((3,) for _ in range(2 * count - 1))],
+        }
+    )
+    begin = time.perf_counter()
+    simulation = rdmacc.Simulation(NET, work, "line-rate")
+    assert time.perf_counter() - begin < 60
+    assert simulation.plan.n_messages == count
+    result = simulation.run("1ms", progress=False)
+    assert (result.computation["status"] == "finished").sum() > 100

@@ -1,0 +1,227 @@
+"""Parameters: quantities, choices and vectors, as users give them, as type checkers and as handlers see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal, get_args
+
+import pytest
+
+import rdmacc
+from rdmacc import Component, ConfigError, Scheme, param
+from rdmacc.engine.compare import first_difference
+from rdmacc.models.base import Model
+from rdmacc.parameters import OptionalTime, Parameters, Sizes, number_of
+from rdmacc.protocols.dcqcn import Dcqcn
+from rdmacc.protocols.homa import Homa
+from rdmacc.records import Float, Int, Record
+from rdmacc.switch.buffer import DropTail, Pfc
+from rdmacc.switch.queueing import Queueing
+from rdmacc.switch.red import Red
+from tests.typed import parameters as typed
+
+Law = Literal["first", "largest", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chooser(Component):
+    """Counts bytes by a choice and a vector."""
+
+    law: Law = param("all", "what counts", choices=get_args(Law))
+    limits_bytes: Sizes = param((), "sizes", unit="bytes")
+    weights: tuple[float, ...] = param((1.0, 2.5), "weights")
+    late_ps: OptionalTime = param(None, "0: nothing is late", unit="ps")
+
+    class Sender(Record):
+        """What was counted."""
+
+        rate_bps = Float(1e9)
+        counted = Int()
+
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        if params.law == "all":
+            sender.counted += 7
+        elif params.law == "first" and packet.psn == 0:
+            sender.counted += 1
+        for i in range(len(params.limits_bytes)):
+            if packet.payload_bytes > params.limits_bytes[i] and params.law != "largest":
+                sender.counted += int(params.weights[i % len(params.weights)] * 10.0)
+        if 0 < params.late_ps < now:
+            sender.counted += 1000
+        sender.rate_bps = 1e9 * (1.0 + 0.01 * (sender.counted % 1000))
+
+
+CHANGES: tuple[dict[str, Any], ...] = (
+    {},
+    {"law": "first", "limits_bytes": "100B 500B"},
+    {"law": "largest", "limits_bytes": [200]},
+    {"limits_bytes": (100, "0.5kB", 10_000), "weights": (3.0,), "late_ps": "1us"},
+)
+
+
+def run(engine: str, is_checked: bool, **changes: Any) -> rdmacc.Simulation:
+    net = rdmacc.star(3, rate="100Gbps", delay="1us")
+    work = rdmacc.incast(senders=["h1", "h2"], receiver="h0", size="6300B")
+    scheme = Scheme(name="chooser", control=Chooser(**changes))
+    simulation = rdmacc.Simulation(net, work, scheme, engine=engine, check=is_checked)
+    simulation.run()
+    return simulation
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_handlers_see_choices_vectors_and_what_is_off_alike_on_both_engines(changes):
+    simulation = run("compiled", False, **changes)
+    assert first_difference(simulation.plan) == ""
+    assert run("compiled", True, **changes).now_ps == simulation.now_ps == run("simpy", True, **changes).now_ps
+
+
+def test_choices_and_vectors_change_what_handlers_do():
+    assert len({run("simpy", False, **changes).now_ps for changes in CHANGES}) == len(CHANGES)
+
+
+def test_an_exception_keeps_its_text_beside_a_choice():
+    @dataclass(frozen=True, kw_only=True)
+    class Raises(Chooser):
+        @staticmethod
+        def on_send(params, sender, packet, now):
+            if params.law == "all":
+                raise ValueError("all is too much")
+
+    net, work = rdmacc.star(3), rdmacc.incast(senders=["h1", "h2"], receiver="h0", size="6300B")
+    for engine in ("simpy", "compiled"):
+        with pytest.raises(rdmacc.SimulationError, match="all is too much"):
+            rdmacc.simulate(net, work, Scheme(control=Raises()), engine=engine, check=True)
+
+
+# Components whose handlers do what they must not.
+
+
+class Misspelt(Chooser):
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        if params.law == "frist":
+            sender.counted += 1
+
+
+class Computes(Chooser):
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        sender.counted += params.law
+
+
+class ComparesAnother(Chooser):
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        if packet.psn == "first":
+            sender.counted += 1
+
+
+class Orders(Chooser):
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        if params.law < "first":
+            sender.counted += 1
+
+
+class WritesElement(Chooser):
+    @staticmethod
+    def on_send(params, sender, packet, now):
+        params.weights[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "allowed"),
+    [
+        (Misspelt, "did you mean 'first'"),
+        (Computes, "compare it: params.law == 'first'"),
+        (ComparesAnother, "a parameter that has choices"),
+        (Orders, "by == or !="),
+        (WritesElement, "must not write parameters"),
+    ],
+)
+def test_what_handlers_must_not_do_with_parameters_is_refused(kind, allowed):
+    with pytest.raises(ConfigError) as caught:
+        Scheme(control=kind())
+    assert allowed in caught.value.allowed
+
+
+@pytest.mark.parametrize(
+    "given", ["1kB 2000B", "1kB, 2kB", ["1kB", 2000], (1000, 2000), (size for size in ("1kB", "2kB"))]
+)
+def test_a_vector_is_given_as_a_text_or_as_what_has_elements(given):
+    assert Homa(cutoffs=given).cutoffs == (1000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"limits_bytes": 5}, "Chooser.limits_bytes"),
+        ({"limits_bytes": "1kB 2us"}, "Chooser.limits_bytes[1]"),
+        ({"limits_bytes": [1] * 65}, "Chooser.limits_bytes"),
+        ({"weights": (1.0, "2")}, "Chooser.weights[1]"),
+        ({"weights": (True,)}, "Chooser.weights[0]"),
+        ({"law": None}, "Chooser.law"),
+    ],
+)
+def test_wrong_vectors_are_refused(changes, field):
+    with pytest.raises(ConfigError) as caught:
+        Chooser(**changes)
+    assert caught.value.field == field
+
+
+def test_a_vector_without_a_unit_needs_a_default_with_elements():
+    with pytest.raises(ConfigError, match="of what type"):
+        param((), "weights")
+
+
+def test_none_is_off_where_it_is_allowed():
+    assert (Chooser(late_ps=None).late_ps, Pfc(xoff_bytes=None).xoff_bytes) == (0, 0)
+    assert (Dcqcn(reference_bps=None).reference_bps, Dcqcn().reference_bps) == (0.0, 40e9)
+    with pytest.raises(ConfigError, match="kmin_bytes"):
+        Red(kmin_bytes=None)
+
+
+def test_all_that_has_parameters_has_one_base():
+    assert all(issubclass(kind, Parameters) for kind in (Component, Scheme, Pfc, DropTail, Queueing, Model))
+    assert not any(issubclass(kind, Component) for kind in (Scheme, Pfc, DropTail, Queueing, Model))
+    assert Pfc().replace(alpha=0.5) == Pfc(alpha=0.5)
+    with pytest.raises(ConfigError, match="did you mean 'alpha'"):
+        Pfc().replace(alfa=1.0)
+
+
+def test_texts_have_numbers_of_their_own():
+    known = {text for kind in _subclasses(Parameters) for texts in kind.choices().values() for text in texts}
+    assert len(known) > 10
+    assert len({number_of(text) for text in known}) == len(known)
+
+
+def _subclasses(kind: type[Any]) -> list[type[Any]]:
+    return [one for child in kind.__subclasses__() for one in (child, *_subclasses(child))]
+
+
+_ANNOTATIONS = {
+    ("ps", False): "Time", ("bps", False): "Rate", ("bytes", False): "Size",
+    ("ps", True): "OptionalTime", ("bps", True): "OptionalRate", ("bytes", True): "OptionalSize",
+}  # fmt: skip
+
+
+def test_what_type_checkers_pass_runs():
+    assert [scheme.name for scheme in typed.schemes()] == ["one", "several", "lossy", "law", "hpcc", "mine"]
+    assert typed.sizes() == 10**6 + 30_000 + 3000 + 5000
+
+
+def test_type_checkers_see_what_a_parameter_takes():
+    """The annotation of each of the package's parameters says whether it is a quantity, and whether it may be off."""
+    seen = 0
+    for kind in _subclasses(Parameters):
+        if kind.__module__.startswith("rdmacc.") and is_dataclass(kind):
+            for one in fields(kind):
+                unit = one.metadata.get("unit")
+                if unit in ("ps", "bps", "bytes"):
+                    wanted = (
+                        _ANNOTATIONS[unit, one.metadata["is_optional"]] if not one.metadata["is_vector"] else "Sizes"
+                    )
+                    assert one.type == wanted, f"{kind.__name__}.{one.name}"
+                    seen += 1
+    assert seen > 100

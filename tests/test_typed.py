@@ -1,0 +1,98 @@
+"""Annotations are read, and arguments held against them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc import typed as module
+from rdmacc.errors import ConfigError
+from rdmacc.typed import typed
+from rdmacc.units import Quantity
+
+
+@typed
+def call(
+    whole: int = 1,
+    number: float = 1.0,
+    yes: bool = True,
+    text: str | None = None,
+    path: str | Path = "x",
+    name: Hashable = 0,
+    quantity: Quantity = "1us",
+    pair: tuple[Quantity, Quantity] = (0, 1),
+    names: Sequence[str] = (),
+    by_name: Mapping[str, int] | None = None,
+    graph: nx.Graph[int] | None = None,
+    frame: pd.DataFrame | None = None,
+    numbers: npt.ArrayLike = 0,
+    function: Callable[[int], int] = abs,
+) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "words"),
+    [
+        ("whole", np.int64(3), True, "a whole number"),
+        ("whole", -(2**63), 2**63, "a whole number"),
+        ("number", np.float32(2), "2", "a number"),
+        ("yes", np.bool_(False), 1, "True or False"),
+        ("text", None, 3, "a text or None"),
+        ("path", Path("x"), "a\0b", "a path"),
+        ("name", ("h", 0), ["h"], "a name"),
+        ("quantity", 5.0, None, "a number or a text"),
+        ("pair", ["1us", 2], ("1us",), "a tuple (a number or a text, a number or a text)"),
+        ("names", pd.Series(["a"]), ["a", 1], "a list, each a text"),
+        ("names", ["a"], "a", "a list"),
+        ("by_name", {"a": 1}, ["a"], "a mapping or None"),
+        ("graph", nx.star_graph(3), {}, "a networkx.Graph or None"),
+        ("frame", pd.DataFrame(), pd.Series([1]), "a pandas.DataFrame or None"),
+        ("numbers", [[1, 2], [3, 4]], "1", "numbers"),
+        ("function", len, "len", "a function"),
+    ],
+)
+def test_an_argument_is_held_against_its_annotation(name, good, bad, words):
+    call(**{name: good})
+    with pytest.raises(ConfigError) as caught:
+        call(**{name: bad})
+    assert caught.value.field == name
+    assert words in caught.value.allowed
+
+
+def test_places_and_further_arguments_count():
+    @typed
+    def add(first: int, *others: int) -> int:
+        return first + sum(others)
+
+    assert add(1, 2, 3) == 6
+    with pytest.raises(ConfigError, match="others = 'x': must be a whole number"):
+        add(1, 2, "x")
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        add()
+
+
+def test_every_annotation_of_the_package_can_be_read():
+    """A name that a module imports for types alone is looked up when a call is checked: too late to be missing."""
+    for name in rdmacc.__all__:
+        getattr(rdmacc, name)
+    found = 0
+    for name, one in list(sys.modules.items()):
+        if name.split(".")[0] != "rdmacc":
+            continue
+        for value in [*vars(one).values(), *(own for kind in vars(one).values() if isinstance(kind, type)
+                                             for own in vars(kind).values())]:  # fmt: skip
+            function = inspect.unwrap(value) if inspect.isfunction(value) else None
+            if function is not None and value.__code__.co_filename == module.__file__ and function is not value:
+                module._arguments(function)
+                found += 1
+    assert found > 60
