@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
-    FULL,
+    BOTH,
     LOADS,
     NOTICEABLE,
     Case,
@@ -60,10 +60,10 @@ _LOADS = [("typical", load) for load in LOADS["typical"]]
 
 
 def variants(scale: str) -> list[Case]:
-    """Return the six variants at each load of the typical mix in each reading; at quick scale two loads in one."""
+    """Return the six variants at each load of the typical mix in both readings; at quick scale two loads in one."""
     if scale == "quick":
         return cases(tuple(VARIANTS), [("typical", 0.2), ("typical", 0.6)])
-    return cases(tuple(VARIANTS), _LOADS, FULL)
+    return cases(tuple(VARIANTS), _LOADS, BOTH)
 
 
 def _draw_variants(rows: pd.DataFrame) -> Figure:

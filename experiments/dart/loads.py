@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.dart.clos import (
+    BOTH,
     DEFAULT_READING,
-    FULL,
     LOADS,
     NOTICEABLE,
     Case,
@@ -49,10 +49,10 @@ _LOOKS = {"dctcp": ("s", 2), "dcqcn": ("o", 0), "timely": ("^", 3), "dart": ("D"
 
 
 def runs(scale: str) -> list[Case]:
-    """Return the four schemes at every mix and load in each reading; at quick scale two loads of the typical mix."""
+    """Return the four schemes at every mix and load in both readings; at quick scale two loads of the typical mix."""
     if scale == "quick":
         return cases(SCHEMES, [("typical", 0.2), ("typical", 0.6)])
-    return [case for reading in FULL for case in all_runs(*LOADS, reading=reading)]
+    return [case for reading in BOTH for case in all_runs(*LOADS, reading=reading)]
 
 
 def all_runs(*mixes: str, schemes: Sequence[str] = SCHEMES, reading: str = DEFAULT_READING) -> list[Case]:

@@ -47,7 +47,7 @@ class Breakdown(FatTreeFigure):
     workload: ClassVar[str]
 
     def cases(self, scale: str) -> list[Case]:
-        return cases((*SCHEMES, "dcqcn"), [self.workload], scale)
+        return cases(SCHEMES, [self.workload], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN

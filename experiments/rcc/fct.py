@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 OTHERS = SCHEMES[1:]
-_MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn-cnp": "v", "timely": "P", "rcc-pid": "s",
+_MARKERS = {"rcc": "D", "hpcc": "o", "homa": "s", "expresspass": "^", "dcqcn": "v", "timely": "P", "rcc-pid": "s",
             "rcc-ewa": "o"}  # fmt: skip
 
 

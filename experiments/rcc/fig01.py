@@ -12,7 +12,7 @@ import pandas as pd
 
 from rdmacc import topology
 from rdmacc.experiments.framework.bands import All, AnyOf, AtLeast, AtMost, Each, LessThan, MoreThan, Some
-from rdmacc.experiments.framework.claim import OURS, Claim, Measured
+from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.experiment import Experiment, Seeding
 from rdmacc.experiments.framework.point import Point
 from rdmacc.experiments.framework.registry import register_experiment
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Figure1"]
 
-DCQCN = "dcqcn-cnp"
+DCQCN = "dcqcn"
 SCHEMES = (DCQCN, "timely")
-OTHER = "dcqcn"
-"""DCQCN of HPCC's simulator."""
+OTHER = "dcqcn-cnp"
+"""DCQCN with CNPs."""
 
 
 _LONG = AtLeast(10e9)
@@ -42,13 +42,17 @@ def _off(table: pd.DataFrame, scheme: str) -> dict[str, float]:
 
 
 def _steadiness(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return TIMELY's fairness and the swing of the bottleneck's queue, each in its better seed."""
-    indices = {f"{phase} flows": max(seeds(table, "timely", f"Jain, phase {phase}")) for phase in (2, 3)}
-    swings = {}
+    """Return TIMELY's fairness and the swing of the bottleneck's queue, each in its better seed, by number of flows."""
+    found = {}
     for phase, place in ((2, "in network"), (3, "last hop")):
         means, swing = (seeds(table, "timely", f"{name} {place}, phase {phase}") for name in ("queue", "swing"))
-        swings[f"{phase} flows"] = min(one / max(mean, 1.0) for one, mean in zip(swing, means, strict=True))
-    return {"Jain's index": indices, "swing of the queue over its mean": swings}
+        found[f"{phase} flows"] = {
+            "Jain's index": max(seeds(table, "timely", f"Jain, phase {phase}")),
+            "swing of the queue over its mean": min(
+                one / max(mean, 1.0) for one, mean in zip(swing, means, strict=True)
+            ),
+        }
+    return found
 
 
 def _against_dcqcn(table: pd.DataFrame) -> Measured:
@@ -75,15 +79,16 @@ class Figure1(Experiment):
             "rcc-f1-1", "II-B, figure 1b", "time until all flows are within 20% of max-min", "DCQCN, two bottlenecks",
             "not quickly",
             measure=lambda table: _off(table, DCQCN), band=Each(_LONG), direction=Some(_LONG), unit="ms",
+            expect=Outcome.DIRECTION,
+            why="Two flows are within 20% of their shares after 1 ms; DCQCN with CNPs takes 15 ms. With three, flow 1"
+            " is marked at two ports and stays off its share for 76 of 100 ms.",
             too_small="At quick scale the flows start ten times as fast, and DCQCN's timers do not follow.",
         ),
         Claim(
             "rcc-f1-2", "II-B, figure 1c", "fairness, steady delay", "TIMELY, two bottlenecks",
             "unfair, or no steady delay",
             measure=_steadiness,
-            band=AnyOf({
-                "Jain's index": Some(LessThan(0.97)), "swing of the queue over its mean": Some(MoreThan(0.5)),
-            }),
+            band=Each(AnyOf({"Jain's index": LessThan(0.97), "swing of the queue over its mean": MoreThan(0.5)})),
         ),
         Claim(
             "rcc-f1-2a", "II-B", "TIMELY over DCQCN", "two bottlenecks", "comparable or worse", by=OURS,
@@ -93,7 +98,7 @@ class Figure1(Experiment):
     )  # fmt: skip
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
-        if reading != "DCQCN of HPCC's simulator":
+        if reading != "DCQCN with CNPs":
             return super().under(table, reading)
         return in_place(table, {"scheme": DCQCN}, {"scheme": OTHER})
 

@@ -25,8 +25,6 @@ _PARTS = ("rcc-pid", "rcc-ewa")
 PUBLISHED = {"rcc-pid": (0.28,), "rcc-ewa": (0.19,)}
 """By how much RCC's average FCT is lower, at most (V-E-2)."""
 _ALL = tuple(Case(scheme, _NAME, load) for scheme in VARIANTS for load in LOADS)
-_OVERSUBSCRIBED = tuple(Case(scheme, _NAME, 0.3, fabric_rate="200Gbps") for scheme in VARIANTS)
-"""ToRs with uplinks of half their hosts' rate: then there is congestion in the network."""
 _AT_SOME_LOAD = Each(Some(MoreThan(0), of="the loads"))
 _UNDER_PID = (
     "Flows that were once judged congested in the network stay under the PID to their end, with a window that grows by"
@@ -65,7 +63,7 @@ class Figure13(FatTreeFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        return [*_OVERSUBSCRIBED, *cases(VARIANTS, [_NAME], scale)]
+        return cases(VARIANTS, [_NAME], scale)
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         with style():

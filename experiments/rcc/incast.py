@@ -139,7 +139,8 @@ class IncastFigure(Experiment):
             is_late = table["scheme"].isin(_JITTERED) & (table[[*other]] == pd.Series(other)).all(axis=1)
             table = table.assign(jitter_us=table["jitter_us"].mask(is_late, -1.0))
         is_rcc = table["scheme"].str.startswith("rcc")
-        if not (is_rcc & (table[[*other]] == pd.Series(other)).all(axis=1) & (table["senders"] != FEW)).any():
+        alone = _AS_PRINTED | other
+        if not (is_rcc & (table[[*alone]] == pd.Series(alone)).all(axis=1) & (table["senders"] != FEW)).any():
             return None
         found = in_place(table[is_rcc], {name: _AS_PRINTED[name] for name in other}, other)
         return None if found is None else pd.concat([found, table[~is_rcc]], ignore_index=True)

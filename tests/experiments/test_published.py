@@ -15,6 +15,7 @@ from rdmacc.experiments.rcc import fig07 as queue
 from rdmacc.experiments.rcc import fig08 as two_links
 from rdmacc.experiments.rcc import fig09 as fct
 from rdmacc.experiments.rcc import fig13 as parts
+from rdmacc.experiments.rcc.fat_tree import DCQCN
 from rdmacc.experiments.ren import fig12 as small
 from rdmacc.experiments.ren import fig14 as breakdown
 from rdmacc.experiments.ren import fig15 as tails
@@ -72,7 +73,7 @@ def test_rcc():
     assert incast.PUBLISHED_GBPS == 94.98
     assert queue.PUBLISHED_BYTES == 900_000
     assert two_links.PUBLISHED_BPS == 12e9
-    order = ("hpcc", "homa", "expresspass", "dcqcn-cnp", "timely")
+    order = ("hpcc", "homa", "expresspass", DCQCN, "timely")
     assert {
         "web_search": {one: (percent / 100,) for one, percent in zip(order, (9, 11, 11, 30, 45))},
         "data_mining": {one: (percent / 100,) for one, percent in zip(order, (7, 4, 15, 18, 19))},
