@@ -117,6 +117,11 @@ class Component(Parameters):
     pairwise: ClassVar[bool] = False
 
     @property
+    def marks_at_nic(self) -> bool:
+        """Whether the hooks of a port are called at the sending host's too; override if they mark packets there."""
+        return False
+
+    @property
     def classes(self) -> frozenset[int]:
         """Priority classes that the handlers give packets or messages, so that PFC keeps room; override if they do."""
         return frozenset()

@@ -64,6 +64,8 @@ class Field:
         The attribute's name in its record.
     length : int
         Number of entries of an array; 0 for a single number.
+    is_feature : bool
+        Whether a kernel is also compiled for the case that it is 0 throughout a run.
     """
 
     code: str
@@ -73,6 +75,7 @@ class Field:
     is_bits: bool = False
     name: str = ""
     length: int = 0
+    is_feature: bool = False
 
     @property
     def armed_name(self) -> str:

@@ -147,7 +147,7 @@ class Scheme(Parameters):
                 "nic_ack_priority", self.nic_ack_priority, f"-1, or a class from {CONTROL} to {NUM_CLASSES - 1}"
             )
         record_dtype(Packet, *filter(None, (part.record("Header") for part in self.components)))
-        check_handlers(self)
+        check_handlers(self.components)
 
     def __repr__(self) -> str:
         """Return name and composition, with the parameters that are not their defaults."""
@@ -180,6 +180,11 @@ class Scheme(Parameters):
         if self.connection == "auto":
             return any(part.pairwise for part in self.components)
         return self.connection == "pair"
+
+    @property
+    def marks_at_nic(self) -> bool:
+        """True if a component marks packets at the sending host's port too."""
+        return any(part.marks_at_nic for part in self.components)
 
     @property
     def wire_bytes(self) -> int:

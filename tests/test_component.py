@@ -173,13 +173,16 @@ def test_hooks_are_described():
 def test_hooks_run_in_the_order_of_the_components():
     scheme = rdmacc.scheme("dasr")
     assert [type(part).__name__ for part in scheme.components] == ["GoBackN", "Dasr", "Dcqcn", "EcnStep"]
-    assert [call.component for call in calls_of(scheme, "on_data")] == [0, 1, 2]
-    assert [call.component for call in calls_of(scheme, "on_enqueue")] == [3]
-    assert calls_of(scheme, "on_credit") == []
-    assert limits_of(scheme) == {"rate_bps": [1, 2], "window_bytes": []}
-    assert [number for number, _ in records_of(scheme, "Sender")] == [1, 2]
-    assert [slot.field.name for slot in slots_of(scheme, "Sender")] == ["alpha_timer_ps", "increase_timer_ps"]
-    assert [slot.number for slot in slots_of(scheme, "Sender")] == [0, 1]
+    assert [call.component for call in calls_of(scheme.components, "on_data")] == [0, 1, 2]
+    assert [call.component for call in calls_of(scheme.components, "on_enqueue")] == [3]
+    assert calls_of(scheme.components, "on_credit") == []
+    assert limits_of(scheme.components) == {"rate_bps": [1, 2], "window_bytes": []}
+    assert [number for number, _ in records_of(scheme.components, "Sender")] == [1, 2]
+    assert [slot.field.name for slot in slots_of(scheme.components, "Sender")] == [
+        "alpha_timer_ps",
+        "increase_timer_ps",
+    ]
+    assert [slot.number for slot in slots_of(scheme.components, "Sender")] == [0, 1]
     assert set(RECORD_KINDS) >= {"Sender", "Receiver", "Transfer", "Endpoint", "Egress", "Header"}
 
 

@@ -188,7 +188,7 @@ class ClosFigure(CaseFigure):
         is_late = (flows["status"] != "finished") & (flows["size_bytes"] < ENDLESS_BYTES)
         short = met[is_short.to_numpy()]
         arrived = short["arrived_packets"].sum()
-        nic = 1 - any(getattr(part, "at_nic", False) for part in result.plan.scheme.components)  # links that it misses
+        nic = 1 - result.plan.scheme.marks_at_nic  # links that it misses
         in_order = flows["retransmissions"].to_numpy() == 0
         marks = ports["marked_packets"]
         numbers = {

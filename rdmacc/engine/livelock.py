@@ -72,7 +72,7 @@ def _named(plan: Plan, name: str, number: int) -> str:
     if name not in _OWNERS:
         return f"an event of kind '{name}' of number {number}"
     kind, owner = _OWNERS[name]
-    slots = slots_of(plan.scheme, kind)
+    slots = slots_of(plan.scheme.components, kind)
     slot: Any = slots[number % len(slots)]
     component = type(plan.scheme.components[slot.component]).__name__
     handler = f"{component}.{slot.field.handler_name}"

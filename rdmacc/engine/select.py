@@ -38,7 +38,7 @@ def make_engine(name: str, plan: Plan) -> Engine:
         If there is no engine of that name, or the compiled one is asked for and not available, or if a handler, or
         what it reaches, has left the handlers' language since the scheme was made.
     """
-    check_handlers(plan.scheme)
+    check_handlers(plan.scheme.components)
     if not isinstance(name, str) or name not in ENGINES:
         raise ConfigError("engine", name, f"one of {', '.join(ENGINES)}")
     if name != "simpy":

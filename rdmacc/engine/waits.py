@@ -137,7 +137,7 @@ def _pauses(engine: Engine, fabric: Fabric) -> Iterator[str]:
 def _stopped_by(engine: Engine, qp: int) -> str:
     """Return which component has stopped a queue pair by its rate or window; empty if none has."""
     scheme = engine.plan.scheme
-    for limit, owners in limits_of(scheme).items():
+    for limit, owners in limits_of(scheme.components).items():
         for component in owners:
             value = engine.sender_value(qp, component, limit)
             if not value > 0.0:

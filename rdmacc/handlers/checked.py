@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.component import HOOKS, TIMER_OFFERS
 from rdmacc.errors import HandlerError
 from rdmacc.handlers import marks_of
-from rdmacc.handlers.hooks import Call
+from rdmacc.handlers.hooks import Call, Components
 from rdmacc.handlers.rewriting import instrumented
 from rdmacc.records import Float, Int, Record
 from rdmacc.state import (
@@ -33,9 +33,6 @@ from rdmacc.state import (
     TRIM_TAIL,
     UNLIMITED,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from rdmacc.schemes import Scheme
 
 __all__ = ["Checks", "Test", "Trail", "explain"]
 
@@ -84,14 +81,14 @@ class Test:
 
 
 def tests_of(
-    scheme: Scheme, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
+    components: Components, hook: str, kind: str, call: Call, record: Callable[[str], str], port_node: str
 ) -> list[Test]:
     """Return what must hold once a handler has run.
 
     Parameters
     ----------
-    scheme : Scheme
-        The scheme.
+    components : sequence of Component
+        The scheme's.
     hook : str
         Name of the hook, or of the handler that serves a deadline.
     kind : str
@@ -113,7 +110,7 @@ def tests_of(
 
     given = set(call.arguments)
     if "sender" in given:
-        own = scheme.components[call.component].record("Sender")
+        own = components[call.component].record("Sender")
         names = {field.name for field in own.fields} if own is not None else set()
         if "rate_bps" in names:
             must("sender", "rate_bps", _LEAST_BPS, _MOST_BPS, "from 1 kb/s to 10**18 b/s")
@@ -200,8 +197,8 @@ class Checks:
 
     Parameters
     ----------
-    scheme : Scheme
-        The scheme.
+    components : sequence of Component
+        The scheme's.
     has_trail : bool
         Handlers write the line that they have come to into the trail.
     port_node : str
@@ -215,15 +212,15 @@ class Checks:
         Every test of every hook.
     """
 
-    def __init__(self, scheme: Scheme, *, has_trail: bool, port_node: str) -> None:
-        self._scheme, self._has_trail, self._port_node = scheme, has_trail, port_node
+    def __init__(self, components: Components, *, has_trail: bool, port_node: str) -> None:
+        self._components, self._has_trail, self._port_node = components, has_trail, port_node
         self._memo: dict[Any, Callable[..., Any]] = {}
         self.calls: list[tuple[str, Call, tuple[str, ...]]] = []
         self.tests: list[Test] = []
 
     def function(self, call: Call) -> Callable[..., Any]:
         """Return a handler with its checks."""
-        marks = marks_of(self._scheme, self._scheme.components[call.component], call.name)
+        marks = marks_of(self._components, self._components[call.component], call.name)
         return instrumented(call.function, marks, has_trail=self._has_trail, memo=self._memo)
 
     def around(self, name: str, kind: str, call: Call, record: Callable[[str], str]) -> tuple[list[str], list[str]]:
@@ -241,7 +238,7 @@ class Checks:
             Returns the expression for an argument of the handler in the hook's source.
         """
         before = self._before(name, kind, call, record)
-        tests = tests_of(self._scheme, name, kind, call, record, self._port_node)
+        tests = tests_of(self._components, name, kind, call, record, self._port_node)
         after = [line for number, test in enumerate(tests, len(self.tests)) for line in _lines(test, str(number))]
         self.tests += tests
         return before, after
@@ -267,8 +264,8 @@ class Checks:
         arguments = [one for one in call.arguments if one in _TESTED]
         after = [f"{tests_name}({', '.join([*map(record, arguments), 'trail', str(first)])})"]
         lines = []
-        formal = tests_of(self._scheme, name, kind, call, str, self._port_node)
-        self.tests += tests_of(self._scheme, name, kind, call, record, self._port_node)
+        formal = tests_of(self._components, name, kind, call, str, self._port_node)
+        self.tests += tests_of(self._components, name, kind, call, record, self._port_node)
         for number, test in enumerate(formal):
             if test.needs_ports:
                 after += _lines(self.tests[first + number], str(first + number))
@@ -297,7 +294,7 @@ class Checks:
             Simulated time, ps.
         """
         name, call, offers = self.calls[int(trail["handler"])]
-        component = type(self._scheme.components[call.component]).__name__
+        component = type(self._components[call.component]).__name__
         failed = int(trail["test"])
         if failed >= 0:
             line, test, value = None, self.tests[failed], float(trail["value"])
@@ -314,13 +311,13 @@ class Checks:
 # When something went wrong
 
 
-def explain(scheme: Scheme, exception: BaseException, now: int) -> HandlerError | None:
+def explain(components: Components, exception: BaseException, now: int) -> HandlerError | None:
     """Return the error for an exception that a handler has raised without checks; None if no handler has.
 
     Parameters
     ----------
-    scheme : Scheme
-        The scheme.
+    components : sequence of Component
+        The scheme's.
     exception : BaseException
         The exception, with its traceback.
     now : int
@@ -329,7 +326,7 @@ def explain(scheme: Scheme, exception: BaseException, now: int) -> HandlerError 
     trace = exception.__traceback__
     known = {
         (function.__code__.co_filename, function.__code__.co_name): type(part).__name__
-        for part in scheme.components
+        for part in components
         for function in part.handlers().values()
     }
     while trace is not None:

@@ -7,20 +7,19 @@ engine by writing Python source (`rdmacc.engine.reference.binding`), the compile
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rdmacc.component import HOOKS, Component
 from rdmacc.records import NEVER, Field, Record
 
-if TYPE_CHECKING:
-    from rdmacc.schemes import Scheme
-
 __all__ = [
-    "Call", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "moved", "records_of", "slots_of",
+    "Call", "Components", "Slot", "bits_of", "calls_of", "has_requests", "limits_of", "moved", "records_of", "slots_of",
     "transfer_fields",
 ]  # fmt: skip
+
+Components = Sequence[Component]
+"""A scheme's components, in the order in which their handlers run."""
 
 _LIMITS = ("rate_bps", "window_bytes")
 
@@ -45,86 +44,81 @@ class Slot:
     field: Field
 
 
-def calls_of(scheme: Scheme, hook: str) -> list[Call]:
+def calls_of(components: Components, hook: str) -> list[Call]:
     """Return the handlers that a scheme has for a hook, in the order in which they run."""
     return [
         Call(number, function, tuple(inspect.signature(function).parameters), name)
-        for number, part in enumerate(scheme.components)
+        for number, part in enumerate(components)
         for name, function in part.handlers().items()
         if name == hook and hook in HOOKS
     ]
 
 
-def timer_call(scheme: Scheme, slot: Slot) -> Call:
+def timer_call(components: Components, slot: Slot) -> Call:
     """Return the handler that serves a deadline."""
     name = slot.field.handler_name
-    function = scheme.components[slot.component].handlers()[name]
+    function = components[slot.component].handlers()[name]
     return Call(slot.component, function, tuple(inspect.signature(function).parameters), name)
 
 
-def slots_of(scheme: Scheme, kind: str) -> list[Slot]:
+def slots_of(components: Components, kind: str) -> list[Slot]:
     """Return the deadlines of one record kind over all components."""
     found = [
         (number, field)
-        for number, part in enumerate(scheme.components)
+        for number, part in enumerate(components)
         for record_kind, field in part.deadlines()
         if record_kind == kind
     ]
     return [Slot(kind, i, number, field) for i, (number, field) in enumerate(found)]
 
 
-def records_of(scheme: Scheme, kind: str) -> list[tuple[int, type[Record]]]:
+def records_of(components: Components, kind: str) -> list[tuple[int, type[Record]]]:
     """Return (component number, record) for the components that have a record of that kind."""
-    records = ((number, part.record(kind)) for number, part in enumerate(scheme.components))
+    records = ((number, part.record(kind)) for number, part in enumerate(components))
     return [(number, record) for number, record in records if record is not None]
 
 
-def transfer_fields(scheme: Scheme) -> list[tuple[int, Field]]:
+def transfer_fields(components: Components) -> list[tuple[int, Field]]:
     """Return (component number, field) for the numbers that a scheme keeps of each message."""
     return [
         (number, field)
-        for number, record in records_of(scheme, "Transfer")
+        for number, record in records_of(components, "Transfer")
         for field in record.fields
         if not field.is_deadline and not field.length and not field.is_bits
     ]
 
 
-def bits_of(scheme: Scheme) -> list[tuple[int, Field]]:
+def bits_of(components: Components) -> list[tuple[int, Field]]:
     """Return (component number, field) for the sets of packets that a scheme keeps of each message."""
-    records = records_of(scheme, "Transfer")
+    records = records_of(components, "Transfer")
     return [(number, field) for number, record in records for field in record.fields if field.is_bits]
 
 
-def limits_of(scheme: Scheme) -> dict[str, list[int]]:
+def limits_of(components: Components) -> dict[str, list[int]]:
     """Return, for rate_bps and window_bytes, the components whose Sender record limits it."""
     return {
         limit: [
             number
-            for number, record in records_of(scheme, "Sender")
+            for number, record in records_of(components, "Sender")
             if limit in {field.name for field in record.fields}
         ]
         for limit in _LIMITS
     }
 
 
-def moved(deadline: str, armed: str, scheme: Scheme) -> str:
+def moved(deadline: str, armed: str, has_tick: bool) -> str:
     """Return the condition under which a deadline needs a new event.
 
     That is when it is earlier than the pending one. With a tick the event's place in its instant depends on when the
     deadline was set, so that any other time needs one.
     """
-    return f"{armed} != {deadline} < {NEVER}" if scheme.tick_ps else f"{deadline} < {armed}"
+    return f"{armed} != {deadline} < {NEVER}" if has_tick else f"{deadline} < {armed}"
 
 
-def has_requests(scheme: Scheme) -> bool:
+def has_requests(components: Components) -> bool:
     """Tell whether a handler of the scheme asks for a `request`: engines then hand one to every hook of a sender."""
     return any(
         "request" in inspect.signature(function).parameters
-        for part in scheme.components
+        for part in components
         for function in part.handlers().values()
     )
-
-
-def has_hook(component: Component, hook: str) -> bool:
-    """Tell whether a component takes part in a hook."""
-    return hook in component.handlers()

@@ -12,19 +12,17 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
 from rdmacc.handlers.checker import Checker, Marks
 from rdmacc.handlers.expressions import Code, record_kind
+from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
 from rdmacc.handlers.source import outside
 from rdmacc.records import Field
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
-
-if TYPE_CHECKING:
-    from rdmacc.schemes import Scheme
 
 __all__ = ["check_handlers", "marks_of"]
 
@@ -56,33 +54,33 @@ _MAY_WRITE_OF_PACKET = {
 """Those of `packet`, by hook; elsewhere none."""
 
 
-def check_handlers(scheme: Scheme) -> None:
+def check_handlers(components: Components) -> None:
     """Raise `ConfigError` if a handler leaves the language, reads a field that is not there, or writes another's.
 
     Parameters
     ----------
-    scheme : Scheme
-        Its components' handlers are read.
+    components : sequence of Component
+        A scheme's: their handlers are read.
 
     Raises
     ------
     ConfigError
         Naming component, handler, line and what to write instead.
     """
-    for part in scheme.components:
+    for part in components:
         for name in part.handlers():
-            marks_of(scheme, part, name)
+            marks_of(components, part, name)
 
 
-def marks_of(scheme: Scheme, part: Component, name: str) -> Marks:
+def marks_of(components: Components, part: Component, name: str) -> Marks:
     """Return what checked mode puts into a handler, and into the functions that it calls.
 
     Parameters
     ----------
-    scheme : Scheme
-        The scheme.
+    components : sequence of Component
+        The scheme's.
     part : Component
-        One of its components.
+        One of them.
     name : str
         The handler's name.
 
@@ -92,7 +90,7 @@ def marks_of(scheme: Scheme, part: Component, name: str) -> Marks:
         If the handler is not allowed.
     """
     headers = frozenset(
-        field for each in scheme.components if (record := each.record("Header")) is not None for field in record.fields
+        field for each in components if (record := each.record("Header")) is not None for field in record.fields
     )
     for param, value in vars(part).items():
         if type(value) is int and abs(value) > LARGEST:

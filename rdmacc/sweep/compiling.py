@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import is_checked
-
-if TYPE_CHECKING:
-    from rdmacc.experiments.framework.point import Point
+from rdmacc.sweep.fingerprint import PointLike
 
 __all__ = ["compile_hooks", "compile_kernel", "units_of"]
 
 
-def units_of(points: Iterable[Point]) -> list[Callable[[], None]]:
+def units_of(points: Iterable[PointLike]) -> list[Callable[[], None]]:
     """Return what compiles the units of code that points need, that which takes longest first.
 
     Parameters

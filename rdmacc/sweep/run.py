@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 from tqdm.auto import tqdm
@@ -26,17 +26,13 @@ from rdmacc.engine.select import ENGINES
 from rdmacc.errors import ConfigError, SimulationError
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.sweep.compiling import units_of
-from rdmacc.sweep.fingerprint import identify
+from rdmacc.sweep.fingerprint import PointLike, identify
 from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
 from rdmacc.sweep.time_left import Pace
 from rdmacc.sweep.workers import Failed, Outcome, Task, check_executor, check_jobs, compute_all, default_jobs
-
-if TYPE_CHECKING:
-    from rdmacc.experiments.framework.experiment import Experiment
-from rdmacc.experiments.framework.point import Point
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 
@@ -60,6 +56,29 @@ class Sweepable(Protocol):
             Which.
         seed : int
             Of all randomness.
+        changes : mapping, optional
+            Changed parameters of the schemes, by name.
+        """
+        ...
+
+
+@runtime_checkable
+class Seeded(Sweepable, Protocol):
+    """What can be swept with several seeds."""
+
+    def seeded_points(
+        self, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None = None
+    ) -> Mapping[str, tuple[Any, Any]]:
+        """Return each point as it is computed and as it is shown, by a name of its own.
+
+        Parameters
+        ----------
+        scale : str
+            Which.
+        seed : int
+            The first seed.
+        seeds : int, optional
+            How many there are.
         changes : mapping, optional
             Changed parameters of the schemes, by name.
         """
@@ -122,7 +141,7 @@ class Sweep:
     scale: str
     seed: int
     changes: dict[str, Any]
-    points: list[Point]
+    points: list[PointLike]
     identities: dict[str, dict[str, Any]]
     seeds: int | None = None
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -131,7 +150,7 @@ class Sweep:
     reused: int = 0
 
     @property
-    def missing(self) -> list[Point]:
+    def missing(self) -> list[PointLike]:
         """Points without rows."""
         return [point for point in self.points if point.name not in self.tables]
 
@@ -305,15 +324,18 @@ def stored(
 
 def _stored(
     experiment: Sweepable, scale: str, seed: int, seeds: int | None, changes: Mapping[str, Any] | None, store: Store
-) -> tuple[Sweep, dict[str, Point]]:
+) -> tuple[Sweep, dict[str, PointLike]]:
     """Return what the store has, and by name each point as its experiment knows it."""
     if not isinstance(changes or {}, Mapping):
         raise ConfigError("changes", changes, "values by parameter name")
     seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
+    points: Mapping[str, tuple[PointLike, PointLike]]
     if seeds is None:
         points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
     else:
-        points = cast("Experiment", experiment).seeded_points(scale, seed, seeds, changes)
+        if not isinstance(experiment, Seeded):
+            raise ConfigError("seeds", seeds, f"None: {experiment.name} does not say what its points are for several")
+        points = experiment.seeded_points(scale, seed, seeds, changes)
     asked, shown = ({name: both[place] for name, both in points.items()} for place in (0, 1))
     identities = identify(experiment, asked)
     found = Sweep(experiment.name, scale, seed, changes, list(shown.values()), identities, seeds)
@@ -376,7 +398,7 @@ def _progress(found: Sweep) -> str:
     return f"{found.experiment}, {len(found.tables) + len(found.failures)} of {len(found.points)} points"
 
 
-def _bar(found: Sweep, missing: Sequence[Point], progress: bool) -> tqdm[Any]:
+def _bar(found: Sweep, missing: Sequence[PointLike], progress: bool) -> tqdm[Any]:
     """Return a progress bar in units of the points' cost."""
     return tqdm(
         total=sum(point.cost for point in missing),

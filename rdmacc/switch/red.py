@@ -43,6 +43,11 @@ class Red(Component):
         if self.kmin_bytes > self.kmax_bytes and not isinstance(self, EcnStep):
             raise ConfigError("kmin_bytes", self.kmin_bytes, f"at most kmax_bytes = {self.kmax_bytes}")
 
+    @property
+    def marks_at_nic(self) -> bool:
+        """Whether it marks at the sending host's port too."""
+        return self.at_nic
+
     def handlers(self) -> dict[str, Callable[..., None]]:
         """Return the handlers, with only one of the two marking places."""
         handlers = super().handlers()

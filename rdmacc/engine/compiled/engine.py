@@ -233,7 +233,7 @@ class CompiledEngine(Tables):
 
     def sender_value(self, qp: int, component: int, field: str) -> float:
         """Return a number that a component's sender record has for a queue pair."""
-        record = dict(records_of(self.plan.scheme, "Sender"))[component]
+        record = dict(records_of(self.plan.scheme.components, "Sender"))[component]
         at = qp * self.layout.row_bytes["qp"] + self.layout.offsets["Sender", component]
         row = np.ndarray(1, record_dtype(record), self._memory["qp"], at)
         return float(row[field][0])
@@ -257,7 +257,7 @@ class CompiledEngine(Tables):
         """Return the numbers that the scheme's components keep of each message."""
         return {
             (component, field.name): self._transfer_column(component, field).copy()
-            for component, field in transfer_fields(self.plan.scheme)
+            for component, field in transfer_fields(self.plan.scheme.components)
         }
 
     def packets(self) -> Any:

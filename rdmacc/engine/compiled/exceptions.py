@@ -60,7 +60,7 @@ class Catcher:
         engine, raised = self._engine, self._raised
         if self._trail is not None and self._trail["handler"] >= 0:
             raise engine.hooks.checks.explain(self._trail, raised, engine.now) from None
-        raise (explain(engine.plan.scheme, raised, engine.now) or raised) from None
+        raise (explain(engine.plan.scheme.components, raised, engine.now) or raised) from None
 
     def _take(self, unraisable: Any) -> None:
         if "numba" not in str(unraisable.object) or unraisable.exc_value is None:

@@ -88,9 +88,9 @@ class CompiledHooks:
     def __init__(self, scheme: Scheme, layout: Layout, is_checked: bool = False) -> None:
         self._scheme, self._layout = scheme, layout
         port_node = f"port_at(place + ({{number}} - {{port}}.number) * {layout.row_bytes['port']}).node"
-        self.checks = Checks(scheme, has_trail=True, port_node=port_node) if is_checked else None
-        self._limits = limits_of(scheme)
-        self._slots = {kind: slots_of(scheme, kind) for kind in KINDS}
+        self.checks = Checks(scheme.components, has_trail=True, port_node=port_node) if is_checked else None
+        self._limits = limits_of(scheme.components)
+        self._slots = {kind: slots_of(scheme.components, kind) for kind in KINDS}
         for kind, slots in self._slots.items():
             if len(slots) > MAX_SLOTS:
                 raise ConfigError(f"deadlines in {kind} records", len(slots), f"at most {MAX_SLOTS}")
@@ -123,14 +123,14 @@ class CompiledHooks:
         self._calls: dict[str, Call] = {}
         sources: dict[str, str] = {}
         for name in HOOKS:
-            calls = calls_of(scheme, name)
+            calls = calls_of(scheme.components, name)
             if calls:
                 sources[name] = self._write(name, calls, HOOKS[name].place == "sender")
         timer_names: dict[str, list[tuple[Slot, str]]] = {}
         for kind, slots in self._slots.items():
             timer_names[kind] = [(slot, f"{kind.lower()}_timer_{slot.number}") for slot in slots]
             for slot, name in timer_names[kind]:
-                sources[name] = self._write(name, [timer_call(scheme, slot)], kind == "Sender", kind)
+                sources[name] = self._write(name, [timer_call(scheme.components, slot)], kind == "Sender", kind)
         self.source = "\n\n".join(sources.values())
         self._code = self._load(list(sources))
         addresses = self._code.addresses
@@ -175,7 +175,9 @@ class CompiledHooks:
                 if (kind, slot.component) in touched_components:
                     at = f"{kind.lower()}{slot.component}_r"
                     bit = 1 << (position * MAX_SLOTS + slot.number)
-                    condition = moved(f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", self._scheme)
+                    condition = moved(
+                        f"{at}.{slot.field.name}", f"{at}.{slot.field.armed_name}", has_tick=self._scheme.tick_ps > 0
+                    )
                     lines.append(f"if {condition}:")
                     lines.append(f"    due |= {bit}")
         lines.append("return due")

@@ -8,8 +8,8 @@ compiled once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -137,6 +137,14 @@ class _Sample(Record):
     watch = Int()
 
 
+def feature(field: Any) -> Any:
+    """Declare a field that turns a feature on which few simulations use, and that is 0 in the others to the end.
+
+    The plain kernel (`rdmacc.engine.compiled.plain`) is compiled for the others.
+    """
+    return replace(field, is_feature=True)
+
+
 class KernelGlobals(Record):
     """Everything that there is once: addresses, strides, the clock, totals, the scheme's hooks."""
 
@@ -209,17 +217,17 @@ class KernelGlobals(Record):
     qps_to = Int()
     watches = Int()
     n_watches = Int()
-    n_changes = Int(doc="watches of every change")
+    n_changes = feature(Int(doc="watches of every change"))
     samples = Int()
     sample_count = Int()
     sample_capacity = Int()
-    has_trace = Int()
+    has_trace = feature(Int())
     trace_rows = Int()
     trace_count = Int()
     trace_capacity = Int()
     scripts = Int(doc="rows of (message, kind, psn, nth, transmissions so far)")
-    n_scripts = Int()
-    has_clocks = Int()
+    n_scripts = feature(Int())
+    has_clocks = feature(Int())
     clock_jitter_ps = Int()
     reserve_packets = Int(doc="packets that one event may need")
     reserve_events = Int()
@@ -242,17 +250,17 @@ class KernelGlobals(Record):
     node_first_port = Int()
     is_srpt = Int()
     start_delay_ps = Int()
-    wrr_ratio = Int()
+    wrr_ratio = feature(Int())
     wrr_first = Int()
     wrr_second = Int()
     lanes = Int()
     trimmed_wire_bytes = Int()
     trimmed_priority = Int()
-    has_limits = Int()
+    has_limits = feature(Int())
     control_limit_bytes = Int()
     credit_limit_bytes = Int()
-    credit_fraction = Float()
-    tick_ps = Int()
+    credit_fraction = feature(Float())
+    tick_ps = feature(Int())
     order = Int(doc="with a tick: what has been scheduled so far")
     order_now = Int(doc="with a tick: order of the event under way")
     places = Int(doc="numbers of queue pairs, NIC by NIC")
@@ -261,7 +269,7 @@ class KernelGlobals(Record):
     path_first = Int(doc="first step of each message's own path, there and back")
     path_nodes = Int()
     path_ports = Int()
-    has_paths = Int()
+    has_paths = feature(Int())
     nic_ack_priority = Int()
     credit_burst_bytes = Float()
     is_lossless = Int()
@@ -271,7 +279,7 @@ class KernelGlobals(Record):
     xon_offset_bytes = Int()
     frame_bytes = Int()
     limit_bytes = Int()
-    returns_headers = Int()
+    returns_headers = feature(Int())
     params = Int()
     has_requests = Int(doc="1 if a handler of a sender asks for a packet that is not data")
     on_start = Int()
@@ -378,13 +386,13 @@ class Layout:
             if owner == "port":
                 row += bytes(QUEUES_AT - len(row)) + NUM_CLASSES * _default_row(QUEUE, (_Queue,))
             for kind in _ATTACHED.get(owner, ()):
-                for number, record in records_of(scheme, kind):
+                for number, record in records_of(scheme.components, kind):
                     offsets[kind, number] = len(row)
                     row += _default_row(record_dtype(record), (record,))
             if owner == "port":
                 row += bytes(-(len(row) + CACHE_LINE) % (2 * CACHE_LINE))
             row_bytes[owner], defaults[owner] = len(row), row
-        headers = tuple(record for _, record in records_of(scheme, "Header"))
+        headers = tuple(record for _, record in records_of(scheme.components, "Header"))
         packet = record_dtype(*RECORDS["packet"], *headers)
         row = _default_row(packet, (*RECORDS["packet"], *headers))
         header_words = (len(row) - PACKET.itemsize) // 8

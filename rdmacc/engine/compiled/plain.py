@@ -14,23 +14,12 @@ from llvmlite import ir
 from numba.extending import lower_getattr_generic, models, register_model
 
 from rdmacc.engine.compiled.address import Row, record_at
-from rdmacc.engine.compiled.layout import GLOBALS
+from rdmacc.engine.compiled.layout import GLOBALS, KernelGlobals
 
 __all__ = ["FEATURES", "PLAIN", "globals_at"]
 
-FEATURES = (
-    "tick_ps",
-    "n_changes",
-    "has_trace",
-    "n_scripts",
-    "has_clocks",
-    "has_paths",
-    "wrr_ratio",
-    "has_limits",
-    "credit_fraction",
-    "returns_headers",
-)
-"""Fields of the globals that the plain kernel takes for 0. They do not change during a simulation."""
+FEATURES = tuple(field.name for field in KernelGlobals.fields if field.is_feature)
+"""Fields of the globals that the plain kernel takes for 0."""
 
 _SWITCH = "rdmacc.features"
 

@@ -116,9 +116,10 @@ class Tables:
         self._set(
             payload_bytes=scheme.payload_bytes, header_bytes=scheme.header_bytes, ack_bytes=scheme.ack_bytes,
             cnp_bytes=scheme.cnp_bytes, wire_bytes=scheme.wire_bytes, least_wire_bytes=scheme.least_wire_bytes,
-            has_requests=has_requests(scheme), data_priority=scheme.data_priority, ack_priority=scheme.ack_priority,
+            has_requests=has_requests(scheme.components), data_priority=scheme.data_priority,
+            ack_priority=scheme.ack_priority,
             is_lossless=is_lossless, alpha=policy.alpha,
-            marks_at_nic=any(getattr(part, "at_nic", False) for part in scheme.components),
+            marks_at_nic=scheme.marks_at_nic,
             xoff_bytes=policy.xoff_bytes if isinstance(policy, Pfc) else 0,
             reserve_bytes=policy.reserve_bytes if isinstance(policy, Pfc) else 0,
             xon_offset_bytes=policy.xon_offset_bytes if isinstance(policy, Pfc) else 0,
@@ -154,7 +155,7 @@ class Tables:
         timers = np.zeros((len(KINDS), MAX_SLOTS, 2), np.int64)
         for position, kind in enumerate(KINDS):
             for slot, address in hooks.timers[kind]:
-                record = record_dtype(next(r for n, r in records_of(scheme, kind) if n == slot.component))
+                record = record_dtype(next(r for n, r in records_of(scheme.components, kind) if n == slot.component))
                 assert record.fields is not None
                 offset = self.layout.offsets[kind, slot.component] + record.fields[slot.field.name][1]
                 timers[position, slot.number] = offset, address
@@ -267,7 +268,7 @@ class Tables:
         """Allocate the sets of packets that components and the kernel keep of each message."""
         words = words_of(self.plan.packets.astype(np.int64))
         begins = np.concatenate(([0], np.cumsum(words)[:-1]))
-        for component, field in bits_of(self.plan.scheme):
+        for component, field in bits_of(self.plan.scheme.components):
             memory = self._memory[f"bits {component} {field.name}"] = np.zeros(int(words.sum()), np.int64)
             self._transfer_column(component, field)[:] = memory.ctypes.data + 8 * begins
         skipped = self._memory["skipped"] = np.zeros(int(words.sum()), np.int64)  # takes space once it is used
@@ -291,9 +292,9 @@ class Tables:
         """Tables for announcements: the messages of each group to one host, the queue pairs to each host."""
         plan, scheme = self.plan, self.plan.scheme
         self._fan_in = 1
-        if calls_of(scheme, "on_candidate"):  # one event may pick every message to a host
+        if calls_of(scheme.components, "on_candidate"):  # one event may pick every message to a host
             self._fan_in = int(np.bincount(plan.dst).max())
-        if not calls_of(scheme, "on_announce") and not calls_of(scheme, "on_advertise"):
+        if not calls_of(scheme.components, "on_announce") and not calls_of(scheme.components, "on_advertise"):
             return
         first = np.zeros(plan.n_messages, np.int64)
         count = np.zeros(plan.n_messages, np.int64)

@@ -125,7 +125,7 @@ class Network:
         self.binding = Binding(scheme, partial(arm, self), self.trail, plan.fabric.port_node)
         for name in HOOKS:
             setattr(self, name, self.binding.hooks[name])
-        self.has_requests = has_requests(scheme)
+        self.has_requests = has_requests(scheme.components)
         self.reply_handlers = [None] * len(KIND_NAMES)
         for kind, name in ((ACK, "on_ack"), (NAK, "on_ack"), (CNP, "on_cnp"), (CREDIT, "on_credit")):
             self.reply_handlers[kind] = self.binding.hooks[name]
@@ -138,7 +138,7 @@ class Network:
         self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
         self.nic_ack_priority = scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority
         self.path_ports = _path_ports(plan)
-        self.marks_at_nic = any(getattr(part, "at_nic", False) for part in scheme.components)
+        self.marks_at_nic = scheme.marks_at_nic
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
         self.marked_arrivals = 0
         # By message: packets that were not sent though later ones were.
@@ -283,7 +283,7 @@ class Network:
         self.messages: list[Any] = []
         columns = ("qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps")
         values = [getattr(plan, name).tolist() for name in columns]
-        bits = bits_of(plan.scheme)
+        bits = bits_of(plan.scheme.components)
         for number, row in enumerate(zip(*values, strict=True)):
             message = self._attach(message_class(), "message")
             message.number = number
@@ -462,7 +462,7 @@ class Network:
         """Return a handler's exception as an error that names the handler; another one as it is."""
         if isinstance(error, RdmaccError):
             return error
-        found = explain(self.plan.scheme, error, self.now) or self._without_rate()
+        found = explain(self.plan.scheme.components, error, self.now) or self._without_rate()
         if self.trail is None or self.binding.checks is None or (found is None and self.trail.test < 0):
             return found or error
         trail = {field.name: getattr(self.trail, field.name) for field in Trail.fields}
@@ -470,7 +470,7 @@ class Network:
 
     def _without_rate(self) -> HandlerError | None:
         """Return the error for a rate that is no number, which the engine cannot compute with."""
-        for component in limits_of(self.plan.scheme)["rate_bps"]:
+        for component in limits_of(self.plan.scheme.components)["rate_bps"]:
             name = type(self.plan.scheme.components[component]).__name__
             for qp in self.qps:
                 value = self.sender_value(qp.number, component, "rate_bps")

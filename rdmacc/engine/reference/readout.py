@@ -62,7 +62,7 @@ def outcome_of(net: Any) -> Outcome:
         now_ps=net.now,
         transfers={
             (part, field.name): _column((getattr(m, f"transfer{part}") for m in net.messages), field.name, field.code)
-            for part, field in transfer_fields(net.plan.scheme)
+            for part, field in transfer_fields(net.plan.scheme.components)
         },
         trace=None if net.trace is None else net.trace.rows(),
     )
