@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
+from html import escape
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -41,18 +42,21 @@ def write_gallery(docs: Path) -> None:
         if _is_old(picture := pictures / f"{one.name}.png", one.name)
     ]
     for paper, name in PAPERS.items():
-        lines += [f"## {name}", ""]
+        lines += [f"## {name}", "", "```{raw} html", '<div class="rdmacc-gallery">']
         for one in EXPERIMENTS.values():
             if one.name.partition(".")[0] != paper or load_summary(one.name) is None:
                 continue
             picture = pictures / f"{one.name}.png"
             if _is_old(picture, one.name):
                 drawn.append((one.name, picture))
+            source, words = f"_static/gallery/{one.name}.png", escape(one.description)
             lines += [
-                f"### {one.name}: {one.title}", "",
-                f"![{one.description}](_static/gallery/{one.name}.png)", "",
-                f"{one.description}. {len(one.claims)} claims.", "",
-            ]  # fmt: skip
+                f'<figure id="{one.name}"><a href="{source}" title="{words}">',
+                f'<img loading="lazy" src="{source}" alt="{words}"></a>',
+                f"<figcaption><code>{one.name}</code> {escape(one.title)}",
+                f"({len(one.claims)} {'claim' if len(one.claims) == 1 else 'claims'})</figcaption></figure>",
+            ]
+        lines += ["</div>", "```", ""]
     if drawn:
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             for made in [pool.submit(_draw, *one) for one in drawn]:
