@@ -105,11 +105,16 @@ def schemes(
         str | None,
         typer.Option("--preset", help="A paper's or simulator's settings; alone, list what they are."),
     ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", help="Of the hosts' links: print the values that a scheme has there.")
+    ] = None,
+    rtt: Annotated[str, typer.Option("--rtt", help="Largest base round trip, with --rate.")] = "12us",
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
     from rdmacc.results.tables import text_table
+    from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
     from rdmacc.units import format_rate
 
@@ -125,17 +130,18 @@ def schemes(
         typer.echo(text_table(["scheme", "parameter", "value", "source"], settings, "<<><"))
     else:
         assert name is not None
-        table = scheme_table(name) if chosen is None else scheme_table(chosen[name], chosen.sources(name))
-        typer.echo(_scheme_text(table))
+        links = None if rate is None else Links(rate, rtt)
+        sources = {} if chosen is None else chosen.sources(name)
+        typer.echo(_scheme_text(scheme_table(name if chosen is None else chosen[name], sources, links), links is None))
 
 
-def _scheme_text(table: list[dict[str, Any]]) -> str:
+def _scheme_text(table: list[dict[str, Any]], shows_rules: bool) -> str:
     from rdmacc.results.tables import text_table
 
     parameters = [
         (
             f"{row['component']}.{row['parameter']}",
-            _parameter(row["value"], row["unit"]),
+            _parameter(row["scaled"] if shows_rules and row["scaled"] else row["value"], row["unit"]),
             row["unit"],
             row["symbol"],
             row["source"],
@@ -149,7 +155,10 @@ def _scheme_text(table: list[dict[str, Any]]) -> str:
 
 def _parameter(value: Any, unit: str) -> str:
     from rdmacc.cli.report import format_value
+    from rdmacc.scaling import Scaled
 
+    if isinstance(value, Scaled):
+        return value.text(unit)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return format_value(value, unit) if unit else f"{value:g}"
