@@ -204,9 +204,19 @@ def bench(
         Path | None,
         typer.Option("--compare", help="File from --json: run its cases by its code and by this one, in turns."),
     ] = None,
+    plausible: Annotated[
+        bool, typer.Option("--plausible", help="Instead, what schemes do with simple work on their defaults.")
+    ] = False,
+    scheme: Annotated[
+        list[str] | None, typer.Option("--scheme", help="With --plausible: only this scheme; repeatable.")
+    ] = None,
 ) -> None:
     """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm
+
+    if plausible:
+        _plausible(scheme or [], as_json)
+        return
 
     from rdmacc.cli import bench as benchmark
     from rdmacc.cli import bench_tables as tables
@@ -251,6 +261,17 @@ def bench(
         typer.echo(tables.together_text(alone, both))
     if by_scheme:
         typer.echo("\n" + tables.schemes_text(by_scheme))
+
+
+def _plausible(names: list[str], as_json: bool) -> None:
+    from tqdm.auto import tqdm
+
+    from rdmacc.cli import plausible as bench
+    from rdmacc.schemes import SCHEMES
+
+    total = len(names or SCHEMES) * len(bench.RATES)
+    found = list(tqdm(bench.plausible(names), desc="rdmacc bench", unit="row", total=total, leave=False))
+    typer.echo(json.dumps([one.to_dict() for one in found], indent=2) if as_json else bench.text(found))
 
 
 if __name__ == "__main__":

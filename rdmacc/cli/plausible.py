@@ -7,6 +7,7 @@ Jain's index of 0.9 after 100 round trips.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,6 @@ _RTTS = 100
 """Between two flows that join, from the last of them to the shares, and over which shares are taken."""
 _PATIENCE = 20
 """A run ends after so many times the time that the work takes at line rate."""
-_FAIREST_SEED = 1
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,10 @@ class Plausibility:
             *(name for name, value in self.goodput.items() if not value >= LEAST_GOODPUT),
             *(("long flows",) if not self.jain >= LEAST_JAIN else ()),
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, for JSON."""
+        return {**dataclasses.asdict(self), "jain": self.jain, "red": self.red}
 
 
 def plausible(
@@ -163,7 +167,7 @@ def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
 
 def _shares(graph: nx.Graph[Any], line_bps: float, scheme: Scheme, engine: str) -> tuple[float, ...]:
     """Return the long flows' shares of the link's payload, 100 to 200 round trips after the last has joined."""
-    rtt_ps = 4 * us(1) + int(4 * scheme.wire_bytes * 8e12 / line_bps)
+    rtt_ps = 4 * us(1) + int(2 * scheme.wire_bytes * 8e12 / line_bps)
     step_ps = _RTTS * rtt_ps
     size = int(2 * line_bps * (_LONG_FLOWS + 2) * step_ps / 8e12)
     work = workload.messages([(f"h{i + 1}", "h0", size, ps(i * step_ps)) for i in range(_LONG_FLOWS)])
