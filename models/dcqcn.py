@@ -148,6 +148,7 @@ class DcqcnFluid(DcqcnEquations):
             g=self.g, cnp_interval_ps=self.cnp_interval_ps, alpha_period_ps=self.alpha_period_ps,
             increase_period_ps=self.increase_period_ps, byte_counter_bytes=self.byte_counter_bytes,
             fast_recovery_steps=self.fast_recovery_steps, additive_bps=self.additive_bps, reference_bps=0.0,
+            clamp_target=True,
         )  # fmt: skip
         kmax, pmax = self.kmax_bytes, self.pmax
         if self.ramp == "extended":

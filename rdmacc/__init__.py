@@ -26,6 +26,7 @@ from rdmacc.errors import (
 from rdmacc.faults import Clocks, LinkDown, Loss, PauseStorm, ScriptedLoss, SlowLink, flapping
 from rdmacc.presets import PRESETS, Preset, preset
 from rdmacc.probes import Probe
+from rdmacc.scaling import Links, Scaled
 from rdmacc.schemes import SCHEMES, Scheme, register_scheme, scheme, scheme_table
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import Queueing
@@ -129,6 +130,7 @@ __all__ = [
     "DropTail",
     "EcnStep",
     "LinkDown",
+    "Links",
     "LoadDefinition",
     "Loss",
     "PauseStorm",
@@ -140,6 +142,7 @@ __all__ = [
     "Red",
     "Result",
     "SavedResult",
+    "Scaled",
     "Scenario",
     "Scheme",
     "ScriptedLoss",

@@ -112,9 +112,12 @@ class Component(Parameters):
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    at_reference : tuple of str
+        Parameters that hold at the component's `reference_bps`: its handlers scale them with each link.
     """
 
     pairwise: ClassVar[bool] = False
+    at_reference: ClassVar[tuple[str, ...]] = ()
 
     @property
     def marks_at_nic(self) -> bool:

@@ -30,6 +30,7 @@ import numpy as np
 
 from rdmacc import units
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.scaling import Scaled
 
 if TYPE_CHECKING:
     from rdmacc.units import Quantity
@@ -45,34 +46,34 @@ if TYPE_CHECKING:
         """A time: given as ``"55us"`` or in ps, read in ps."""
 
         def __get__(self, owner: object, kind: Any = None, /) -> int: ...
-        def __set__(self, owner: object, value: Quantity, /) -> None: ...
+        def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
 
     class Rate:
         """A rate: given as ``"100Gbps"`` or in bit/s, read in bit/s."""
 
         def __get__(self, owner: object, kind: Any = None, /) -> float: ...
-        def __set__(self, owner: object, value: Quantity, /) -> None: ...
+        def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
 
     class Size:
         """A size: given as ``"64kB"`` or in bytes, read in bytes."""
 
         def __get__(self, owner: object, kind: Any = None, /) -> int: ...
-        def __set__(self, owner: object, value: Quantity, /) -> None: ...
+        def __set__(self, owner: object, value: Quantity | Scaled, /) -> None: ...
 
     class OptionalTime(Time):
         """A time that may be off: None, read as 0."""
 
-        def __set__(self, owner: object, value: Quantity | None, /) -> None: ...
+        def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
 
     class OptionalRate(Rate):
         """A rate that may be off: None, read as 0."""
 
-        def __set__(self, owner: object, value: Quantity | None, /) -> None: ...
+        def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
 
     class OptionalSize(Size):
         """A size that may be off: None, read as 0."""
 
-        def __set__(self, owner: object, value: Quantity | None, /) -> None: ...
+        def __set__(self, owner: object, value: Quantity | Scaled | None, /) -> None: ...
 
     class Sizes:
         """A short vector of sizes: given as ``"1kB 2kB"`` or as a list, read as a tuple, in bytes."""
@@ -120,10 +121,10 @@ def param(
 
     Parameters
     ----------
-    default : bool, int, float, str, tuple or None
+    default : bool, int, float, str, tuple, Scaled or None
         Default; a quantity with a unit such as ``"55us"`` is converted to the base unit. Values must be of its type.
         None: the parameter is optional, and off. A tuple: it is a short vector, given as a list or, of quantities, as a
-        text with spaces; handlers index it and take its `len`.
+        text with spaces; handlers index it and take its `len`. A number may be `Scaled`, and so follow the network.
     doc : str
         What the parameter does.
     unit : str
@@ -158,7 +159,7 @@ def param(
     if is_vector and unit not in _PARSERS and not default:
         raise ConfigError(doc, default, "a tuple of numbers, which tells of what type they are")
     if unit in _PARSERS:
-        parse = partial(_PARSERS[unit], field=doc)
+        parse = partial(_parsed, doc, unit=unit)
         default = tuple(map(parse, default)) if is_vector else parse(default)
         slider = slider and (_PARSERS[unit](slider[0], field=doc), _PARSERS[unit](slider[1], field=doc))
     metadata = {
@@ -167,6 +168,12 @@ def param(
         "is_optional": is_optional, "is_vector": is_vector,
     }  # fmt: skip
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def _parsed(name: str, value: Any, *, unit: str) -> Any:
+    """Return a quantity, or a scaled one, in its base unit."""
+    parse = partial(_PARSERS[unit], field=name)
+    return value.with_value(parse(value.value), parse(value.least)) if isinstance(value, Scaled) else parse(value)
 
 
 class Named:
@@ -237,6 +244,7 @@ class Parameters(Named):
         choices, vectors = self.choices(), {one.name: one for one in _fields(self) if one.metadata.get("is_vector")}
         found: dict[str, tuple[str, Any]] = {}
         for name, value in vars(self).items():
+            value = value.value if isinstance(value, Scaled) else value
             if name in choices:
                 found[name] = "i8", number_of(value)
             elif name in vectors:
@@ -299,6 +307,11 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         return tuple(check(f"{name}[{i}]", one, first, plain) for i, one in enumerate(_elements(name, value)))
     if value is None and metadata.get("is_optional"):
         value = 0
+    if isinstance(default, Scaled):
+        default = default.value
+    if isinstance(value, Scaled) and not choices and not isinstance(default, bool | str):
+        parts = (check(name, one, default, metadata) for one in (value.value, value.least or value.value))
+        return value.with_value(next(parts), next(parts) if value.least else 0)
     if unit in _PARSERS:
         value = _PARSERS[unit](value, field=name)
         if value > _HIGHEST[unit]:

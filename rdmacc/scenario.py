@@ -24,6 +24,7 @@ from rdmacc.faults import Fault
 from rdmacc.parameters import Named, Parameters
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
+from rdmacc.scaling import Scaled
 from rdmacc.schemes import Scheme, as_scheme
 from rdmacc.simulation import simulate
 from rdmacc.topology import Graph, completed, validate
@@ -194,11 +195,20 @@ def _scheme_out(scheme: Scheme) -> dict[str, Any]:
     for name in _PARTS:
         value = getattr(scheme, name)
         parts[name] = list(map(_part_out, value)) if isinstance(value, tuple) else _part_out(value)
-    return {"name": scheme.name, **scheme.changed(), **parts}
+    return {"name": scheme.name, **_plain(scheme), **parts}
 
 
 def _part_out(part: Parameters) -> dict[str, Any]:
-    return {"type": _full_name(type(part)), **part.changed()}
+    return {"type": _full_name(type(part)), **_plain(part)}
+
+
+def _plain(part: Parameters) -> dict[str, Any]:
+    """Return the parameters that are not their defaults; a scaled one as a table."""
+    changed = part.changed()
+    return {
+        name: {key: each for key, each in one.to_dict().items() if each is not None} if isinstance(one, Scaled) else one
+        for name, one in changed.items()
+    }
 
 
 def _scheme_in(content: Mapping[str, Any]) -> Scheme:
@@ -208,13 +218,17 @@ def _scheme_in(content: Mapping[str, Any]) -> Scheme:
         kind = known.get(one["type"])
         if kind is None:
             raise unknown("component", one["type"], known, "a component that is imported: import its module first")
-        return kind(**{name: value for name, value in one.items() if name != "type"})
+        return kind(**_scaled({name: value for name, value in one.items() if name != "type"}))
 
     parts = {
         name: tuple(map(part, content[name])) if isinstance(content[name], list) else part(content[name])
         for name in _PARTS
     }
-    return Scheme(**{**content, **parts})
+    return Scheme(**_scaled({**content, **parts}))
+
+
+def _scaled(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: Scaled(**value) if isinstance(value, dict) else value for name, value in values.items()}
 
 
 def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:

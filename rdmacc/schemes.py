@@ -15,6 +15,7 @@ from rdmacc.handlers import check_handlers
 from rdmacc.parameters import OptionalSize, OptionalTime, Parameters, Size, Time, param
 from rdmacc.protocols.go_back_n import GoBackN
 from rdmacc.records import record_dtype
+from rdmacc.scaling import Links, Scaled
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, Packet
 from rdmacc.switch.buffer import DropTail, Pfc
 from rdmacc.switch.queueing import ROUTINGS, NicOrder, Queueing, Routing
@@ -159,7 +160,7 @@ class Scheme(Parameters):
         from rdmacc.results.tables import html_table
 
         rows = [
-            (f"{row['component']}.{row['parameter']}", f"{row['value']} {row['unit']}".strip(), str(row["source"]))
+            (f"{row['component']}.{row['parameter']}", _shown(row["value"], row["unit"]), str(row["source"]))
             for row in scheme_table(self)
         ]
         return html_table(["parameter", "value", "source"], rows, repr(self))
@@ -228,6 +229,30 @@ class Scheme(Parameters):
             result = result._swap(owner, dataclasses.replace(owner, **values))
         return result
 
+    def at(self, network: Any) -> Scheme:
+        """Return the scheme for a network: what is `Scaled` becomes a number.
+
+        A simulation does this first, so handlers see numbers only.
+
+        Parameters
+        ----------
+        network : networkx.Graph or Links
+            The network, or the rate and the RTT of one.
+
+        Returns
+        -------
+        Scheme
+            The same scheme if nothing in it is scaled.
+        """
+        links: Links | None = None
+        changes: dict[str, Any] = {}
+        for part in (self, *self.components, self.buffer, self.queueing):
+            for name, value in vars(part).items():
+                if isinstance(value, Scaled):
+                    links = links or _links(network, self)
+                    changes[f"{type(part).__name__}.{name}"] = _within(part, name, value.on(links, self.payload_bytes))
+        return self.replace(**changes)
+
     def owner(self, name: str) -> tuple[Parameters, str]:
         """Return what has a parameter, and the parameter's name there.
 
@@ -287,7 +312,42 @@ class Scheme(Parameters):
         )
 
 
+def _within(part: Any, name: str, number: float) -> float:
+    """Return a number, or the end of what the parameter may be."""
+    allowed = next(one.metadata for one in dataclasses.fields(part) if one.name == name)
+    low, high = allowed["low"], allowed["high"]
+    number = number if low is None else max(number, low)
+    return number if high is None else min(number, high)
+
+
+def _links(network: Any, scheme: Scheme) -> Links:
+    """Return what parameters follow of a network."""
+    if isinstance(network, Links):
+        return network
+    from rdmacc.topology.base_times import largest_rtt_ps  # these import networkx
+    from rdmacc.topology.fabric import Fabric
+
+    fabric = network if isinstance(network, Fabric) else Fabric.from_graph(network)
+    rates = fabric.port_rate_bps[fabric.is_host[fabric.port_node]]
+    return Links(float(rates.max()), lambda: largest_rtt_ps(fabric, scheme.wire_bytes))
+
+
 _OWN = frozenset(field.name for field in dataclasses.fields(Scheme))
+
+
+def _rule(part: Parameters, name: str) -> Scaled | None:
+    """Return how a parameter follows the network: by a rule of its own, by its component's `reference_bps`, or both."""
+    value = getattr(part, name)
+    rule = value if isinstance(value, Scaled) else None
+    reference = getattr(part, "reference_bps", 0.0) if name in getattr(part, "at_reference", ()) else 0.0
+    if reference:
+        given = Scaled(value).to_dict() if rule is None else rule.to_dict()
+        rule = Scaled(**{**given, "rate": reference})
+    return rule
+
+
+def _shown(value: Any, unit: str) -> str:
+    return value.text(unit) if isinstance(value, Scaled) else f"{value} {unit}".strip()
 
 
 def _alternatives(names: list[str]) -> str:
@@ -411,8 +471,10 @@ def as_scheme(value: str | Scheme) -> Scheme:
 
 
 @typed
-def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({})) -> list[dict[str, Any]]:
-    """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc.
+def scheme_table(
+    value: str | Scheme, sources: Mapping[str, str] = MappingProxyType({}), network: Any = None
+) -> list[dict[str, Any]]:
+    """Return the parameters of a scheme, one row each: component, parameter, value, unit, symbol, source, doc, scaled.
 
     Parameters
     ----------
@@ -420,9 +482,17 @@ def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyT
         The scheme.
     sources : mapping
         Where values come from, by "Component.parameter"; the others have their default's source.
+    network : networkx.Graph or Links, optional
+        Of which values are to be: of a host's link there. Default: as they are stored.
+
+    Returns
+    -------
+    list of dict
+        `scaled` is how the value follows the network, or None.
     """
     rows = []
     chosen = as_scheme(value)
+    links = None if network is None else _links(network, chosen)
     for part in (*chosen.components, chosen.buffer, chosen.queueing, chosen):
         for field in dataclasses.fields(part):  # type: ignore[arg-type]
             if "doc" in field.metadata:
@@ -430,5 +500,8 @@ def scheme_table(value: str | Scheme, sources: Mapping[str, str] = MappingProxyT
                 row = {"component": component, "parameter": field.name, "value": current}
                 row |= {key: field.metadata[key] for key in ("unit", "symbol", "source", "doc")}
                 row["source"] = sources.get(f"{component}.{field.name}", row["source"])
+                row["scaled"] = _rule(part, field.name)
+                if links is not None and row["scaled"] is not None:
+                    row["value"] = row["scaled"].on(links, chosen.payload_bytes)
                 rows.append(row)
     return rows

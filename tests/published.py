@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdmacc.scaling import Scaled
 from rdmacc.state import CONTROL, DATA_CLASS
 from rdmacc.units import ms, ns, us
 
@@ -47,7 +48,7 @@ _DART_STEP = of("EcnStep", kmin_bytes=22_500, reference_bps=10e9)
 _DART_DCQCN = _DART | _DART_STEP | of("EcnStep", at_nic=True) | of(
     "Dcqcn", g=1 / 256, cnp_interval_ps=us(50), increase_period_ps=us(55), byte_counter_bytes=10_000_000,
     alpha_period_ps=us(55), fast_recovery_steps=5, additive_bps=40e6, hyper_bps=400e6, reference_bps=40e9,
-    min_rate_bps=10e6,
+    clamp_target=True, min_rate_bps=10e6,
 )  # fmt: skip
 _DASR = of("Dasr", window_ps=us(6), full_packets=5)
 _IOFD = of("FlowDeflection", threshold_bytes=15_000, tokens=4, short_bytes=8_000)
@@ -68,7 +69,7 @@ DART = {
         segment_bytes=1460, has_window=True, is_paced=False, once_per_rtt=True,
     ),
     "rcp": _DART | of("RcpStamp", alpha=0.4, beta=0.4),
-    "infiniband-cc": _DART,
+    "infiniband-cc": _DART | {"InfinibandCc.timer_ps": 153_600_000, "Fecn.marking_rate": 0},
 }  # fmt: skip
 
 # Zhang et al., ICNP 2021: V-A; the readings of V-E.
@@ -77,7 +78,7 @@ _RCC = {"late_samples": 3, "delta": 0.2, "eta": 0.95, "kp": 1e4, "kd": 1e5}
 _RCC_ECN = of("Red", kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2)
 RCC = {
     "dcqcn": _RCC_ECN,
-    "dcqcn-cnp": _RCC_ECN | of("Red", reference_bps=25e9),
+    "dcqcn-cnp": _RCC_ECN | of("Red", reference_bps=25e9) | of("Dcqcn", clamp_target=True),
     "hpcc": of("Hpcc", eta=0.95, max_stage=5, base_rtt_ps=us(12), min_rate_bps=8000 / 12e-6),
     "timely": of("Timely", additive_bps=10e6, beta=0.8),
     "timely-hpcc": {},
@@ -95,9 +96,9 @@ RCC = {
 # Li et al., IEEE TCC 2021: section 6, and 2.3 of its testbed.
 
 
-def _ren(buffer: int, rtt: int, window: int, clock: Values, min_timeout: int, kmin: int) -> dict[str, Values]:
+def _ren(buffer: int, rtt: int, window: int, timeout: int, min_timeout: int, kmin: int) -> dict[str, Values]:
     shared = _packets(1460, 40, 40) | of("DropTail", limit_bytes=buffer, alpha=1000.0)
-    ren = shared | clock | of("GrantClock", base_rtt_ps=rtt) | of("RenMarker", base_rtt_ps=rtt)
+    ren = shared | of("GrantClock", base_rtt_ps=rtt, least_timeout_ps=timeout) | of("RenMarker", base_rtt_ps=rtt)
     literal = ren | of("RenMarker", reading="literal")
     homa = {"rtt_bytes": 0, "levels": 8, "overcommit": 7, "resend_interval_ps": ms(1), "ping_interval_ps": ms(1)}
     return {
@@ -106,7 +107,7 @@ def _ren(buffer: int, rtt: int, window: int, clock: Values, min_timeout: int, km
         "ren-literal": literal,
         "ren-literal-unsafe": literal | of("Ren", keeps_one=False, probe_ps=0),
         "ren-packet": ren | of("RenMarker", reading="packet"),
-        "traditional": shared | clock | of("GrantClock", base_rtt_ps=0) | of("Scheme", routing="spray-random"),
+        "traditional": shared | of("GrantClock", base_rtt_ps=0) | of("Scheme", routing="spray-random"),
         "dctcp": shared | of("Dctcp", g=1 / 16, initial_window=10) | of("NewReno", min_timeout_ps=min_timeout)
         | of("EcnStep", kmin_bytes=kmin, reference_bps=0) | of("Scheme", start_delay_ps=0),
         "phost": shared | of("PHost", free_packets=0, window_packets=0, ask_timeout_ps=ms(1)),
@@ -123,8 +124,9 @@ def _ren(buffer: int, rtt: int, window: int, clock: Values, min_timeout: int, km
 
 # NDP's window: 10 us at 40 Gb/s are 33.3 packets, and one on each of 4 links; 48 us at 10 Gb/s are 40, and 3 links and
 # the grant's. Rounded up.
-REN = _ren(128_000, us(10), 38, {}, ms(1), 45_000)
-REN_TESTBED = _ren(64_000, us(48), 44, of("GrantClock", least_timeout_ps=ms(1)), ms(10), 30_000)
+REN = _ren(128_000, us(10), 38, us(50), ms(1), 45_000)
+REN_TESTBED = _ren(64_000, us(48), 44, ms(1), ms(10), 30_000)
+REN_TESTBED["traditional"] |= of("GrantClock", least_timeout_ps=ms(1))
 
 # alibaba-edu/High-Precision-Congestion-Control: simulation/run.py, rdma-hw.cc, third.cc, at 100 Gb/s.
 
@@ -257,6 +259,23 @@ POWERTCP = {
     "theta-powertcp": _POWER | of("ThetaPowerTcp", gamma=0.7, margin=1.05, every_ack=True, **_POWER_STEP),
 }
 
+# Zhu et al., SIGCOMM 2015: sections 3.1 and 5, figures 5 and 7. Mittal et al., SIGCOMM 2015: sections 4.3, 4.4 and 5.
+# Mittal et al., SIGCOMM 2018. Gran et al., IPDPS 2010.
+
+DCQCN = of(
+    "Dcqcn", g=1 / 256, cnp_interval_ps=us(50), alpha_period_ps=us(55), increase_period_ps=us(55),
+    byte_counter_bytes=10_000_000, fast_recovery_steps=5, additive_bps=40e6, hyper_bps=400e6, reference_bps=0,
+    clamp_target=True,
+) | of("Red", kmin_bytes=5_000, kmax_bytes=200_000, pmax=0.01)  # fmt: skip
+TIMELY = of(
+    "Timely", t_low_ps=us(50), t_high_ps=us(500), min_rtt_ps=us(20), beta=0.8, additive_bps=10e6, hyper_after=5,
+    segment_bytes=16_000,
+)  # fmt: skip
+IRN = of("Irn", bdp_cap_packets=120, rto_low_ps=us(100), rto_high_ps=us(320), few_packets=3)
+INFINIBAND = of("InfinibandCc", increase=1, limit=127, least=0, timer_ps=153_600_000) | of(
+    "Fecn", threshold=15, marking_rate=0, packet_size=8
+)
+
 
 PUBLISHED: dict[str, dict[str, Values]] = {
     "igbn-2019": IGBN,
@@ -276,31 +295,39 @@ PUBLISHED: dict[str, dict[str, Values]] = {
     "uet-htsim": UET,
     "eqds-htsim": {"eqds": EQDS},
     "powertcp-ns3": POWERTCP,
+    "dcqcn-2015": {"dcqcn": DCQCN},
+    "timely-2015": {"timely": TIMELY},
+    "irn-2018": {"irn": IRN},
+    "infiniband-2010": {"infiniband-cc": INFINIBAND},
 }
 """Every setting of every scheme, by preset."""
 RATES_BPS = {"rcc-2021": 100e9, "hpcc-ns3": 100e9, "ndp-htsim": 100e9, "roce-htsim": 100e9, "phost-yaps": 100e9,
              "uet-htsim": 100e9, "eqds-htsim": 100e9, "ren-2021": 40e9, "igbn-2019": 40e9,
-             "powertcp-ns3": 25e9}  # fmt: skip
+             "powertcp-ns3": 25e9, "dcqcn-2015": 40e9, "irn-2018": 40e9, "infiniband-2010": 16e9}  # fmt: skip
 """Of the hosts' links; 10 Gb/s in the others."""
 
 _AT_NIC_STEP = of("EcnStep", reference_bps=10e9, at_nic=True)
-_GRANTED = _packets(1460, 40, 40, routing="spray-random") | of("DropTail", limit_bytes=128_000)
+_GRANTED = _packets(1460, 40, 40, routing="spray-random") | of(
+    "DropTail", limit_bytes=Scaled(128_000, rate="40Gbps", least=128_000)
+)
+_PATIENT = of("GrantClock", least_timeout_ps=Scaled(us(50), rate="40Gbps", least=us(50), is_time=True))
 _SPRAYED = of("Scheme", routing="spray-random", nic_order="srpt")
 REGISTERED: dict[str, Values] = {
     "dcqcn-hpcc": of("Red", kmin_bytes=100_000, kmax_bytes=400_000, pmax=0.2, reference_bps=25e9, at_dequeue=True),
     "timely-patched": of("Timely", is_patched=True, beta=0.008),
     "hpcc": of("Scheme", ack_bytes=14 + 20 + 12 + 42, ack_priority=DATA_CLASS),
-    "dctcp": of("EcnStep", reference_bps=10e9)
-    | of("Scheme", start_delay_ps=us(300), payload_bytes=1460, header_bytes=18 + 20 + 20),
+    "dctcp": of("EcnStep", kmin_bytes=Scaled(22_500, rtt="60us", least=3_000), reference_bps=10e9)
+    | of("Scheme", start_delay_ps=0, payload_bytes=1460, header_bytes=18 + 20 + 20),
     "dctcp-hpcc": of("EcnStep", kmin_bytes=30_000, reference_bps=10e9, at_dequeue=True)
     | of("Scheme", ack_priority=DATA_CLASS),
     "swift": of("NewReno", min_timeout_ps=ms(1)),
+    "ndp": of("Ndp", initial_window=Scaled(150, rate="100Gbps", rtt="12us", payload="1kB", least=30)),
     "dasr": _AT_NIC_STEP | of("Dasr", look_ahead=True),
     "dasr-no-look-ahead": _AT_NIC_STEP | of("Dasr", look_ahead=False),
     "iofd": _AT_NIC_STEP | of("Queueing", lanes=1 + 4),
     "dart": _AT_NIC_STEP | of("Queueing", lanes=1 + 4) | of("Dasr", look_ahead=True),
-    "ren": _GRANTED | of("GrantClock", least_timeout_ps=us(50)),
-    "amrt": _GRANTED | of("GrantClock", least_timeout_ps=us(50)),
+    "ren": _GRANTED | _PATIENT,
+    "amrt": _GRANTED | _PATIENT,
     "polo": _GRANTED | of("EcnStep", kmin_bytes=6_000),
     "rcc-ewa": of("Rcc", law="explicit"),
     "rcc-pid": of("Rcc", law="pid"),

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import linecache
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import networkx as nx
@@ -17,6 +17,7 @@ from rdmacc import Component, param, topology
 from rdmacc.protocols.go_back_n import GoBackN, bytes_before
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.records import NEVER, Int, Int32, Record
+from rdmacc.scaling import Scaled
 from rdmacc.state import DROP, Message, Packet, QueuePair
 from rdmacc.switch.buffer import headroom_bytes
 from rdmacc.topology.fabric import Fabric
@@ -170,11 +171,21 @@ def call(function, **records):
     function(**{name: records[name] for name in inspect.signature(function).parameters})
 
 
+def plain(part):
+    """Return a component whose scaled parameters are as on the networks that they were set for."""
+    scaled = {name: value.value for name, value in vars(part).items() if isinstance(value, Scaled)}
+    return replace(part, **scaled)
+
+
 class Receiver:
     """A receiver as an engine drives it: one message, the handlers of its recovery, the replies it gave."""
 
     def __init__(self, packets=10, recovery=GoBackN, **changes):
-        self.params, self.message, self.transfer = recovery(**changes), make_message(packets), recovery.Transfer()
+        self.params, self.message, self.transfer = (
+            plain(recovery(**changes)),
+            make_message(packets),
+            recovery.Transfer(),
+        )
 
     def _reply(self):
         return packet_with(*filter(None, [self.params.record("Header")]))
@@ -204,7 +215,8 @@ class Sender:
     """A sender as an engine drives it."""
 
     def __init__(self, packets=10, last=1000, recovery=GoBackN, **changes):
-        self.params, self.message, self.transfer = recovery(**changes), make_message(packets, last), recovery.Transfer()
+        self.params, self.message = plain(recovery(**changes)), make_message(packets, last)
+        self.transfer = recovery.Transfer()
         self.qp = QueuePair()
         if hasattr(recovery, "on_start"):
             self._call("on_start")

@@ -33,6 +33,9 @@ def table(scheme: str) -> str:
 
 def _value(row: dict[str, Any]) -> str:
     value, unit = row["value"], row["unit"]
+    if row["scaled"]:
+        rule: str = row["scaled"].text(unit)
+        return rule
     if isinstance(value, tuple):
         return " ".join(_value({**row, "value": one}) for one in value)
     if unit:

@@ -3,9 +3,9 @@
 The testbed (V) has 20 hosts and one switch with ports of 56 Gb/s, of which a host got 43 Gb/s: hosts send at 43 Gb/s,
 the aggregator's link carries 56, and DASR apportions 43. Every 100 ms the senders of an incast send 256 KB each to the
 aggregator, up to 100 us late at random. One more host sends to it all the time (V-B). Assumed: packets of 4 KB;
-InfiniBand's control with the defaults of `InfinibandCc` and `Fecn`, since the paper gives no settings; DASR without
-look-ahead, in the NIC (the paper's runs in software and paces messages); 30 rounds. At quick scale there is a round
-every 3 ms, too soon for InfiniBand's long flow, which is back at line rate after 19.5 ms.
+InfiniBand's control with Gran et al.'s settings, since the paper gives none; DASR without look-ahead, in the NIC (the
+paper's runs in software and paces messages); 30 rounds. At quick scale there is a round every 3 ms, too soon
+for InfiniBand's long flow, which is back at line rate after 19.5 ms.
 """
 
 from __future__ import annotations

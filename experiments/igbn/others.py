@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-import rdmacc
 from rdmacc.experiments.framework.band import show
 from rdmacc.experiments.framework.bands import Each, Highest, MoreThan, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured
@@ -31,6 +30,7 @@ from rdmacc.experiments.igbn.setup import (
     runs_of,
 )
 from rdmacc.presets.igbn_2019 import IGBN_2019
+from rdmacc.presets.irn_2018 import IRN_2018
 from rdmacc.schemes import Scheme
 from rdmacc.show.style import COLOURS, style
 
@@ -90,7 +90,7 @@ class OtherRecoveries(LossSweep):
 
     def scheme(self, setting: Setting) -> Scheme:
         if setting.variant == "irn":
-            return rdmacc.scheme("irn", payload_bytes=IGBN_2019["go-back-n"].payload_bytes)
+            return IRN_2018["irn"].replace(payload_bytes=IGBN_2019["go-back-n"].payload_bytes)
         return super().scheme(setting)
 
     def plot(self, table: pd.DataFrame) -> Figure:

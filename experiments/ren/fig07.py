@@ -26,6 +26,7 @@ from rdmacc.show.style import COLOURS, style
 from rdmacc.state import QueuePair
 from rdmacc.sweep.tidy import curve, scalar, tidy
 from rdmacc.switch.ren_marker import FULL, OVER, UNDER, RenMarker
+from rdmacc.units import us
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,7 @@ DRAWN = (FULL, OVER, FULL, FULL)
 
 def _mark(packet: Any, code: int) -> None:
     """Let a port mark a packet by its budgets, as it does after a sampling period."""
-    place = LonePort(RenMarker(), LINE_BPS)
+    place = LonePort(RenMarker(base_rtt_ps=us(10)), LINE_BPS)
     place.enqueue(packet, 0)
     place.egress.over, place.egress.under = int(code == OVER), int(code == UNDER)
     place.dequeue(0)
@@ -56,7 +57,7 @@ def packets_for(mark: int) -> int:
     """Return how many packets a sender that has others in flight lets go for a grant with a mark."""
     qp, transfer = QueuePair(), Ren.Transfer()
     qp.inflight_bytes, qp.credits = PACKET_BYTES, 1  # the one packet that the grant clock lets go for any grant
-    grant = make_packet(RenMarker(), 40)
+    grant = make_packet(RenMarker(base_rtt_ps=us(10)), 40)
     grant.ren_mark = mark
     handler: Any = Ren.on_credit
     handler(Ren(), qp, transfer, grant, 0)
@@ -112,7 +113,7 @@ class Figure7(Experiment):
         return [Point(name=POINT)]
 
     def execute(self, point: Point, run: Run) -> pd.DataFrame:
-        packets = [make_packet(RenMarker(), PACKET_BYTES) for _ in DRAWN]
+        packets = [make_packet(RenMarker(base_rtt_ps=us(10)), PACKET_BYTES) for _ in DRAWN]
         index = pd.Index(np.arange(len(packets)), name="time_ps")
         marks = {"marks at H0": (pd.Series([packet.ren_mark for packet in packets], index), "")}
         for number, codes in enumerate(_BUDGETS):
@@ -122,7 +123,7 @@ class Figure7(Experiment):
         pairs = list(product(CODES, CODES))
         ends = []
         for first, second in pairs:
-            packet = make_packet(RenMarker(), PACKET_BYTES)
+            packet = make_packet(RenMarker(base_rtt_ps=us(10)), PACKET_BYTES)
             _mark(packet, first)
             _mark(packet, second)
             ends.append(packet.ren_mark)

@@ -105,11 +105,16 @@ def schemes(
         str | None,
         typer.Option("--preset", help="A paper's or simulator's settings; alone, list what they are."),
     ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", help="Of the hosts' links: print the values that a scheme has there.")
+    ] = None,
+    rtt: Annotated[str, typer.Option("--rtt", help="Largest base round trip, with --rate.")] = "12us",
 ) -> None:
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
     from rdmacc.results.tables import text_table
+    from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
     from rdmacc.units import format_rate
 
@@ -125,17 +130,18 @@ def schemes(
         typer.echo(text_table(["scheme", "parameter", "value", "source"], settings, "<<><"))
     else:
         assert name is not None
-        table = scheme_table(name) if chosen is None else scheme_table(chosen[name], chosen.sources(name))
-        typer.echo(_scheme_text(table))
+        links = None if rate is None else Links(rate, rtt)
+        sources = {} if chosen is None else chosen.sources(name)
+        typer.echo(_scheme_text(scheme_table(name if chosen is None else chosen[name], sources, links), links is None))
 
 
-def _scheme_text(table: list[dict[str, Any]]) -> str:
+def _scheme_text(table: list[dict[str, Any]], shows_rules: bool) -> str:
     from rdmacc.results.tables import text_table
 
     parameters = [
         (
             f"{row['component']}.{row['parameter']}",
-            _parameter(row["value"], row["unit"]),
+            _parameter(row["scaled"] if shows_rules and row["scaled"] else row["value"], row["unit"]),
             row["unit"],
             row["symbol"],
             row["source"],
@@ -149,7 +155,10 @@ def _scheme_text(table: list[dict[str, Any]]) -> str:
 
 def _parameter(value: Any, unit: str) -> str:
     from rdmacc.cli.report import format_value
+    from rdmacc.scaling import Scaled
 
+    if isinstance(value, Scaled):
+        return value.text(unit)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return format_value(value, unit) if unit else f"{value:g}"
@@ -195,9 +204,19 @@ def bench(
         Path | None,
         typer.Option("--compare", help="File from --json: run its cases by its code and by this one, in turns."),
     ] = None,
+    plausible: Annotated[
+        bool, typer.Option("--plausible", help="Instead, what schemes do with simple work on their defaults.")
+    ] = False,
+    scheme: Annotated[
+        list[str] | None, typer.Option("--scheme", help="With --plausible: only this scheme; repeatable.")
+    ] = None,
 ) -> None:
     """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm
+
+    if plausible:
+        _plausible(scheme or [], as_json)
+        return
 
     from rdmacc.cli import bench as benchmark
     from rdmacc.cli import bench_tables as tables
@@ -242,6 +261,17 @@ def bench(
         typer.echo(tables.together_text(alone, both))
     if by_scheme:
         typer.echo("\n" + tables.schemes_text(by_scheme))
+
+
+def _plausible(names: list[str], as_json: bool) -> None:
+    from tqdm.auto import tqdm
+
+    from rdmacc.cli import plausible as bench
+    from rdmacc.schemes import SCHEMES
+
+    total = len(names or SCHEMES) * len(bench.RATES)
+    found = list(tqdm(bench.plausible(names), desc="rdmacc bench", unit="row", total=total, leave=False))
+    typer.echo(json.dumps([one.to_dict() for one in found], indent=2) if as_json else bench.text(found))
 
 
 if __name__ == "__main__":

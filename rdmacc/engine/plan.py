@@ -170,6 +170,7 @@ def make_plan(
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
+    scheme = scheme.at(fabric)
     _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
     computes = computation(frame)

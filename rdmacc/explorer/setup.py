@@ -281,10 +281,10 @@ def movable(name: str) -> list[dict[str, Any]]:
     -------
     list of dict
         Rows of `rdmacc.scheme_table`, with `name` as `Scheme.replace` takes it, `low` and `high`: a factor of 16 around
-        the default, within what is allowed beside the defaults of the others. A 0, which often means something else,
-        has no slider.
+        the default, within what is allowed beside the defaults of the others. What follows the network is as on the
+        first one shown. A 0, which often means something else, has no slider.
     """
-    made = scheme(name)
+    made = scheme(name).at(Setup().build())
     parts = {type(part): part for part in (*made.control, *made.switch, made.buffer)}
     rows = []
     for row in scheme_table(made):

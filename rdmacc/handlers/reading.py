@@ -22,6 +22,7 @@ from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
 from rdmacc.handlers.source import outside
 from rdmacc.records import Field
+from rdmacc.scaling import Scaled
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
 __all__ = ["check_handlers", "marks_of"]
@@ -92,7 +93,8 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
     headers = frozenset(
         field for each in components if (record := each.record("Header")) is not None for field in record.fields
     )
-    for param, value in vars(part).items():
+    values = {param: value.value if isinstance(value, Scaled) else value for param, value in vars(part).items()}
+    for param, value in values.items():
         if type(value) is int and abs(value) > LARGEST:
             raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
     choices = part.choices()

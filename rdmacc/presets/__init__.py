@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rdmacc.presets import (
     dart_2020,
+    dcqcn_2015,
     default,
     eqds_htsim,
     expresspass_2017,
@@ -11,6 +12,8 @@ from rdmacc.presets import (
     homa_ns3,
     hpcc_ns3,
     igbn_2019,
+    infiniband_2010,
+    irn_2018,
     ndp_2017,
     ndp_htsim,
     phost_2015,
@@ -18,6 +21,7 @@ from rdmacc.presets import (
     rcc_2021,
     ren_2021,
     roce_htsim,
+    timely_2015,
     uet_htsim,
 )
 from rdmacc.presets.base import PRESETS, Preset, Setting, define, preset
@@ -27,6 +31,7 @@ __all__ = [
     "Preset",
     "Setting",
     "dart_2020",
+    "dcqcn_2015",
     "default",
     "define",
     "eqds_htsim",
@@ -35,6 +40,8 @@ __all__ = [
     "homa_ns3",
     "hpcc_ns3",
     "igbn_2019",
+    "infiniband_2010",
+    "irn_2018",
     "ndp_2017",
     "ndp_htsim",
     "phost_2015",
@@ -43,5 +50,6 @@ __all__ = [
     "rcc_2021",
     "ren_2021",
     "roce_htsim",
+    "timely_2015",
     "uet_htsim",
 ]

@@ -34,6 +34,7 @@ _DCQCN = {
     "Dcqcn.additive_bps": ("40Mbps", "assumed: DCQCN's own, at 40 Gb/s"),
     "Dcqcn.hyper_bps": ("400Mbps", "VI-A has hyper increase on; assumed: DCQCN's own, at 40 Gb/s"),
     "Dcqcn.reference_bps": ("40Gbps", "assumed: the increases scale with the link"),
+    "Dcqcn.clamp_target": (True, "assumed: DCQCN's own"),
     "Dcqcn.min_rate_bps": ("10Mbps", "assumed"),
 }
 _PAIR = {
@@ -85,4 +86,11 @@ DART_2020.add("dasr-no-look-ahead", "dasr-no-look-ahead", _STEP | _DCQCN | _DASR
 DART_2020.add("iofd", "iofd", _STEP | _DCQCN | _IOFD | _PAIR)
 DART_2020.add("dart", "dart", _STEP | _DCQCN | _DASR | _IOFD)
 DART_2020.add("rcp", "rcp", {"RcpStamp.alpha": (0.4, "VI-D"), "RcpStamp.beta": (0.4, "VI-D")})
-DART_2020.add("infiniband-cc", "infiniband-cc", {})  # V-B names it, but gives no settings
+DART_2020.add(
+    "infiniband-cc",
+    "infiniband-cc",
+    {
+        "timer_ps": ("153.6us", "assumed: Gran et al.'s, since V-B names the scheme, but gives no settings"),
+        "marking_rate": (0, "assumed: Gran et al.'s"),
+    },
+)

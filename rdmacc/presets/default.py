@@ -40,6 +40,7 @@ from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
 from rdmacc.protocols.timely import Timely
 from rdmacc.protocols.timely_hpcc import TimelyHpcc
+from rdmacc.scaling import Scaled
 from rdmacc.schemes import Scheme, register_scheme, scheme
 from rdmacc.state import DATA_CLASS
 from rdmacc.switch.anti_ecn import AntiEcn
@@ -128,15 +129,17 @@ register_scheme(
 
 # DCTCP, rate-based DCTCP
 
+DCTCP_STEP = EcnStep(kmin_bytes=Scaled("22.5kB", rtt="60us", least="3kB"), reference_bps="10Gbps")
+"""Dart, VI-A, at 10 Gb/s and 60 us: 0.3 BDP. DCTCP, section 3.4, asks for more than a seventh; two packets at least."""
+
 register_scheme(
     "dctcp",
     lambda: Scheme(
         name="dctcp",
         recovery=NewReno(),
         control=(Dctcp(),),
-        switch=(EcnStep(reference_bps=10e9),),
+        switch=(DCTCP_STEP,),
         buffer=DropTail(),
-        start_delay_ps=us(300),
         payload_bytes=1460,
         header_bytes=58,  # Ethernet, IP and TCP without options
     ),
@@ -212,8 +215,8 @@ register_scheme(
 _granted = partial(
     Scheme,
     # A packet behind a full port is not lost: 128 kB take 26 us at 40 Gb/s. On fast links 3 base RTTs are less.
-    recovery=GrantClock(least_timeout_ps=us(50)),
-    buffer=DropTail(limit_bytes=128_000),  # REN, 6
+    recovery=GrantClock(least_timeout_ps=Scaled("50us", rate="40Gbps", least="50us", is_time=True)),
+    buffer=DropTail(limit_bytes=Scaled("128kB", rate="40Gbps", least="128kB")),  # REN, 6
     routing="spray-random",
     payload_bytes=1460,
     header_bytes=40,
@@ -312,9 +315,12 @@ register_scheme(
     make_phost,
     about="the receiver gives a token for each packet, the shortest messages first",
 )
+NDP_WINDOW = Scaled(150, rate="100Gbps", rtt="12us", payload="1000B", least=30)
+"""A BDP, which the paper's 30 packets are at least in its network (evaluation)."""
+
 register_scheme(
     "ndp",
-    partial(NDP_2017.__getitem__, "ndp"),
+    lambda: NDP_2017["ndp"].replace(initial_window=NDP_WINDOW),
     about="switches trim packets to headers, and the receiver pulls what is missing",
 )
 

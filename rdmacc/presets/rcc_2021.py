@@ -30,6 +30,7 @@ RCC_2021.add(
         "kmax_bytes": ("400kB", "V-A: scaled as HPCC does, 400 kB at 25 Gb/s"),
         "pmax": (0.2, "assumed: the HPCC simulator's"),
         "Red.reference_bps": ("25Gbps", "V-A: scaled as HPCC does"),
+        "clamp_target": (True, "V-A: as in the paper"),
     },
 )
 RCC_2021.add(

@@ -43,7 +43,7 @@ _HOMA: Values = {
 
 
 def _preset(
-    name: str, rate: str, section: str, rtt: str, window: int, buffer: str, clock: Values, dctcp: Values
+    name: str, rate: str, section: str, rtt: str, window: int, buffer: str, clock: Values, more: Values, dctcp: Values
 ) -> Preset:
     """Return REN's preset for one of its two networks, in which `window` packets are one BDP."""
     shared: Values = {
@@ -53,7 +53,7 @@ def _preset(
         "DropTail.limit_bytes": (buffer, f"{section}; assumed: for each port"),
         "DropTail.alpha": (1000.0, "the limit of a port alone bounds its queue"),
     }
-    clocked: Values = {"GrantClock.base_rtt_ps": (rtt, section), **clock}
+    clocked: Values = {"GrantClock.base_rtt_ps": (rtt, section), **clock, **more}
     ren: Values = {**clocked, "RenMarker.base_rtt_ps": (rtt, f"{section}; 6.4: the sampling period is one")}
     one = define(Preset(name, "REN, IEEE TCC 2021", rate=rate, values=shared))
     one.add("ren", "ren", ren)
@@ -135,6 +135,7 @@ REN_2021 = _preset(
     window=38,
     buffer="128kB",
     clock={},
+    more={"GrantClock.least_timeout_ps": ("50us", "assumed: twice the 26 us that a full port's 128 kB take")},
     dctcp={
         "g": (1 / 16, "assumed: DCTCP's own"),
         "initial_window": (10, "assumed: RFC 6928"),
@@ -152,6 +153,7 @@ REN_2021_TESTBED = _preset(
     window=44,
     buffer="64kB",
     clock={"GrantClock.least_timeout_ps": ("1ms", "assumed: a software timer")},
+    more={},
     dctcp={
         "g": (1 / 16, "assumed: DCTCP's own"),
         "initial_window": (10, "assumed: RFC 6928"),

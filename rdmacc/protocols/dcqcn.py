@@ -8,6 +8,7 @@ are here. The variant of the HPCC simulator is in `dcqcn_hpcc`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalRate, Rate, Size, Time
@@ -19,7 +20,9 @@ __all__ = ["Dcqcn"]
 
 @dataclass(frozen=True, kw_only=True)
 class Dcqcn(Component):
-    """DCQCN as its paper describes it."""
+    """DCQCN as its paper describes it; the target rate as NICs keep it."""
+
+    at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
     g: float = param(1 / 256, "weight of a new sample in alpha", symbol="g", source="section 5", low=0.0, high=1.0)
     cnp_interval_ps: Time = param(
@@ -42,6 +45,11 @@ class Dcqcn(Component):
         "the increases hold at this line rate and scale with it; 0: the same at all",
         unit="bps",
         is_optional=True,
+    )
+    clamp_target: bool = param(
+        False,
+        "every cut sets the target to the rate, as in the paper; else only the first after the timer has raised it",
+        source="Mellanox's clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1",
     )
     min_rate_bps: Rate = param("10Mbps", "lowest rate", unit="bps", source="assumed: the paper is silent", low=1.0)
 
@@ -80,7 +88,8 @@ class Dcqcn(Component):
 
     @staticmethod
     def on_cnp(params, sender, now):
-        sender.target_bps = sender.rate_bps
+        if params.clamp_target or sender.timer_events > 0:
+            sender.target_bps = sender.rate_bps
         sender.rate_bps = max(params.min_rate_bps, sender.rate_bps * (1.0 - sender.alpha / 2.0))
         sender.alpha = (1.0 - params.g) * sender.alpha + params.g
         sender.timer_events = 0

@@ -8,6 +8,7 @@ rate holds from the next packet on: the time of that packet is set when the one 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate, Time
@@ -23,6 +24,8 @@ _AFTER_ALPHA_PS = 1_000
 @dataclass(frozen=True, kw_only=True)
 class DcqcnHpcc(Component):
     """DCQCN of the HPCC simulator, with the timers of its `dcqcn` configuration by default."""
+
+    at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
     g: float = param(0.00390625, "weight of a new sample in alpha", symbol="g", source="run.py", low=0.0, high=1.0)
     alpha_period_ps: Time = param(

@@ -13,6 +13,7 @@ trip only: any number of ACKs in one round trip give the same rate for the same 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rdmacc.component import param
 from rdmacc.parameters import OptionalRate, OptionalTime, Rate, Size
@@ -25,6 +26,8 @@ __all__ = ["Hpcc"]
 @dataclass(frozen=True, kw_only=True)
 class Hpcc(IntStamp):
     """HPCC: the switches' telemetry, and what the sender makes of it."""
+
+    at_reference: ClassVar[tuple[str, ...]] = ("additive_bps",)
 
     eta: float = param(0.95, "target utilisation", symbol="eta", source="section 5.1", low=0.01, high=1.0)
     max_stage: int = param(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from rdmacc.component import Component, param
 from rdmacc.parameters import Time
 from rdmacc.records import NEVER, Deadline, Float, Int32, Record
+from rdmacc.scaling import Scaled
 from rdmacc.state import CNP
 
 __all__ = ["InfinibandCc"]
@@ -36,11 +37,11 @@ class InfinibandCc(Component):
     limit: int = param(127, "last index", symbol="CCTI_Limit", source="Gran et al.", low=1, high=2**16 - 1)
     least: int = param(0, "first index", symbol="CCTI_Min", source="Gran et al.", low=0, high=2**8 - 1)
     timer_ps: Time = param(
-        "153.6us",
+        Scaled("153.6us", rate="16Gbps", is_time=True),
         "period of the steps down, 150 times 1.024 us",
         unit="ps",
         symbol="CCTI_Timer",
-        source="Gran et al.",
+        source="Gran et al., 4x DDR, of 16 Gb/s of data",
         low=1,
     )
     is_quadratic: bool = param(True, "multipliers rise with the square of the index; else in proportion to it")

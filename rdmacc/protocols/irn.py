@@ -19,6 +19,7 @@ from rdmacc.parameters import Time
 from rdmacc.protocols.bitmap import BITS, WORDS, clear_bit, has_bit, set_bit
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Byte, Deadline, Int32, Ints, Record
+from rdmacc.scaling import Scaled
 from rdmacc.state import ACK, NAK
 
 __all__ = ["Irn"]
@@ -29,10 +30,10 @@ class Irn(Component):
     """Selective repeat: NAKs that name the packet that came, a cap on packets under way, a short and a long timeout."""
 
     bdp_cap_packets: int = param(
-        120,
+        Scaled(120, rate="40Gbps", rtt="24us", payload="1000B"),
         "packets between the oldest not acknowledged and the newest",
         symbol="BDP cap",
-        source="SIGCOMM 2018: 120 KB at 40 Gb/s",
+        source="SIGCOMM 2018: the network's BDP, 120 KB at 40 Gb/s and 24 us",
         low=1,
         high=BITS,
     )

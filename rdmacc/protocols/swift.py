@@ -18,6 +18,7 @@ from math import sqrt
 from rdmacc.component import Component, param
 from rdmacc.parameters import Time
 from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.scaling import Scaled
 from rdmacc.state import DATA, HOST_NIC, NAK
 
 __all__ = ["Swift"]
@@ -27,7 +28,10 @@ __all__ = ["Swift"]
 class Swift(Component):
     """Add a packet each round trip below the target delay, cut in proportion to the excess above it."""
 
-    increase: float = param(1.0, "packets added each RTT", symbol="ai", source="algorithm 1; htsim", low=0.0)
+    increase: float = param(
+        Scaled(1.0, payload="4000B"), "packets added each RTT", symbol="ai",
+        source="algorithm 1; htsim, packets of 4 kB", low=0.0,
+    )  # fmt: skip
     beta: float = param(0.8, "share of the excess delay to cut", symbol="beta", source="section 3.1; htsim", low=0.0)
     max_cut: float = param(
         0.5, "largest cut in one RTT", symbol="max_mdf", source="section 3.1; htsim", low=0.0, high=1.0
@@ -41,9 +45,14 @@ class Swift(Component):
     range_to: float = param(
         100.0, "window from which it adds nothing, packets", symbol="fs_max", source="section 3.2; htsim", low=1e-6
     )
-    initial_window: float = param(15.0, "first window, packets", source="htsim: 12 to 15", low=0.001)
+    initial_window: float = param(
+        Scaled(150.0, rate="100Gbps", rtt="12us", payload="1000B", least=1.0), "first window, packets",
+        source="a BDP, since the paper is silent; htsim: 12 to 15 packets of 4 kB at 100 Gb/s", low=0.001,
+    )  # fmt: skip
     min_window: float = param(0.001, "least window, packets", source="algorithm 1", low=1e-6)
-    max_window: float = param(1000.0, "largest window, packets", source="htsim", low=0.001)
+    max_window: float = param(
+        Scaled(1000.0, payload="4000B"), "largest window, packets", source="htsim, packets of 4 kB", low=0.001
+    )
     reset_after: int = param(
         5, "timeouts in a row that reset the window", symbol="RETX_RESET_THRESHOLD", source="htsim", low=1
     )

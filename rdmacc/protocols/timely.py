@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate, Size, Time
 from rdmacc.records import Byte, Float, Int, Int32, Record
+from rdmacc.scaling import Scaled
 from rdmacc.state import UNLIMITED
 
 __all__ = ["Timely"]
@@ -43,7 +44,10 @@ class Timely(Component):
         high=1.0,
     )
     beta: float = param(0.8, "multiplicative decrease", symbol="beta", source="section 4.3", low=0.0, high=1.0)
-    additive_bps: Rate = param("10Mbps", "additive increase", unit="bps", symbol="delta", source="section 4.3")
+    additive_bps: Rate = param(
+        Scaled("10Mbps", rate="10Gbps"), "additive increase", unit="bps", symbol="delta",
+        source="section 4.3, at 10 Gb/s; HPCC simulator, run.py: in proportion to the link",
+    )  # fmt: skip
     hyper_after: int = param(
         5, "non-positive gradients in a row after which the increase is five times as large; 0: never", symbol="N",
         source="section 4.3", low=0,

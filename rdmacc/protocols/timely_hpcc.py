@@ -9,6 +9,7 @@ with the sixth in a row, and has a step of its own. A new rate holds from the ne
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Rate, Size, Time
@@ -24,6 +25,8 @@ _HYPER_STAGE = 5
 @dataclass(frozen=True, kw_only=True)
 class TimelyHpcc(Component):
     """TIMELY of the HPCC simulator."""
+
+    at_reference: ClassVar[tuple[str, ...]] = ("additive_bps", "hyper_bps")
 
     t_low_ps: Time = param("50us", "below it the rate rises", unit="ps", symbol="T_low", source="rdma-hw.cc", low=1)
     t_high_ps: Time = param("500us", "above it the rate falls", unit="ps", symbol="T_high", source="rdma-hw.cc", low=1)

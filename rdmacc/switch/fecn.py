@@ -37,10 +37,10 @@ class Fecn(Component):
         "128kB", "buffer of a lane, which the weight divides", unit="bytes", source="assumed", low=16
     )
     marking_rate: int = param(
-        0,
-        "eligible packets between marks on average; 10 in Mellanox's manual",
+        10,
+        "eligible packets between marks",
         symbol="Marking_Rate",
-        source="Gran et al.",
+        source="Mellanox's manual; 0 in Gran et al.",
         low=0,
         high=2**16 - 1,
     )

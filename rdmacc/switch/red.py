@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
@@ -22,6 +23,8 @@ __all__ = ["EcnStep", "Red"]
 @dataclass(frozen=True, kw_only=True)
 class Red(Component):
     """Mark data packets with a probability that rises from 0 at kmin to pmax at kmax, and is 1 above kmax."""
+
+    at_reference: ClassVar[tuple[str, ...]] = ("kmin_bytes", "kmax_bytes")
 
     kmin_bytes: Size = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", source="DCQCN, fig. 5")
     kmax_bytes: Size = param("200kB", "always mark above it", unit="bytes", symbol="K_max", source="DCQCN, fig. 5")
@@ -40,7 +43,7 @@ class Red(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.kmin_bytes > self.kmax_bytes and not isinstance(self, EcnStep):
+        if not isinstance(self, EcnStep) and self.kmin_bytes > self.kmax_bytes:
             raise ConfigError("kmin_bytes", self.kmin_bytes, f"at most kmax_bytes = {self.kmax_bytes}")
 
     @property
@@ -72,6 +75,8 @@ class Red(Component):
 @dataclass(frozen=True, kw_only=True)
 class EcnStep(Red):
     """Mark every data packet that finds more than `kmin_bytes` queued (one threshold, as DCTCP and Dart)."""
+
+    at_reference: ClassVar[tuple[str, ...]] = ("kmin_bytes",)
 
     kmin_bytes: Size = param("22.5kB", "mark above this queue", unit="bytes", symbol="K", source="Dart, VI-A")
 

@@ -30,6 +30,7 @@ from typing import Literal, get_args
 from rdmacc.component import Component, param
 from rdmacc.parameters import OptionalTime, Time
 from rdmacc.records import NEVER, Byte, Deadline, Int, Ints, Record
+from rdmacc.scaling import Scaled
 from rdmacc.state import DATA, HOST_NIC
 
 __all__ = ["FULL", "OVER", "UNDER", "Reading", "RenMarker"]
@@ -47,7 +48,9 @@ _RING = _SLICES + 1  # one RTT of whole slices, and the one of now
 class RenMarker(Component):
     """Mark packets by the queue and the idle time of their port."""
 
-    base_rtt_ps: Time = param("10us", "base round trip", unit="ps", source="REN, 6; 48 us in its testbed", low=16)
+    base_rtt_ps: Time = param(
+        Scaled("10us", rtt="10us"), "base round trip", unit="ps", source="REN, 6: 10 us; 48 us in its testbed", low=16
+    )
     period_ps: OptionalTime = param(None, "sampling period; 0: the base RTT", unit="ps", source="REN, 3.2.3", low=0)
     reading: Reading = param("outstanding", "literal, outstanding or packet", choices=get_args(Reading))
 

@@ -33,7 +33,7 @@ def test_the_incast_ends_as_the_fair_share_says(table):
 def test_under_dasr_the_long_flow_gets_the_line_back(table):
     line = table.loc["fair share (model)", "long_after_bps"]
     assert table.loc["DASR", "long_after_bps"] >= 0.99 * line
-    assert table.loc["DCQCN", "long_after_bps"] < 0.5 * line
+    assert table.loc["DCQCN", "long_after_bps"] < 0.9 * line
     assert table.loc["DASR", "cnps"] == 0
     assert table.loc["DCQCN", "cnps"] > 0
 

@@ -159,15 +159,15 @@ def test_share_in_use():
 
 
 def test_a_lone_port_marks_full_without_a_gap():
-    port = LonePort(RenMarker(), LINE_BPS)
-    packet = make_packet(RenMarker(), PACKET_BYTES)
+    port = LonePort(RenMarker(base_rtt_ps="10us"), LINE_BPS)
+    packet = make_packet(RenMarker(base_rtt_ps="10us"), PACKET_BYTES)
     assert port.enqueue(packet, 0)
     assert port.dequeue(0).ren_mark == FULL
     assert port.operations["enqueue"]["calls"] == port.operations["dequeue"]["calls"] == 1
 
 
 def test_operations_are_counted_where_they_are():
-    marker = RenMarker()
+    marker = RenMarker(base_rtt_ps="10us")
     port, packet = LonePort(marker, LINE_BPS), make_packet(marker, PACKET_BYTES)
     counts = count_operations(lambda: marker.on_enqueue(marker, port.port, port.egress, packet, 0))
     assert counts["comparisons"] >= 3  # kind, link class, timer

@@ -26,7 +26,7 @@ LINE = 40e9
 
 def make(line=LINE, **changes):
     """Return parameters, queue pair and sender as after `on_open`."""
-    params, qp, sender = Dcqcn(**changes), QueuePair(), Dcqcn.Sender()
+    params, qp, sender = Dcqcn(**{"clamp_target": True} | changes), QueuePair(), Dcqcn.Sender()
     qp.line_bps = line
     Dcqcn.on_open(params, qp, sender)
     return params, qp, sender
@@ -271,7 +271,7 @@ def test_notifications_are_50_us_apart():
 
 def test_the_first_cut_at_the_computed_time(engine):
     """Two senders at 40 Gb/s: the packet that finds more than Kmin is marked, its CNP halves the sender's rate."""
-    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes=4 * WIRE, kmax_bytes=4 * WIRE)
+    scheme = rdmacc.preset("dcqcn-2015")["dcqcn"].replace(kmin_bytes=4 * WIRE, kmax_bytes=4 * WIRE)
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "1MB")
     watch = [probes.rate(0), probes.rate(1)]
     graph = rdmacc.star(3, rate="40Gbps")
@@ -292,7 +292,8 @@ def test_the_first_cut_at_the_computed_time(engine):
 
 def test_a_cut_sender_paces_its_packets(engine):
     """At half the rate packets start two packet times apart."""
-    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes=4 * WIRE, kmax_bytes=4 * WIRE, increase_period_ps="10ms")
+    scheme = rdmacc.preset("dcqcn-2015")["dcqcn"]
+    scheme = scheme.replace(kmin_bytes=4 * WIRE, kmax_bytes=4 * WIRE, increase_period_ps="10ms")
     work = rdmacc.long_flows([("h1", "h0"), ("h2", "h0")], "100kB")
     watch = [probes.rate(0), probes.field("port", ("h1", "s0"), "tx_data_packets")]
     graph = rdmacc.star(3, rate="40Gbps")
@@ -308,7 +309,8 @@ def test_cnps_are_counted_and_spaced(engine):
     """Eight to one for 1 ms: no receiver sends more than one CNP in 50 us for a flow."""
     work = rdmacc.long_flows([(f"h{i}", "h0") for i in range(1, 9)], "10MB")
     graph = rdmacc.star(9, rate="40Gbps")
-    result = rdmacc.simulate(graph, work, "dcqcn", engine=engine, until="1ms")
+    scheme = rdmacc.preset("dcqcn-2015")["dcqcn"]
+    result = rdmacc.simulate(graph, work, scheme, engine=engine, until="1ms")
     assert 8 <= result.counters.cnps <= 8 * 20
     assert result.counters.marks_last_hop == result.counters.marked_arrivals > result.counters.cnps
     assert result.counters.naks == 0
@@ -316,7 +318,7 @@ def test_cnps_are_counted_and_spaced(engine):
 
 def test_nothing_is_left_of_the_timers_when_the_last_flow_is_done(engine):
     """A CNP behind the last ACK must not wake a closed queue pair: its alpha timer would run for ever."""
-    scheme = rdmacc.scheme("dcqcn").replace(kmin_bytes=0, kmax_bytes=0)
+    scheme = rdmacc.preset("dcqcn-2015")["dcqcn"].replace(kmin_bytes=0, kmax_bytes=0)
     work = rdmacc.messages(
         [("h1", "h0", 2000), ("h2", "h0", 2000), ("h3", "h4", 1000, "20ms")]  # the third comes much later
     )
@@ -353,7 +355,7 @@ def steady_state(engine, flows, until, since, **changes):
     """Return time averages of queue (kB) and alpha, and the flows' shares of the goodput."""
     work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "1GB")
     graph = rdmacc.star(flows + 1, rate="40Gbps", delay="500ns")
-    scheme = rdmacc.scheme("dcqcn", payload_bytes=952, **changes)  # 1000 B on the wire
+    scheme = rdmacc.preset("dcqcn-2015")["dcqcn"].replace(payload_bytes=952, **changes)  # 1000 B on the wire
     watch = [probes.queue("s0", "h0", "2us")]
     watch += [probes.field("flow", i, "Dcqcn.alpha", "20us") for i in range(flows)]
     simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, probes=watch)

@@ -154,7 +154,7 @@ def test_the_window_keeps_its_least():
 
 
 def test_the_scheme_as_dart_has_it():
-    scheme = rdmacc.scheme("dctcp")
+    scheme = rdmacc.preset("dart-2020")["dctcp"]
     assert (scheme.start_delay_ps, scheme.recovery.min_timeout_ps) == (us(300), us(10_000))
     assert scheme.control[0].initial_window == 10
     assert isinstance(scheme.recovery, NewReno)
@@ -166,7 +166,8 @@ def test_slow_start_in_time(engine):
     """150 packets in four rounds of 10, 20, 40 and 80, behind the operating system's 300 us."""
     graph = rdmacc.star(2, rate="10Gbps", delay="25us")
     work = rdmacc.messages([("h0", "h1", 150 * 1460)])
-    result = rdmacc.simulate(graph, work, "dctcp", engine=engine)
+    scheme = rdmacc.scheme("dctcp", start_delay_ps="300us", kmin_bytes="22.5kB")
+    result = rdmacc.simulate(graph, work, scheme, engine=engine)
     check_finished(result)
     t, t_ack, d = transmission(1518, 10e9), transmission(64, 10e9), us(25)
     round_trip = 2 * (t + d) + 2 * (t_ack + d)

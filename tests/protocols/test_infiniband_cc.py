@@ -14,7 +14,7 @@ from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.records import NEVER
 from rdmacc.state import CNP, NONE, Packet, QueuePair
 from rdmacc.units import us
-from tests.support import WIRE, check_finished, samples, transmission
+from tests.support import WIRE, check_finished, plain, samples, transmission
 
 LINE = 40e9
 TIMER = 150 * 1_024_000
@@ -22,7 +22,7 @@ TIMER = 150 * 1_024_000
 
 
 def make(**changes):
-    params, qp, sender = InfinibandCc(**changes), QueuePair(), InfinibandCc.Sender()
+    params, qp, sender = plain(InfinibandCc(**changes)), QueuePair(), InfinibandCc.Sender()
     qp.line_bps = LINE
     InfinibandCc.on_open(params, qp, sender)
     return params, qp, sender
@@ -100,7 +100,7 @@ def incast(engine, flows, until, **changes):
     graph = rdmacc.star(flows + 1, rate="40Gbps")
     work = rdmacc.long_flows([(f"h{i + 1}", "h0") for i in range(flows)], "100MB")
     watch = [probes.field("flow", 0, "InfinibandCc.index"), probes.rate(0)]
-    scheme = rdmacc.scheme("infiniband-cc", **changes)
+    scheme = rdmacc.preset("infiniband-2010")["infiniband-cc"].replace(**changes)
     return rdmacc.simulate(graph, work, scheme, engine=engine, until=until, probes=watch)
 
 

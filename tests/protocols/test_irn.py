@@ -203,7 +203,7 @@ ONE_WAY, BACK = 2 * (T + DELAY), 2 * (T_ACK + DELAY)
 
 def simulate(engine, packets, faults=(), delay=DELAY, seed=0, **changes):
     work = rdmacc.messages([("h0", "h1", packets * 1000)])
-    scheme = rdmacc.scheme("irn", **changes)
+    scheme = rdmacc.preset("irn-2018")["irn"].replace(**changes)
     return rdmacc.simulate(
         rdmacc.star(2, rate=RATE, delay=delay), work, scheme, engine=engine, faults=list(faults), seed=seed
     )

@@ -124,7 +124,7 @@ def test_read_literally_the_same_gap_is_filled_twice(engine):
 
 def test_figure_7_the_worst_mark_of_the_way_counts():
     """Three switches mark as drawn; P1 to P4 end as 01, 10, 01, 01, and 4 grants let 3 packets go."""
-    marker = RenMarker()
+    marker = RenMarker(base_rtt_ps="10us")
     packets = [packet_with(RenMarker.Header) for _ in range(4)]
     hops = (
         ((0, 0), (0, 1), (0, 1), (0, 1)),  # S0: no gap before P1

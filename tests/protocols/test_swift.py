@@ -11,7 +11,7 @@ from rdmacc import probes
 from rdmacc.protocols.swift import Swift, target_delay
 from rdmacc.state import ACK, DATA, HOST_NIC, IN_NETWORK, LAST_HOP, NAK, Message, Port, QueuePair
 from rdmacc.units import ms, us
-from tests.support import WIRE, check_finished, packet_with
+from tests.support import WIRE, check_finished, packet_with, plain
 
 LINE = 100e9
 FIXED = {"range_ps": "0us", "base_target_ps": "40us", "hop_target_ps": "0us"}
@@ -22,7 +22,7 @@ class Flow:
     """One flow's records; a round trip of 20 us has passed at the start."""
 
     def __init__(self, window=10.0, **changes):
-        self.params, self.qp, self.sender = Swift(**changes), QueuePair(), Swift.Sender()
+        self.params, self.qp, self.sender = plain(Swift(**changes)), QueuePair(), Swift.Sender()
         self.message, self.transfer = Message(), Swift.Transfer()
         self.qp.line_bps, self.qp.base_rtt_ps, self.qp.last_wire_bytes = LINE, us(20), WIRE
         self.message.payload_bytes = 1000
@@ -144,7 +144,7 @@ def steady(engine, flows, rate, initial_window, since, until):
     watch = [probes.queue("s0", "h0", "1us")]
     watch += [probes.field("flow", 0, f"Swift.{name}", "5us") for name in ("window", "rtt_ps")]
     graph = rdmacc.star(flows + 1, rate=rate)
-    scheme = rdmacc.scheme("swift", initial_window=initial_window)
+    scheme = rdmacc.scheme("swift", initial_window=initial_window, increase=1.0)
     simulation = rdmacc.Simulation(graph, work, scheme, engine=engine, probes=watch)
     before = simulation.run(since).outcome.messages["received_packets"]
     result = simulation.run(until)
@@ -158,7 +158,7 @@ def steady(engine, flows, rate, initial_window, since, until):
 def test_the_delay_settles_at_the_target(engine, flows):
     """Fixed point: N windows fill base RTT and queue, and their RTT is the target of that window."""
     window, rtt, queue, shares, result = steady(engine, flows, "100Gbps", 260 / flows, "1ms", "2ms")
-    params, base = Swift(), int(result.plan.qp_base_rtt_ps[0])
+    params, base = plain(Swift()), int(result.plan.qp_base_rtt_ps[0])
     packet_ps = WIRE * 8e12 / LINE
     expected = brentq(lambda w: flows * w * packet_ps - target_delay(params, w, 1), 1, 1000)
     assert rtt == pytest.approx(target_delay(params, expected, 1), rel=0.02)

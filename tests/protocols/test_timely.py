@@ -18,13 +18,13 @@ from rdmacc.protocols.timely_hpcc import TimelyHpcc
 from rdmacc.protocols.timely_hpcc import update as update_hpcc
 from rdmacc.state import UNLIMITED, Message, QueuePair
 from rdmacc.units import us
-from tests.support import WIRE, check_finished, packet_with, samples, transmission
+from tests.support import WIRE, check_finished, packet_with, plain, samples, transmission
 
 LINE = 10e9
 
 
 def make(component=Timely, line=LINE, **changes):
-    params, qp, sender = component(**changes), QueuePair(), component.Sender()
+    params, qp, sender = plain(component(**changes)), QueuePair(), component.Sender()
     qp.line_bps, qp.base_rtt_ps = line, us(20)
     component.on_open(params, qp, sender)
     return params, qp, sender

@@ -54,7 +54,7 @@ def test_a_victim_does_not_mark_unless_the_mask_says_so():
 
 
 def test_incast_is_marked_at_its_root(engine):
-    scheme = line_rate().replace(switch=(Fecn(),))
+    scheme = line_rate().replace(switch=(Fecn(marking_rate=0),))
     work = rdmacc.incast(4, "h0", "100kB", hosts=["h1", "h2", "h3", "h4"])
     ports = rdmacc.simulate(spokes(["10Gbps"] * 5), work, scheme, engine=engine).ports.set_index("port")
     assert ports["marked_packets"]["s0->h0"] > 300

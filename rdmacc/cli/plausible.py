@@ -1,0 +1,220 @@
+"""What each scheme does with simple work on its defaults: lone messages, incasts, long flows that join one by one.
+
+A scheme that does badly here does so by its nature, which its page in the guide explains, or by our mistake. Three
+bounds are called green: a lone message within 5% of the ideal, an incast at 90% of what the link carries of payload,
+Jain's index of 0.9 after 100 round trips.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from rdmacc import probes, topology, workload
+from rdmacc.probes import Probe
+from rdmacc.results.result import Result
+from rdmacc.results.tables import text_table
+from rdmacc.schemes import SCHEMES, Scheme, as_scheme
+from rdmacc.simulation import Simulation, simulate
+from rdmacc.units import format_rate, ps, us
+
+__all__ = ["RATES", "Plausibility", "markdown", "measure", "plausible", "text"]
+
+RATES = ("10Gbps", "100Gbps", "400Gbps")
+MOST_SLOWDOWN, LEAST_GOODPUT, LEAST_JAIN = 1.05, 0.9, 0.9
+
+_SIZES = {"10 kB": 10_000, "1 MB": 1_000_000}
+_LONG_FLOWS = 4
+_RTTS = 100
+"""Between two flows that join, from the last of them to the shares, and over which shares are taken."""
+_PATIENCE = 20
+"""A run ends after so many times the time that the work takes at line rate."""
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """What a scheme does at one rate of links.
+
+    Attributes
+    ----------
+    scheme : str
+        Its name.
+    rate_bps : float
+        Of all links.
+    slowdown : dict
+        Completion time over the ideal, by hops and size such as ``"2 hops, 10 kB"``.
+    goodput : dict
+        Payload over time of the whole incast, over what the link carries of payload; by incast.
+    dropped, resent : dict
+        Packets dropped, and sent again, by incast.
+    shares : tuple of float
+        Of the link's payload that each long flow gets.
+    """
+
+    scheme: str
+    rate_bps: float
+    slowdown: dict[str, float]
+    goodput: dict[str, float]
+    dropped: dict[str, int]
+    resent: dict[str, int]
+    shares: tuple[float, ...]
+
+    @property
+    def jain(self) -> float:
+        """Jain's index of the long flows' shares."""
+        total = sum(share**2 for share in self.shares)
+        return sum(self.shares) ** 2 / (len(self.shares) * total) if total else math.nan
+
+    @property
+    def red(self) -> tuple[str, ...]:
+        """Names of what is not green."""
+        return (
+            *(name for name, value in self.slowdown.items() if not value <= MOST_SLOWDOWN),
+            *(name for name, value in self.goodput.items() if not value >= LEAST_GOODPUT),
+            *(("long flows",) if not self.jain >= LEAST_JAIN else ()),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, for JSON."""
+        return {**dataclasses.asdict(self), "jain": self.jain, "red": self.red}
+
+
+def plausible(
+    schemes: Sequence[str | Scheme] = (), rates: Iterable[Any] = RATES, *, engine: str = "auto"
+) -> Iterator[Plausibility]:
+    """Measure schemes at rates, one by one.
+
+    Parameters
+    ----------
+    schemes : sequence of str or Scheme
+        Which; by default all that are registered.
+    rates : iterable of quantity
+        Rates of all links.
+    engine : str
+        As in `rdmacc.simulate`.
+
+    Yields
+    ------
+    Plausibility
+        For each scheme at each rate.
+    """
+    for one in schemes or tuple(SCHEMES):
+        for rate in rates:
+            yield measure(one, rate, engine=engine)
+
+
+def measure(scheme: str | Scheme, rate: Any, *, engine: str = "auto") -> Plausibility:
+    """Measure a scheme at a rate.
+
+    Parameters
+    ----------
+    scheme : str or Scheme
+        Which.
+    rate : quantity of rate
+        Of all links; their delay is 1 us.
+    engine : str
+        As in `rdmacc.simulate`.
+    """
+    chosen = as_scheme(scheme)
+    near, far = topology.star(33, rate=rate), topology.fat_tree(4, rate=rate)
+    hosts = topology.hosts(far)
+    slowdown = {}
+    for hops, graph, ends in ((2, near, ("h1", "h0")), (6, far, (hosts[-1], hosts[0]))):
+        for name, size in _SIZES.items():
+            result = _finished(graph, [(*ends, size)], chosen, engine)
+            value = result.flows["slowdown"].iloc[0]
+            slowdown[f"{hops} hops, {name}"] = math.inf if value is None or math.isnan(value) else float(value)
+    line_bps = float(near.edges["h0", "s0"]["rate_bps"])
+    goodput, dropped, resent = {}, {}, {}
+    for name, senders, size in (("8 x 10 MB", 8, 10_000_000), ("32 x 200 kB", 32, 200_000)):
+        result = _finished(near, [(f"h{i}", "h0", size) for i in range(1, senders + 1)], chosen, engine)
+        goodput[name] = _incast_share(result, line_bps, chosen)
+        counters = result.counters
+        dropped[name] = int(counters["dropped_packets"])
+        resent[name] = int(counters["retransmissions"])
+    return Plausibility(
+        chosen.name, line_bps, slowdown, goodput, dropped, resent, _shares(near, line_bps, chosen, engine)
+    )
+
+
+def _payload_bps(line_bps: float, scheme: Scheme) -> float:
+    """Return what a link carries of payload."""
+    return line_bps * scheme.payload_bytes / scheme.wire_bytes
+
+
+def _finished(graph: nx.Graph[Any], rows: list[tuple[str, str, int]], scheme: Scheme, engine: str) -> Result:
+    work = workload.messages(rows)
+    line_bps = float(graph.edges[next(iter(graph.edges))]["rate_bps"])
+    alone_ps = int(work["size_bytes"].sum()) * 8e12 / line_bps + us(50)
+    return simulate(graph, work, scheme, engine=engine, until=ps(int(_PATIENCE * alone_ps)), progress=False)
+
+
+def _incast_share(result: Result, line_bps: float, scheme: Scheme) -> float:
+    """Return the incast's payload over its time, over the link's; 0 if it has not ended."""
+    flows = result.flows
+    if flows["fct_ps"].isna().any():
+        return 0.0
+    ideal_ps = float(flows["size_bytes"].sum()) * 8e12 / _payload_bps(line_bps, scheme)
+    first_ps = float(result.plan.qp_base_delay_ps.max())  # until the first packet is there the link has nothing
+    return ideal_ps / (float(flows["fct_ps"].max()) - first_ps)
+
+
+def _shares(graph: nx.Graph[Any], line_bps: float, scheme: Scheme, engine: str) -> tuple[float, ...]:
+    """Return the long flows' shares of the link's payload, 100 to 200 round trips after the last has joined."""
+    rtt_ps = 4 * us(1) + int(2 * scheme.wire_bytes * 8e12 / line_bps)
+    step_ps = _RTTS * rtt_ps
+    size = int(2 * line_bps * (_LONG_FLOWS + 2) * step_ps / 8e12)
+    work = workload.messages([(f"h{i + 1}", "h0", size, ps(i * step_ps)) for i in range(_LONG_FLOWS)])
+    watched: list[Probe] = [probes.field("flow", i, "received_packets", every=ps(step_ps)) for i in range(_LONG_FLOWS)]
+    run = Simulation(graph, work, scheme, engine=engine, probes=watched)
+    result = run.run(ps((_LONG_FLOWS + 1) * step_ps + 1), progress=False)
+    packets = [np.asarray(result.samples(one.name), np.float64) for one in watched]
+    gained = [each[-1] - each[-2] for each in packets]
+    most = _payload_bps(line_bps, scheme) * step_ps / 8e12
+    return tuple(float(each) * scheme.payload_bytes / most for each in gained)
+
+
+_HEADERS = (
+    "scheme", "link rate", "10 kB, 2 hops", "1 MB, 2 hops", "10 kB, 6 hops", "1 MB, 6 hops", "8 x 10 MB", "32 x 200 kB",
+    "drops", "sent again", "shares of 4 long flows", "Jain",
+)  # fmt: skip
+
+
+def _row(one: Plausibility, mark: str) -> tuple[str, ...]:
+    def show(name: str, value: str) -> str:
+        return f"{mark}{value}{mark}" if name in one.red else value
+
+    slow = [show(name, f"{value:.2f}") for name, value in one.slowdown.items()]
+    good = [show(name, f"{value:.2f}") for name, value in one.goodput.items()]
+    shares = " / ".join(f"{share:.2f}" for share in one.shares)
+    losses = (f"{sum(one.dropped.values()):,}", f"{sum(one.resent.values()):,}")
+    return (one.scheme, format_rate(one.rate_bps), *slow, *good, *losses, shares, show("long flows", f"{one.jain:.2f}"))
+
+
+def text(found: Sequence[Plausibility]) -> str:
+    """Return a table for the terminal; what is not green has a star on either side.
+
+    Parameters
+    ----------
+    found : sequence of Plausibility
+        What `plausible` yields.
+    """
+    return text_table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
+
+
+def markdown(found: Sequence[Plausibility]) -> str:
+    """Return the same as a Markdown table; what is not green is bold.
+
+    Parameters
+    ----------
+    found : sequence of Plausibility
+        What `plausible` yields.
+    """
+    lines = ["| " + " | ".join(_HEADERS) + " |", "|" + "---|" * len(_HEADERS)]
+    return "\n".join([*lines, *("| " + " | ".join(_row(one, "**")) + " |" for one in found)])

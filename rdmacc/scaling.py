@@ -1,0 +1,180 @@
+"""Parameters that follow the network: a paper's constant, kept with the link that it was set for.
+
+`Scaled("10Mbps", rate="10Gbps")` is 10 Mb/s where hosts have links of 10 Gb/s, 100 Mb/s where they have 100. It may
+stand for the number of any parameter; `Scheme.at` puts the number of a network in its place, which every simulation
+does first. A plain number is never scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rdmacc.errors import ConfigError
+from rdmacc.units import Quantity, format_rate, format_size, format_time, rate_bps, size_bytes, time_ps
+
+__all__ = ["Links", "Scaled"]
+
+
+class Links:
+    """What parameters follow: the rate of the hosts' links and the longest base round trip.
+
+    Parameters
+    ----------
+    rate : quantity of rate
+        Of the hosts' links; of the fastest, if they differ.
+    rtt : quantity of time or callable
+        Largest base RTT between two hosts, or what finds it out: on a large network that takes a while.
+    """
+
+    def __init__(self, rate: Quantity, rtt: Quantity | Callable[[], int]) -> None:
+        self.rate_bps = rate_bps(rate, field="rate of the hosts' links")
+        if not self.rate_bps > 0:
+            raise ConfigError("rate of the hosts' links", rate, "more than 0")
+        self._rtt = rtt if callable(rtt) else time_ps(rtt, field="base RTT", bare_ps=True)
+
+    @cached_property
+    def rtt_ps(self) -> int:
+        """Largest base RTT between two hosts."""
+        return self._rtt() if callable(self._rtt) else self._rtt
+
+
+@dataclass(frozen=True, init=False)
+class Scaled:
+    """A number that holds on one network and follows another's: in proportion to rate and RTT, inversely to payload.
+
+    What is left out has no influence. With all three it is a window in packets, as a multiple of the BDP.
+
+    Attributes
+    ----------
+    value : number
+        There, in the parameter's base unit.
+    rate_bps : float
+        Rate of the hosts' links there; 0: of no influence.
+    rtt_ps : int
+        Largest base RTT there; 0: of no influence.
+    payload_bytes : int
+        Payload of a packet there; 0: of no influence.
+    least : number
+        The result is at least this.
+    is_time : bool
+        It is the shorter the faster the links are, as the time of a packet is.
+
+    Parameters
+    ----------
+    value, rate, rtt, payload, least, is_time
+        The same, as quantities.
+    """
+
+    value: Any
+    rate_bps: float
+    rtt_ps: int
+    payload_bytes: int
+    least: Any
+    is_time: bool
+
+    def __init__(
+        self,
+        value: Any,
+        *,
+        rate: Quantity | None = None,
+        rtt: Quantity | None = None,
+        payload: Quantity | None = None,
+        least: Any = 0,
+        is_time: bool = False,
+    ) -> None:
+        given = {
+            "value": value,
+            "rate_bps": 0.0 if rate is None else rate_bps(rate, field="rate"),
+            "rtt_ps": 0 if rtt is None else time_ps(rtt, field="rtt", bare_ps=True),
+            "payload_bytes": 0 if payload is None else size_bytes(payload, field="payload"),
+            "least": least,
+            "is_time": is_time,
+        }
+        for name, one in given.items():
+            object.__setattr__(self, name, one)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the constructor takes."""
+        return {
+            "value": self.value, "rate": self.rate_bps or None, "rtt": self.rtt_ps or None,
+            "payload": self.payload_bytes or None, "least": self.least, "is_time": self.is_time,
+        }  # fmt: skip
+
+    def with_value(self, value: Any, least: Any) -> Scaled:
+        """Return the same with another value and least value.
+
+        Parameters
+        ----------
+        value, least : number
+            In the base unit.
+        """
+        return Scaled(**{**self.to_dict(), "value": value, "least": least})
+
+    def on(self, links: Links, payload_bytes: int) -> int | float:
+        """Return the number on a network, whole if the value is.
+
+        Parameters
+        ----------
+        links : Links
+            Of the network.
+        payload_bytes : int
+            Payload of a packet.
+        """
+        found = float(self.value)
+        if self.rate_bps:
+            ratio = links.rate_bps / self.rate_bps
+            found = found / ratio if self.is_time else found * ratio
+        if self.rtt_ps:
+            found *= links.rtt_ps / self.rtt_ps
+        if self.payload_bytes:
+            found *= self.payload_bytes / payload_bytes
+        found = max(found, self.least)
+        return round(found) if isinstance(self.value, int) else found
+
+    def where(self) -> str:
+        """Return the network that the value belongs to, as a text."""
+        parts = (
+            format_rate(self.rate_bps) if self.rate_bps else "",
+            f"an RTT of {format_time(self.rtt_ps)}" if self.rtt_ps else "",
+            f"{format_size(self.payload_bytes)} of payload" if self.payload_bytes else "",
+        )
+        return ", ".join(filter(None, parts))
+
+    def rule(self) -> str:
+        """Return how the number follows the network, as a text."""
+        parts = (
+            ("" if not self.rate_bps else "inversely to the rate" if self.is_time else "in proportion to the rate"),
+            "in proportion to the RTT" if self.rtt_ps else "",
+            "inversely to the payload" if self.payload_bytes else "",
+        )
+        return ", ".join(filter(None, parts)).replace("the rate, in proportion to the RTT", "the rate and the RTT")
+
+    def __str__(self) -> str:
+        return self.text("")
+
+    def text(self, unit: str) -> str:
+        """Return what a table shows: the value and where it holds.
+
+        Parameters
+        ----------
+        unit : str
+            Base unit of the value.
+        """
+        return f"{quantity_text(self.value, unit)} at {self.where()}"
+
+
+def quantity_text(value: int | float, unit: str) -> str:
+    """Return a number with its unit as a person reads it, to four digits.
+
+    Parameters
+    ----------
+    value : number
+        In its base unit.
+    unit : str
+        "ps", "bps", "bytes" or another, which is not shown.
+    """
+    formats: dict[str, Callable[[int | float], str]] = {"ps": format_time, "bps": format_rate, "bytes": format_size}
+    return formats[unit](value) if unit in formats else f"{value:,.6g}"

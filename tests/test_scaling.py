@@ -1,0 +1,181 @@
+"""Parameters that follow the network: their numbers by hand, and on every scheme the same run with rule and number."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import rdmacc
+from rdmacc import ConfigError, Links, Scaled, Scenario, scheme_table
+from rdmacc.engine.plan import make_plan
+from rdmacc.protocols.timely import Timely
+from rdmacc.sweep.fingerprint import Fingerprints
+from rdmacc.switch.buffer import DropTail
+from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
+from rdmacc.topology.fabric import Fabric
+from rdmacc.units import us
+from tests.support import check_finished
+
+WEB = Links("100Gbps", "12us")
+
+
+def parameters(scheme):
+    return {f"{row['component']}.{row['parameter']}": row["value"] for row in scheme_table(scheme)}
+
+
+def scaled(name):
+    return {key: value for key, value in parameters(name).items() if isinstance(value, Scaled)}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "parameter", "links", "expected"),
+    [
+        ("timely", "additive_bps", Links("10Gbps", "60us"), 10e6),  # section 4.3
+        ("timely", "additive_bps", WEB, 100e6),
+        ("irn", "bdp_cap_packets", Links("40Gbps", "24us"), 120),  # SIGCOMM 2018
+        ("irn", "bdp_cap_packets", WEB, 150),  # 12 us of 100 Gb/s are 150 kB
+        ("irn", "bdp_cap_packets", Links("1Tbps", "100us"), 1024),  # no more than its bitmaps hold
+        ("irn", "bdp_cap_packets", Links("1Mbps", "1us"), 1),
+        ("swift", "initial_window", Links("400Gbps", "12us"), 600.0),
+        ("swift", "increase", WEB, 4.0),  # of 1 kB for one of 4 kB
+        ("infiniband-cc", "timer_ps", Links("16Gbps", "5us"), 153_600_000),  # Gran et al.
+        ("infiniband-cc", "timer_ps", Links("32Gbps", "5us"), 76_800_000),
+        ("ren", "limit_bytes", Links("10Gbps", "10us"), 128_000),  # section 6, and no less
+        ("ren", "limit_bytes", WEB, 320_000),
+        ("ren", "least_timeout_ps", Links("10Gbps", "10us"), us(200)),  # 128 kB take 102 us
+        ("ren", "least_timeout_ps", WEB, us(50)),
+        ("ren", "RenMarker.base_rtt_ps", WEB, us(12)),
+        ("dctcp", "kmin_bytes", Links("10Gbps", "60us"), 22_500),  # Dart, VI-A
+        ("dctcp", "kmin_bytes", Links("10Gbps", "1us"), 3_000),
+        ("ndp", "initial_window", WEB, 30),
+    ],
+)
+def test_numbers_by_hand(scheme, parameter, links, expected):
+    made = rdmacc.scheme(scheme).at(links)
+    name = f"DropTail.{parameter}" if parameter == "limit_bytes" else parameter
+    owner, own_name = made.owner(name)
+    assert getattr(owner, own_name) == pytest.approx(expected, rel=1e-12)
+    assert isinstance(getattr(owner, own_name), float) is isinstance(expected, float)
+
+
+def test_what_is_given_is_never_scaled():
+    made = rdmacc.scheme("timely", additive_bps="10Mbps").at(WEB)
+    assert made.control[0].additive_bps == 10e6
+    assert rdmacc.preset("timely-2015")["timely"].at(WEB).control[0].additive_bps == 10e6
+
+
+def test_a_rule_of_ones_own():
+    made = rdmacc.scheme("timely", additive_bps=Scaled("46Mbps", rate="25Gbps")).at(WEB)
+    assert made.control[0].additive_bps == pytest.approx(184e6)
+    limit = Scaled("10kB", rtt="6us")
+    assert dataclasses.replace(made, buffer=DropTail(limit_bytes=limit)).at(WEB).buffer.limit_bytes == 20_000
+
+
+@pytest.mark.parametrize("name", rdmacc.SCHEMES)
+def test_a_run_is_the_same_with_the_rules_and_with_their_numbers(name):
+    """What handlers scale link by link too: every link is a host's here."""
+    network = rdmacc.star(4, rate="400Gbps")
+    made = rdmacc.scheme(name)
+    numbers = made.at(network)
+    work = rdmacc.incast(["h1", "h2", "h3"], "h0", "100kB")
+    one, other = (rdmacc.simulate(network, work, each, progress=False) for each in (made, numbers))
+    check_finished(one)
+    assert one.flows["fct_ps"].tolist() == other.flows["fct_ps"].tolist()
+    assert numbers.at(network) is numbers or not scaled(name)
+    assert not any(isinstance(value, Scaled) for value in parameters(make_plan(network, work, made).scheme).values())
+    shown = {f"{row['component']}.{row['parameter']}": row for row in scheme_table(made, network=network)}
+    for key, rule in scaled(name).items():
+        assert shown[key]["scaled"] is not None
+        if not rule.rtt_ps or not key.startswith("EcnStep"):  # the port's rate comes on top
+            assert shown[key]["value"] == parameters(numbers)[key]
+
+
+@pytest.mark.parametrize("name", [*(f"{p}/{s}" for p, one in rdmacc.PRESETS.items() for s in one)])
+def test_a_presets_values_are_numbers(name):
+    preset, _, scheme = name.partition("/")
+    found = {key for key, value in parameters(rdmacc.preset(preset)[scheme]).items() if isinstance(value, Scaled)}
+    assert not found & {one.parameter for one in rdmacc.preset(preset).settings(scheme)}
+    assert not found, "what a preset leaves to a rule changes with the network of its paper"
+
+
+def test_what_handlers_scale_is_shown_for_a_network():
+    rows = {(row["component"], row["parameter"]): row for row in scheme_table("dcqcn", network=WEB)}
+    assert rows["Dcqcn", "additive_bps"]["value"] == pytest.approx(100e6)
+    assert rows["Dcqcn", "additive_bps"]["scaled"].text("bps") == "40 Mb/s at 40 Gb/s"
+    assert rows["Dcqcn", "g"]["scaled"] is None
+    assert rows["Red", "kmin_bytes"]["scaled"] is None  # the same at all rates
+    rows = {(row["component"], row["parameter"]): row["value"] for row in scheme_table("dctcp", network=WEB)}
+    assert rows["EcnStep", "kmin_bytes"] == 45_000  # 22.5 kB at 10 Gb/s and 60 us
+
+
+def test_texts():
+    rule = Scaled(120, rate="40Gbps", rtt="24us", payload="1kB")
+    assert str(rule) == "120 at 40 Gb/s, an RTT of 24 us, 1 kB of payload"
+    assert rule.rule() == "in proportion to the rate and the RTT, inversely to the payload"
+    assert Scaled(us(50), rate="40Gbps", is_time=True).rule() == "inversely to the rate"
+
+
+def test_a_file_keeps_the_rule(tmp_path):
+    network, work = rdmacc.star(3, rate="100Gbps"), rdmacc.messages([("h1", "h0", 50_000)])
+    given = Scaled("46Mbps", rate="25Gbps", least="1Mbps")
+    for scheme in (rdmacc.scheme("timely"), rdmacc.scheme("timely", additive_bps=given), rdmacc.scheme("ren")):
+        path = Scenario(topology=network, workload=work, scheme=scheme).to_toml(tmp_path / "one.toml")
+        again = Scenario.from_toml(path)
+        assert again.scheme == scheme
+        assert again.run().flows["fct_ps"].tolist() == rdmacc.simulate(network, work, scheme).flows["fct_ps"].tolist()
+
+
+def test_the_store_tells_a_rule_from_its_number():
+    def described(value):
+        @dataclasses.dataclass
+        class Point:
+            name: str
+            labels: dict
+            scenario: Scenario
+
+        network, work = rdmacc.star(3), rdmacc.messages([("h1", "h0", 1000)])
+        scheme = rdmacc.scheme("timely", additive_bps=value)
+        return Fingerprints().describe(Point("p", {}, Scenario(topology=network, workload=work, scheme=scheme)))
+
+    rule = Scaled("10Mbps", rate="10Gbps")
+    assert described(rule) == described(Scaled("10Mbps", rate="10Gbps"))
+    assert described(rule) != described("10Mbps")
+    assert described(rule) != described(Scaled("10Mbps", rate="20Gbps"))
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Timely(is_burst=Scaled(1, rate="1Gbps")), "is_burst"),
+        (lambda: Timely(beta=Scaled(2.0, rate="1Gbps")), r"Timely.beta = 2.0: must be at least 0.0 and at most 1.0"),
+        (lambda: Timely(additive_bps=Scaled("fast", rate="1Gbps")), "additive_bps"),
+        (lambda: Timely(hyper_after=Scaled(1.5, rate="1Gbps")), "hyper_after"),
+        (lambda: Scaled(1, rate="quick"), "rate"),
+        (lambda: Links("0bps", "1us"), "more than 0"),
+        (lambda: Links("1Gbps", "soon"), "base RTT"),
+    ],
+)
+def test_wrong_rules(make, match):
+    with pytest.raises(ConfigError, match=match):
+        make()
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        rdmacc.star(3), rdmacc.dumbbell(2, 3), rdmacc.fat_tree(4),
+        rdmacc.leaf_spine(2, 3, 2), rdmacc.rcc_multi_bottleneck(),
+    ],
+)  # fmt: skip
+def test_the_largest_round_trip_is_that_of_all_pairs(graph):
+    graph.edges[next(iter(graph.edges))]["delay_ps"] = us(7)
+    fabric = Fabric.from_graph(graph)
+    hosts = fabric.hosts.astype(np.int64)
+    src, dst = (each.ravel() for each in np.meshgrid(hosts, hosts))
+    src, dst = src[src != dst], dst[src != dst]
+    there = base_fct_ps(fabric, src, dst, 1000, 1000, 0)
+    back = base_fct_ps(fabric, dst, src, 1, 1, 0)
+    alone = back - base_fct_ps(fabric, dst, src, 2, 2, 0) + back  # a byte's time taken off: delays alone
+    assert largest_rtt_ps(fabric, 1000) == pytest.approx((there + alone).max(), abs=2000)
