@@ -4,8 +4,8 @@ uet-htsim comes with the results of its own tests (`validate_outputs`): for each
 retransmissions and ACKs (`data/uet_htsim_runs.csv`). Fat trees of 16, 128 and 1,024 hosts, leaf and spine networks of
 1,024 with 4:1 and 8:1 at the leaves; links of 100 Gb/s and 1 us, store and forward. NSCC, receiver credit and both;
 lone messages of 2 MB, incasts, an outcast, permutations, these with one and eight slow links (25%), with other choices
-of paths, an ACK for each packet, queues of 500 packets. Other runs, made with the code itself (seed 1), have every flow:
-incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
+of paths, an ACK for each packet, queues of 500 packets. Other runs, made with the code itself (seed 1), have every
+flow: incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
 
 A flow is complete when the ACK that covers it has reached the sender. In uet-htsim a run is the same for the same seed;
 ours draws other paths, so that runs of many packets agree as far as two of its seeds do. With one value for all packets
@@ -253,12 +253,12 @@ class UetHtsim(Experiment):
             measure=unfinished, band=Exactly(0),
         ),
         Claim(
-            "validation-uet-2a", "uet-htsim, validate_outputs", "last completion over that there", "a message alone", "1",
-            by=OURS, unit="x", measure=_lone, band=Each(Within(1, by=0.001), of="run"),
+            "validation-uet-2a", "uet-htsim, validate_outputs", "last completion over that there", "a message alone",
+            "1", by=OURS, unit="x", measure=_lone, band=Each(Within(1, by=0.001), of="run"),
         ),
         Claim(
-            "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over that there", "incasts, outcast, both ways",
-            "1", by=OURS, unit="x", measure=_incasts, band=Each(Within(1, by=0.02), of="run"),
+            "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over that there",
+            "incasts, outcast, both ways", "1", by=OURS, unit="x", measure=_incasts, band=Each(Within(1, by=0.02), of="run"),
         ),
         Claim(
             "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over that there",
