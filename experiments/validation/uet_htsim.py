@@ -258,7 +258,8 @@ class UetHtsim(Experiment):
         ),
         Claim(
             "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over that there",
-            "incasts, outcast, both ways", "1", by=OURS, unit="x", measure=_incasts, band=Each(Within(1, by=0.02), of="run"),
+            "incasts, outcast, both ways", "1", by=OURS, unit="x", measure=_incasts,
+            band=Each(Within(1, by=0.02), of="run"),
         ),
         Claim(
             "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over that there",
