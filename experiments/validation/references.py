@@ -69,6 +69,13 @@ SIMULATORS = {
         settings="star of 64 hosts and fat tree of 128, 100 Gb/s, 1 µs links; seed 1 there",
         digits=6,
     ),
+    "uet_htsim": Simulator(
+        title="uet-htsim", repository="ultraethernet/uet-htsim", commit="40ccb05",
+        completion="start to the ACK that covers the flow",
+        settings="the flows of csg-htsim's incasts and permutation, oblivious spraying, 64 values; EQDS is that of"
+        " csg-htsim, commit `841d9e7`; seed 1 there",
+        digits=6,
+    ),
     "yaps": Simulator(
         title="YAPS", repository="NetSys/simulator",
         completion="start to the ACK at the sender",

@@ -1,0 +1,365 @@
+"""Validation against uet-htsim (github.com/ultraethernet/uet-htsim): Ultra Ethernet's transport, and csg-htsim's EQDS.
+
+uet-htsim comes with the results of its own tests (`validate_outputs`): for each run the first and the last completion,
+retransmissions and ACKs (`data/uet_htsim_runs.csv`). Fat trees of 16, 128 and 1,024 hosts, leaf and spine networks of
+1,024 with 4:1 and 8:1 at the leaves; links of 100 Gb/s and 1 us, store and forward. NSCC, receiver credit and both;
+lone messages of 2 MB, incasts, an outcast, permutations, these with one and eight slow links (25%), with other choices
+of paths, an ACK for each packet, queues of 500 packets. Other runs, made with the code itself (seed 1), have every
+flow: incasts and a permutation of 128 hosts under EQDS, NSCC and credit with oblivious spraying.
+
+A flow is complete when the ACK that covers it has reached the sender. In uet-htsim a run is the same for the same seed;
+ours draws other paths, so that runs of many packets agree as far as two of its seeds do. With one value for all packets
+the whole result depends on which flows collide.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache, partial
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc import topology, workload
+from rdmacc.experiments.framework.bands import All, Each, Exactly, Falls, Within
+from rdmacc.experiments.framework.claim import OURS, Claim, NotJudged
+from rdmacc.experiments.framework.experiment import Experiment
+from rdmacc.experiments.framework.point import Point
+from rdmacc.experiments.framework.registry import register_experiment
+from rdmacc.experiments.framework.scale import check_scale
+from rdmacc.experiments.validation.flows import flows_of, measure_acked, stored_flows, summary_rows, unfinished
+from rdmacc.experiments.validation.references import by_run, draw_both, theirs
+from rdmacc.faults import SlowLink
+from rdmacc.presets.eqds_htsim import EQDS_HTSIM
+from rdmacc.presets.uet_htsim import MTU_BYTES, UET_HTSIM
+from rdmacc.results.result import Result
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import Scheme
+from rdmacc.show.style import COLOURS, style
+from rdmacc.sweep.tidy import tidy
+from rdmacc.units import us
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["UetHtsim", "committed"]
+
+CONTROLS = tuple(UET_HTSIM)
+_PAYLOAD_BYTES = UET_HTSIM["nscc"].payload_bytes
+_QUEUE_BYTES = 43 * MTU_BYTES
+_HEADERS = {"Queueing.control_limit_bytes": 2 * _QUEUE_BYTES}
+"""compositequeue.cpp: what is not data has twice the data's room; set where so many headers come together."""
+_WINDOW_50 = 50 * MTU_BYTES / (100e9 * 14.02272e-6 / 8)
+LINKS = {"rate": "100Gbps", "delay": "1us"}
+NETWORKS = {
+    "2 hosts": partial(topology.fat_tree, 2, **LINKS),
+    "16 hosts": partial(topology.fat_tree, 4, **LINKS),
+    "fat tree": partial(topology.fat_tree, 8, **LINKS),
+    "1,024 hosts": partial(topology.fat_tree, 16, **LINKS),
+    "4:1": partial(topology.leaf_spine, 32, 8, 32, **LINKS),
+    "8:1": partial(topology.leaf_spine, 32, 4, 32, **LINKS),
+    "star": partial(topology.star, 64, **LINKS),
+}
+SIZE = 2_000_000
+PERM_16 = "13-6 1-4 6-0 2-13 10-5 15-1 8-14 14-2 5-15 4-12 12-11 0-8 9-7 7-9 3-10 11-3"
+LONE = {"1 to 1": [(0, 13)], "both ways": [(0, 13), (13, 0)]}
+REUSED = ("10 packets", "100 packets")
+INCASTS = ("15 to 1", "127 to 1", "1,023 to 1", "3 to 1", "outcast")
+SMALL_PERMUTATION, PERMUTATION = "permutation of 16", "permutation of 1,024"
+ONE_VALUE = ", one value"
+CHOICES = ("oblivious", "bitmap", "reps")
+QUICK = (*LONE, *REUSED, "15 to 1", "3 to 1", "outcast", SMALL_PERMUTATION, f"{SMALL_PERMUTATION}, 1 slow")
+FLOW_CASES = {"8 x 1 MB": 8, "32 x 1 MB": 32, "permutation of 128": 0}
+FLOW_SCHEMES = {
+    "eqds": EQDS_HTSIM["eqds"],
+    "nscc": UET_HTSIM["nscc"].replace(choice="oblivious"),
+    "rccc": UET_HTSIM["rccc"].replace(choice="oblivious"),
+}
+
+
+@cache
+def committed() -> pd.DataFrame:
+    """Return the results that uet-htsim comes with: `case, scheme, first_us, last_us, retransmissions, acks`."""
+    with resources.as_file(resources.files(__package__) / "data" / "uet_htsim_runs.csv") as path:
+        return pd.read_csv(path)
+
+
+def _pairs_of(hosts: int) -> list[tuple[int, int]]:
+    """Return the permutation of its connection matrices, which Python's generator draws."""
+    drawn = random.Random(13)
+    senders, receivers = list(range(hosts)), list(range(hosts))
+    drawn.shuffle(senders)
+    drawn.shuffle(receivers)
+    for i in range(hosts):
+        if senders[i] == receivers[i]:
+            other = (i + 1) % hosts
+            receivers[i], receivers[other] = receivers[other], receivers[i]
+    return list(zip(senders, receivers, strict=True))
+
+
+def _to(receiver: int, hosts: int, size: int = SIZE) -> list[tuple[int, int, int]]:
+    return [(sender, receiver, size) for sender in range(hosts) if sender != receiver]
+
+
+def _flows(case: str) -> pd.DataFrame:
+    """Return the messages of a case of `committed`."""
+    base = case.split(", 1 slow")[0].split(", 8 slow")[0].split(ONE_VALUE)[0]
+    if case in LONE:
+        rows: list[Any] = [(*pair, SIZE) for pair in LONE[case]]
+    elif case in REUSED:
+        rows = [(0, 1, int(case.split()[0]) * _PAYLOAD_BYTES)]
+    elif case == "3 to 1":
+        rows = [(127, 0, SIZE), (95, 0, 250_000, us(40)), (61, 0, 250_000, us(40))]
+    elif case == "outcast":
+        rows = [(1, 0, SIZE), (2, 0, SIZE), *((2, to, SIZE) for to in range(4, 13)), (3, 0, SIZE)]
+        rows += [(3, to, SIZE) for to in range(13, 22)]
+    elif case == "1,023 to 1":
+        senders = list(range(1, 1024))
+        random.Random(13).shuffle(senders)
+        rows = [(sender, 0, 100_000) for sender in senders]
+    elif case in INCASTS:
+        rows = _to(15, 16) if case == "15 to 1" else _to(33, 128)
+    elif base == SMALL_PERMUTATION:
+        rows = [(*map(int, pair.split("-")), SIZE) for pair in PERM_16.split()]
+    else:
+        rows = [(*pair, SIZE) for pair in _pairs_of(1024)]
+    return workload.messages([(f"h{one}", f"h{other}", *rest) for one, other, *rest in rows])
+
+
+def _network(case: str) -> str:
+    if case in REUSED:
+        return "2 hosts"
+    if case in LONE or case == "15 to 1" or case.startswith(SMALL_PERMUTATION):
+        return "16 hosts"
+    if case in ("127 to 1", "3 to 1", "outcast"):
+        return "fat tree"
+    return case[-3:] if case[-3:] in NETWORKS else "1,024 hosts"
+
+
+def _slow(case: str) -> list[SlowLink]:
+    """Return the links from cores to the first aggregation switch that have a quarter of their rate."""
+    count = 8 if ", 8 slow" in case else 1 if ", 1 slow" in case else 0
+    return [SlowLink(link=(f"core{i}", "agg0"), share=0.25, both_ways=False) for i in range(count)]
+
+
+def _scheme(case: str, control: str) -> Scheme:
+    """Return the scheme with the options of a case."""
+    changes: dict[str, Any] = {}
+    if case.startswith((SMALL_PERMUTATION, PERMUTATION)):
+        changes["values"] = 128
+    for choice in CHOICES:
+        if f", {choice}" in case:
+            changes["choice"] = choice
+    if ONE_VALUE in case:
+        changes["choice"] = "ecmp"
+    if "ACK each" in case:
+        changes["ack_every_bytes"] = 4000
+    if "500 packets" in case:
+        changes["UetQueue.limit_bytes"] = 500 * MTU_BYTES
+    if case in ("1,023 to 1", "3 to 1"):
+        changes |= {f"{part}.largest{end}": _WINDOW_50 for part, end in _windows(control)}
+    if case in ("127 to 1", "1,023 to 1"):
+        changes |= _HEADERS
+    return UET_HTSIM[control].replace(**changes)
+
+
+def _windows(control: str) -> list[tuple[str, str]]:
+    return [pair for part, pair in _WINDOW_OF.items() if part in control]
+
+
+_WINDOW_OF = {"nscc": ("Nscc", "_window"), "rccc": ("ReceiverCredit", "")}
+
+
+# Measures of claims
+
+
+def _ratios(table: pd.DataFrame, *cases: str, column: str = "last_us", quantity: str = "last FCT") -> dict[str, float]:
+    """Return our times over theirs, by run, of the cases that begin so."""
+    ours = summary_rows(table)
+    found = {}
+    for row in committed().itertuples(index=False):
+        point = f"{row.case}, {row.scheme}"
+        if point in ours.index and row.case.startswith(cases):
+            found[point] = float(ours.loc[point, quantity] / 1e6 / getattr(row, column))
+    if not found:
+        raise NotJudged("none of these runs")
+    return found
+
+
+def _lone(table: pd.DataFrame) -> dict[str, float]:
+    return _ratios(table, "1 to 1", *REUSED)
+
+
+def _incasts(table: pd.DataFrame) -> dict[str, float]:
+    return _ratios(table, "both ways", *INCASTS)
+
+
+def _permutations(table: pd.DataFrame) -> dict[str, float]:
+    found = _ratios(table, SMALL_PERMUTATION, PERMUTATION)
+    return {name: one for name, one in found.items() if "slow" not in name and ONE_VALUE not in name}
+
+
+def _slow_runs(table: pd.DataFrame) -> dict[str, float]:
+    found = _ratios(table, SMALL_PERMUTATION, PERMUTATION)
+    return {name: one for name, one in found.items() if "slow" in name}
+
+
+def _one_path(table: pd.DataFrame) -> dict[str, float]:
+    found = _ratios(table, SMALL_PERMUTATION, PERMUTATION)
+    return {name: one for name, one in found.items() if ONE_VALUE in name}
+
+
+def _by_choice(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the last completions with eight slow links, by choice of path, with receiver credit and with NSCC."""
+    rows = summary_rows(table)
+    found = {}
+    for control in CONTROLS[:2]:
+        names = {
+            "oblivious": f"{PERMUTATION}, 8 slow, oblivious, {control}",
+            "bitmap": f"{PERMUTATION}, 8 slow, bitmap, {control}",
+            "REPS": f"{PERMUTATION}, 8 slow, reps, ACK each, {control}",
+        }
+        if all(name in rows.index for name in names.values()):
+            found[control] = {choice: float(rows.loc[name, "last FCT"]) for choice, name in names.items()}
+    if not found:
+        raise NotJudged("these runs are at paper scale")
+    return found
+
+
+def _flow_runs(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the ratios of last completion, median and 99th percentile, for each run that has every flow."""
+    found = {}
+    rows = theirs("uet_htsim")
+    for point, ratios in by_run(table, "uet_htsim").items():
+        last = rows.loc[rows["point"] == point, "fct_ps"].max()
+        found[point] = {
+            "last": float(flows_of(table, point)["value"].max() / last), "p50": ratios["p50"], "p99": ratios["p99"],
+        }  # fmt: skip
+    return found
+
+
+@register_experiment
+class UetHtsim(Experiment):
+    """Ultra Ethernet's transport and EQDS: lone messages, incasts, permutations, slow links."""
+
+    name = "validation.uet_htsim"
+    title = "NSCC, receiver credit and EQDS as in uet-htsim"
+    description = "Validation: NSCC, receiver credit, both and EQDS on the runs of uet-htsim's own tests"
+    claims = (
+        Claim(
+            "validation-uet-1a", "uet-htsim, validate_outputs", "flows not finished", "all runs", "none", by=OURS,
+            measure=unfinished, band=Exactly(0),
+        ),
+        Claim(
+            "validation-uet-2a", "uet-htsim, validate_outputs", "last completion over that there", "a message alone",
+            "1", by=OURS, unit="x", measure=_lone, band=Each(Within(1, by=0.001), of="run"),
+        ),
+        Claim(
+            "validation-uet-3a", "uet-htsim, validate_outputs", "last completion over that there",
+            "incasts, outcast, both ways", "1", by=OURS, unit="x", measure=_incasts,
+            band=Each(Within(1, by=0.02), of="run"),
+        ),
+        Claim(
+            "validation-uet-4a", "uet-htsim, validate_outputs", "last completion over that there",
+            "permutations, sprayed", "1", by=OURS, unit="x", measure=_permutations,
+            band=Each(Within(1, by=0.05), of="run"),
+        ),
+        Claim(
+            "validation-uet-4b", "uet-htsim, validate_outputs", "last completion over that there",
+            "permutations, one path for each message", "1", by=OURS, unit="x", measure=_one_path,
+            band=Each(Within(1, by=0.05), of="run"),
+            too_small="The quick scale has none of them.",
+        ),
+        Claim(
+            "validation-uet-5a", "uet-htsim, validate_outputs", "last completion over that there",
+            "permutations with slow links", "1", by=OURS, unit="x", measure=_slow_runs,
+            band=Each(Within(1, by=0.1), of="run"),
+        ),
+        Claim(
+            "validation-uet-5b", "uet-htsim, validate_outputs", "last completion: oblivious, bitmap, REPS",
+            "permutation with eight slow links", "in this order", by=OURS, unit="us", measure=_by_choice,
+            band=Each(Falls(), of="control"), too_small="The quick scale has none of them.",
+        ),
+        Claim(
+            "validation-uet-6a", "uet-htsim and csg-htsim, seed 1", "completion over that there: last, median, p99",
+            "EQDS, NSCC, receiver credit: incasts, permutation of 128", "1", by=OURS, unit="x", measure=_flow_runs,
+            band=Each(
+                All({"last": Within(1, by=0.02), "p50": Within(1, by=0.05), "p99": Within(1, by=0.1)}), of="run"
+            ),
+        ),
+    )  # fmt: skip
+
+    def points(self, scale: str = "quick", seed: int = 0) -> list[Point]:
+        is_quick = check_scale(scale) == "quick"
+        points = [
+            self._point(f"{row.case}, {row.scheme}", row.case, row.scheme, seed)
+            for row in committed().itertuples(index=False)
+            if row.case in QUICK or not is_quick
+        ]
+        for scheme in FLOW_SCHEMES:
+            for network in ("fat tree", "star"):
+                for case in FLOW_CASES:
+                    if not (network == "star" and (case == "permutation of 128" or scheme == "nscc")):
+                        points.append(self._flow_point(scheme, network, case, seed))
+        return points
+
+    @staticmethod
+    def _point(name: str, case: str, control: str, seed: int) -> Point:
+        scenario = Scenario(
+            topology=NETWORKS[_network(case)], workload=partial(_flows, case), scheme=_scheme(case, control), seed=seed,
+            faults=_slow(case),
+        )  # fmt: skip
+        labels = {"scheme": control, "network": _network(case), "case": case}
+        cost = 30.0 if case.startswith((PERMUTATION, "1,023")) else 10.0 if case == "127 to 1" else 1.0
+        return Point(name=name, scenario=scenario, labels=labels, cost=cost)
+
+    @staticmethod
+    def _flow_point(scheme: str, network: str, case: str, seed: int) -> Point:
+        scenario = Scenario(
+            topology=NETWORKS[network], workload=partial(_flows_of_128, case), scheme=FLOW_SCHEMES[scheme], seed=seed
+        )
+        labels = {"scheme": scheme, "network": network, "case": case}
+        return Point(name=f"{scheme}, {network}, {case}", scenario=scenario, labels=labels, cost=2.0)
+
+    def measure(self, point: Point, result: Result) -> pd.DataFrame:
+        rows = measure_acked(point, result, with_sizes=False)
+        ends = (result.flows["start_ps"] + result.flows["fct_acked_ps"]).to_numpy(np.float64)
+        more = {"first end": (ends.min(), "ps"), "ACKs": (result.outcome.totals["acks"], "")}
+        if point.labels["network"] == "1,024 hosts":  # the table would have 60,000 rows of flows
+            rows = rows[rows["flow"].isna()]
+        return pd.concat([rows, tidy(point.name, more)], ignore_index=True)
+
+    def plot(self, table: pd.DataFrame) -> Figure:
+        import matplotlib.pyplot as plt
+
+        with style():
+            figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(1.2, 1))
+            ratios = _ratios(table, "")
+            ours = summary_rows(table)
+            for control, colour in zip(CONTROLS, COLOURS.values(), strict=False):
+                names = [
+                    name for name in ratios if name.endswith(f", {control}") and ours.loc[name, "scheme"] == control
+                ]
+                there = [ours.loc[name, "last FCT"] / 1e6 / ratios[name] for name in names]
+                left.plot(there, [ratios[name] for name in names], "o", markersize=4, color=colour, label=control)
+            left.axhline(1, color="black", linewidth=0.6)
+            left.set(xscale="log", xlabel="last completion there (µs)", ylabel="ours over theirs", ylim=(0.85, 1.25))
+            left.legend()
+            for scheme, colour in zip(FLOW_SCHEMES, COLOURS.values(), strict=False):
+                draw_both(
+                    right, table, "uet_htsim", f"{scheme}, fat tree, permutation of 128", color=colour, label=scheme
+                )
+            right.set(xlabel="completion time (µs), permutation of 128; theirs dashed", ylim=(0, 1))
+            right.set_ylabel("share of flows")
+            right.legend(loc="lower right")
+            figure.suptitle(self.title)
+        return figure
+
+
+def _flows_of_128(case: str) -> pd.DataFrame:
+    senders = FLOW_CASES[case]
+    if senders:
+        return workload.incast([f"h{i}" for i in range(senders)], "h32", 1_000_000)
+    return stored_flows("htsim_permutation").assign(size_bytes=1_000_000)
