@@ -19,7 +19,7 @@ from importlib import import_module
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import NoneType, UnionType
+from types import CodeType, NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["check_types", "typed"]
+__all__ = ["check_types", "typed", "unchecked"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -86,7 +86,22 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 _check(name, by_name[name], value)
         return function(*given, **named)
 
+    _CHECKED.add(checked.__code__)
     return checked
+
+
+_CHECKED: set[CodeType] = set()
+
+
+def unchecked(function: Any) -> Any:
+    """Return the function that `typed` wraps: what it computes does not depend on the checks.
+
+    Parameters
+    ----------
+    function : callable
+        Any function; one that is not wrapped is returned as it is.
+    """
+    return function.__wrapped__ if function.__code__ in _CHECKED else function
 
 
 def check_types(owner: Any) -> None:

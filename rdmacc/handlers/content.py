@@ -26,6 +26,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.language import NATIVE
 from rdmacc.sources import is_standard
+from rdmacc.typed import unchecked
 
 __all__ = ["content_hash"]
 
@@ -33,7 +34,7 @@ _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(Elli
 _LIBRARIES = ("numpy", "numba", "scipy")
 """Their versions are part of both keys, as Python's is."""
 
-_OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.schemes")
+_OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes")
 """Classes of these modules count by their names: both keys hold the modules' sources."""
 
 _HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
@@ -151,6 +152,7 @@ class _Walk:
         if kind in _PLAIN:
             return value
         if kind is types.FunctionType:
+            value = unchecked(value)
             # A function of a library's with a closure may hold one of ours.
             if value in NATIVE or (not value.__closure__ and _is_library_file(value.__code__.co_filename)):
                 return ("name", value.__module__, value.__qualname__)

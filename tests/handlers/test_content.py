@@ -31,6 +31,7 @@ import rdmacc
 from rdmacc.engine.select import why_not_compiled
 from rdmacc.errors import ConfigError
 from rdmacc.handlers import content_hash
+from rdmacc.typed import typed
 
 HELPERS = """
 K = {module_attribute}
@@ -578,3 +579,10 @@ def test_the_store_refuses_a_component_that_cannot_be_compared(tmp_path: Path) -
     with pytest.raises(ConfigError, match=r"^Locked = 'Locked\.extra_bytes\.LOCK \(lock\)': must have a content"):
         rdmacc.study(NETWORK, WORK, scheme, engine="simpy", jobs=1, store=tmp_path, progress=False)
     assert len(rdmacc.simulate(NETWORK, WORK, scheme, engine="compiled").flows) == 2
+
+
+def test_the_check_of_types_around_a_function_is_not_part_of_its_content():
+    def double(count: int) -> int:
+        return 2 * count
+
+    assert content_hash(typed(double), "f") == content_hash(double, "f")
