@@ -83,7 +83,7 @@ class MaxMin(Model):
 
     topology: Graph = field(repr=False)
     workload: pd.DataFrame = field(repr=False)
-    scheme: str | Scheme = "dcqcn"
+    scheme: str | Scheme = field(default="dcqcn", metadata={"is_checked_later": True})
     has_acks: bool = param(True, "ACKs take their part of the links on the way back")
     seed: int = param(0, "of ECMP", low=0)
 

@@ -19,8 +19,8 @@ from importlib import import_module
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import CodeType, NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar
+from types import CodeType, FunctionType, NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +86,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 _check(name, by_name[name], value)
         return function(*given, **named)
 
-    _CHECKED.add(checked.__code__)
+    _CHECKED.add(cast(FunctionType, checked).__code__)
     return checked
 
 
