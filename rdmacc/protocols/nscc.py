@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import Size
 from rdmacc.records import Byte, Float, Int, Int32, Record
 from rdmacc.state import NAK
 
@@ -35,8 +36,8 @@ _LEAST_FACTOR = 0.5
 class Nscc(Component):
     """A window at the sender."""
 
-    mtu_bytes: int = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=65)
-    header_bytes: int = param("64B", "of it header", unit="bytes", source="uet-htsim", high=64)
+    mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=65)
+    header_bytes: Size = param("64B", "of it header", unit="bytes", source="uet-htsim", high=64)
     target: float = param(
         0.75, "target delay, in base RTTs T", symbol="D / T", source="uet-htsim: trimming on", low=0.01
     )

@@ -20,41 +20,45 @@ at most 256 values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
 from rdmacc.errors import ConfigError
+from rdmacc.parameters import Time
 from rdmacc.records import Byte, Int, Int32, Ints, Record
 from rdmacc.state import DATA, LAST_HOP, NAK, NONE
 
-__all__ = ["CHOICES", "PathChoice"]
+__all__ = ["Choice", "PathChoice"]
 
-CHOICES = ("mixed", "oblivious", "bitmap", "reps", "ecmp")
+Choice = Literal["mixed", "oblivious", "bitmap", "reps", "ecmp"]
 _MOST = 256
 _RING = 8
 _WORST = 15
-MIXED, OBLIVIOUS, BITMAP, REPS, ECMP = range(len(CHOICES))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathChoice(Component):
     """The sender's choice among paths."""
 
-    choice: str = param("mixed", ", ".join(CHOICES), source="uet-htsim: load_balancing_algo", choices=CHOICES)
+    choice: Choice = param(
+        "mixed",
+        "mixed, oblivious, bitmap, reps, ecmp",
+        source="uet-htsim: load_balancing_algo",
+        choices=get_args(Choice),
+    )
     values: int = param(64, "entropy values, a power of two", symbol="n", source="uet-htsim: paths", low=1, high=_MOST)
     ecn_penalty: int = param(1, "penalty of a value whose packet came marked", source="uec_mp.cpp", low=0, high=_WORST)
     trim_penalty: int = param(4, "of one whose packet was trimmed", source="uec_mp.cpp", low=0, high=_WORST)
     timeout_penalty: int = param(15, "of value 0 after a timeout", source="uec_mp.cpp", low=0, high=_WORST)
-    freeze_ps: int = param("10ms", "after a timeout, known values only", unit="ps", source="buffer_reps.cpp")
+    freeze_ps: Time = param("10ms", "after a timeout, known values only", unit="ps", source="buffer_reps.cpp")
     explore_packets: int = param(16, "random values after that", source="buffer_reps.cpp", low=0)
-    code: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.values & (self.values - 1):
             raise ConfigError("values", self.values, "a power of two")
-        object.__setattr__(self, "code", CHOICES.index(self.choice))
 
     class Sender(Record):
         """What is known of the values."""
@@ -127,28 +131,28 @@ class PathChoice(Component):
         thaw(params, sender, now)
         is_trim = packet.kind == NAK and not packet.at_last_hop
         if is_trim or packet.was_marked:
-            if params.code == BITMAP or params.code == MIXED:
+            if params.choice == "bitmap" or params.choice == "mixed":
                 more = params.trim_penalty if is_trim else params.ecn_penalty
                 sender.penalties[packet.entropy] = min(sender.penalties[packet.entropy] + more, _WORST)
-        elif params.code == REPS:
+        elif params.choice == "reps":
             keep_in_ring(sender, packet.entropy)
-        elif params.code == MIXED and packet.kind != NAK:
+        elif params.choice == "mixed" and packet.kind != NAK:
             keep(sender, packet.entropy)
 
 
 def next_value(params, qp, sender):
     """Return the value of the next packet."""
-    if params.code == ECMP:
+    if params.choice == "ecmp":
         return 0
-    if params.code == REPS:
+    if params.choice == "reps":
         return next_of_ring(params, qp, sender)
-    if params.code == MIXED and sender.stock_count > 0:
+    if params.choice == "mixed" and sender.stock_count > 0:
         value = sender.stock[sender.stock_first]
         sender.stock_first = (sender.stock_first + 1) % _MOST
         sender.stock_count -= 1
         return value
     value = next_in_turn(params, qp, sender)
-    if params.code != OBLIVIOUS and sender.penalties[value] > 0:
+    if params.choice != "oblivious" and sender.penalties[value] > 0:
         sender.penalties[value] -= 1
         for _ in range(params.values):
             value = next_in_turn(params, qp, sender)
@@ -210,7 +214,7 @@ def next_of_ring(params, qp, sender):
 def take_timeout(params, sender, now):
     """A packet was lost for good: its path may be dead."""
     sender.penalties[0] = min(sender.penalties[0] + params.timeout_penalty, _WORST)
-    if params.code == REPS and not sender.is_frozen and sender.to_explore == 0:
+    if params.choice == "reps" and not sender.is_frozen and sender.to_explore == 0:
         sender.is_frozen = 1
         sender.frozen_until_ps = now + params.freeze_ps
         sender.frozen_turn = 0
@@ -228,7 +232,7 @@ def thaw(params, sender, now):
 
 def next_reply_value(params, qp, receiver):
     """Return the value of the next reply: all in turn, from a place of the queue pair's own."""
-    if params.code == ECMP:
+    if params.choice == "ecmp":
         return 0
     value = (receiver.reply_turn + int(uniform(qp.reply_chance_key, 0) * params.values)) % params.values
     receiver.reply_turn = (receiver.reply_turn + 1) % params.values

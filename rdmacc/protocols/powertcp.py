@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import param
+from rdmacc.parameters import OptionalTime, Rate
 from rdmacc.protocols.hpcc import store
 from rdmacc.records import Byte, Float, Int, Int32, Ints, Record
 from rdmacc.switch.int_stamp import HOPS, IntStamp, elapsed_ps, sent_bytes
@@ -42,10 +43,10 @@ class PowerTcp(IntStamp):
         "the rest of the new window is that of a round trip ago, not the present one",
         source="rdma-hw.cc, UpdateRatePower",
     )
-    base_rtt_ps: int = param(
-        "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 1"
+    base_rtt_ps: OptionalTime = param(
+        None, "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 1"
     )
-    min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
+    min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
     class Sender(Record):
         """The window, and the path as the last ACK saw it."""

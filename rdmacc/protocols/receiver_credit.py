@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalSize, Size
 from rdmacc.records import NEVER, Byte, Deadline, Int, Int32, Record
 from rdmacc.state import CREDIT, NAK, UNLIMITED
 
@@ -39,13 +40,15 @@ _LEAST_BYTES = 1024
 class ReceiverCredit(Component):
     """Paced credit from the receiver."""
 
-    unit_bytes: int = param("256B", "unit of credit", unit="bytes", source="uet-htsim", low=1)
+    unit_bytes: Size = param("256B", "unit of credit", unit="bytes", source="uet-htsim", low=1)
     units_per_pull: int = param(64, "units that a pull gives", source="uet-htsim: 4 payloads of 4,096 B", low=1)
     rate: float = param(0.99, "grants, as a share of the receiver's link", source="uet-htsim", low=0.01, high=1.0)
     largest: float = param(1.5, "most credit, in BDPs; and the first", source="uet-htsim: 1.5 BDP", low=0.01)
-    largest_bytes: int = param("0B", "most credit; 0: by `largest`", unit="bytes", source="csg-htsim: 50 packets")
-    mtu_bytes: int = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
-    header_bytes: int = param("64B", "of it header", unit="bytes", source="uet-htsim")
+    largest_bytes: OptionalSize = param(
+        None, "most credit; 0: by `largest`", unit="bytes", source="csg-htsim: 50 packets"
+    )
+    mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
+    header_bytes: Size = param("64B", "of it header", unit="bytes", source="uet-htsim")
     counts_at_receiver: bool = param(
         False, "the receiver counts trimmed packets, and grants for them first", source="csg-htsim: eqds.cpp"
     )

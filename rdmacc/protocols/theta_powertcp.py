@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Rate
 from rdmacc.protocols.powertcp import note_round, open_window, set_window, smooth, step
 from rdmacc.records import Float, Int, Int32, Record
 
@@ -40,10 +41,10 @@ class ThetaPowerTcp(Component):
         "the rest of the new window is that of a round trip ago, not the present one",
         source="rdma-hw.cc, UpdateRatePower",
     )
-    base_rtt_ps: int = param(
-        "0s", "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 2"
+    base_rtt_ps: OptionalTime = param(
+        None, "base RTT, the same for all queue pairs; 0: each its own", unit="ps", symbol="tau", source="algorithm 2"
     )
-    min_rate_bps: float = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
+    min_rate_bps: Rate = param("100Mbps", "lowest rate", unit="bps", source="ns3-datacenter: MIN_RATE", low=1.0)
 
     class Sender(Record):
         """The window, and the last sample."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from rdmacc.bits import clear_bit, find_clear, find_set, has_bit, set_bit
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalTime, Size
 from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK, NONE, REQUEST
@@ -34,14 +35,14 @@ _KEPT = 512
 class Uet(Component):
     """Delivery in any order."""
 
-    ack_every_bytes: int = param(
+    ack_every_bytes: Size = param(
         "16384B", "an ACK for so many bytes on the wire", unit="bytes", source="uet-htsim: sack_threshold", low=1
     )
-    timeout_ps: int = param(
-        "0s", "resend timeout; 0: 15 us and the time that six full queues take", unit="ps", symbol="RTO", low=0
+    timeout_ps: OptionalTime = param(
+        None, "resend timeout; 0: 15 us and the time that six full queues take", unit="ps", symbol="RTO", low=0
     )
-    mtu_bytes: int = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
-    header_bytes: int = param("64B", "of it header", unit="bytes", source="uet-htsim")
+    mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
+    header_bytes: Size = param("64B", "of it header", unit="bytes", source="uet-htsim")
     retry_limit: int = param(
         100, "timeouts in a row after which the message fails", source="assumed: uet-htsim never gives up", low=0
     )

@@ -11,6 +11,7 @@ from math import ceil
 
 from rdmacc.chance import uniform
 from rdmacc.component import Component, param
+from rdmacc.parameters import OptionalSize, Size
 from rdmacc.records import Int, Record
 from rdmacc.state import DATA, HOST_NIC, LAST_HOP, TRIM, TRIM_TAIL
 
@@ -21,9 +22,9 @@ __all__ = ["UetQueue"]
 class UetQueue(Component):
     """Trim what does not fit, mark what leaves a long queue behind."""
 
-    packet_bytes: int = param("4150B", "bounds are whole packets of it", unit="bytes", source="uet-htsim", low=1)
+    packet_bytes: Size = param("4150B", "bounds are whole packets of it", unit="bytes", source="uet-htsim", low=1)
     limit: float = param(1.0, "data queue, in T times the rate", source="uet-htsim: 1 BDP", low=0.01)
-    limit_bytes: int = param("0B", "data queue; 0: by `limit`", unit="bytes", source="uet-htsim: -q")
+    limit_bytes: OptionalSize = param(None, "data queue; 0: by `limit`", unit="bytes", source="uet-htsim: -q")
     low: float = param(0.2, "marking begins, in T times the rate", source="uet-htsim", low=0.0)
     high: float = param(0.8, "every packet is marked, in T times the rate", source="uet-htsim", low=0.0)
     marks_last_hop: bool = param(True, "ports to hosts mark too", source="uet-htsim: unless receivers give credit")
