@@ -41,9 +41,9 @@ from rdmacc.sweep.tidy import tidy
 from rdmacc.units import ms
 
 __all__ = [
-    "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "GROWING", "GROWING_MIXES", "LABELS", "LOADS", "LONG_WINDOW",
-    "NOTICEABLE", "READINGS", "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim",
-    "drawn_readings", "means", "of_reading", "reduction", "spreads",
+    "BOTH", "DEFAULT_READING", "FRESH", "FRESH_GROUPS", "LABELS", "LOADS", "LONG_WINDOW", "NOTICEABLE", "READINGS",
+    "SEEDS", "WINDOW", "WITH_LONG", "Case", "ClosFigure", "Traffic", "cases", "claim", "drawn_readings", "means",
+    "of_reading", "reduction", "spreads",
 ]  # fmt: skip
 
 LOADS = {"typical": (0.2, 0.4, 0.6), "light": (0.2, 0.4, 0.6, 0.8), "heavy": (0.2, 0.4)}
@@ -69,34 +69,22 @@ class Traffic:
     """A host has one queue pair for each other host. Else each message has its own, but for DASR's (III-B)."""
     groups: int | None
     """Groups of a receiver and its senders; None: each incast has others."""
-    grows: bool = False
-    """There are as many groups at a load of 40%, with incasts of 16; at others so many that each is as busy."""
-
-    def groups_at(self, load: float, degree: int) -> int | None:
-        """Return the number of groups at a load, with incasts of so many senders."""
-        return round(self.groups * load / 0.4 * 16 / degree) if self.grows and self.groups else self.groups
 
 
 FRESH, FRESH_GROUPS, LONG_WINDOW = "fresh", "fresh, 128 groups", "long window"
-GROWING = "kept, groups that grow with the load"
 READINGS = {
     FRESH: Traffic(is_kept=False, groups=None),
     FRESH_GROUPS: Traffic(is_kept=False, groups=128),
     **{f"kept, {groups} groups": Traffic(is_kept=True, groups=groups) for groups in (64, 128, 256)},
-    GROWING: Traffic(is_kept=True, groups=128, grows=True),
 }
 """By label of the tables."""
 DEFAULT_READING = "kept, 128 groups"
 """Label of the runs by which claims are judged."""
 BOTH = (DEFAULT_READING, FRESH)
 """Labels of the readings in which all schemes and mixes were run."""
-GROWING_MIXES = ("typical", "heavy")
-"""Mixes in which all schemes were run in groups that grow with the load."""
-LABELS = (
-    {DEFAULT: DEFAULT_READING, LONG_WINDOW: DEFAULT_READING}
-    | {f"{groups} groups": f"kept, {groups} groups" for groups in (64, 256)}
-    | {GROWING.removeprefix("kept, "): GROWING}
-)
+LABELS = {DEFAULT: DEFAULT_READING, LONG_WINDOW: DEFAULT_READING} | {
+    f"{groups} groups": f"kept, {groups} groups" for groups in (64, 256)
+}
 """Labels by reading, where they differ."""
 
 
@@ -133,13 +121,12 @@ class Case:
         """Return the scenario as a point."""
         what = f"{self.scheme}, {self.mix} {self.load:.0%}"
         name = ", ".join(filter(None, [what, self.reading, self.differences, f"seed {seed}"]))
-        answer = READINGS[self.reading]
         traffic = partial(
             mix_on_clos, self.load, self.mix, duration=ARRIVALS[scale], degree=self.degree,
             short=self.short_bytes or workload.DART_SHORT, long="1GB" if self.is_persistent else "1MB",
-            is_persistent=self.is_persistent, groups=answer.groups_at(self.load, self.degree), seed=seed,
+            is_persistent=self.is_persistent, groups=READINGS[self.reading].groups, seed=seed,
         )  # fmt: skip
-        connection = "pair" if answer.is_kept else "auto"
+        connection = "pair" if READINGS[self.reading].is_kept else "auto"
         until_ps = PERSISTENT_UNTIL_PS if self.is_persistent else UNTIL_PS
         scenario = Scenario(
             topology=topology.dart_clos, workload=traffic, seed=seed, until=until_ps,
@@ -248,9 +235,9 @@ def of_reading(rows: pd.DataFrame, reading: str = DEFAULT_READING) -> pd.DataFra
 
 
 def drawn_readings(rows: pd.DataFrame) -> list[str]:
-    """Return the labels of the readings that a picture shows: those of `BOTH` and `GROWING`, or else what is there."""
+    """Return the labels of the readings that a picture shows: those of `BOTH`, or else what is there."""
     there = [one for one in READINGS if (rows["reading"] == one).any()]
-    return [one for one in (DEFAULT_READING, GROWING, FRESH) if one in there] or there
+    return [one for one in BOTH if one in there] or there
 
 
 def means(rows: pd.DataFrame, quantity: str, scheme: str, mix: str, changes: str = "") -> pd.Series[float]:

@@ -11,17 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from rdmacc.experiments.dart.clos import (
-    BOTH,
-    GROWING,
-    GROWING_MIXES,
-    LOADS,
-    Case,
-    cases,
-    claim,
-    drawn_readings,
-    of_reading,
-)
+from rdmacc.experiments.dart.clos import BOTH, LOADS, Case, cases, claim, drawn_readings, of_reading
 from rdmacc.experiments.framework.bands import Band
 from rdmacc.experiments.framework.claim import Claim
 from rdmacc.show.style import COLOURS, style
@@ -43,8 +33,7 @@ def table_runs(scale: str) -> list[Case]:
     """Return DCQCN and Dart at every mix and load in both readings; at quick scale two loads of the typical mix."""
     if scale == "quick":
         return cases(("dcqcn", "dart"), [("typical", 0.2), ("typical", 0.6)])
-    growing = [cell for cell in CELLS if cell[0] in GROWING_MIXES]
-    return cases(("dcqcn", "dart"), growing, [GROWING]) + cases(("dcqcn", "dart"), CELLS, BOTH)
+    return cases(("dcqcn", "dart"), CELLS, BOTH)
 
 
 def draw_bars(
@@ -66,8 +55,7 @@ def draw_bars(
             bars = {"published": [published[key][number] for key in at]}
             for reading in readings:
                 chosen = of_reading(rows, reading)
-                has = set(zip(chosen["mix"], chosen["load"], strict=True))
-                bars[f"measured, {reading}"] = [measured(chosen, *key)[number] if key in has else 0.0 for key in at]
+                bars[f"measured, {reading}"] = [measured(chosen, *key)[number] for key in at]
             for place, (label, heights) in enumerate(bars.items()):
                 offset = (place - len(readings) / 2) * width
                 ax.bar(places + offset, heights, 0.95 * width, color=palette[place], label=label)

@@ -176,8 +176,9 @@ class Figure6(LossSweep):
             )
             for row, (timer, rows) in zip(axes, readings.items(), strict=True):
                 for letter, ax, (timeout_ps, name) in zip("abc", row, TIMEOUTS.items(), strict=True):
-                    for variant, (colour, marker) in LOOKS.items():
-                        draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker)
+                    for place, (variant, (colour, marker)) in enumerate(LOOKS.items()):
+                        shift = 0.06 * (place - (len(LOOKS) - 1) / 2)  # else they cover each other
+                        draw_goodput(ax, rows, variant, timeout_ps, COLOURS[colour], marker, shift=shift)
                         mark_published(ax, _PUBLISHED[timeout_ps].get(variant, []), COLOURS[colour])
                     label(ax, f"({letter}) timeout {name.replace('us', 'µs')}, timer from the {timer} on")
                 for ax in row[1:]:

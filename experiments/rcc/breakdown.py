@@ -8,7 +8,17 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from rdmacc.experiments.framework.bands import All, At, AtLeast, Between, Each, MoreThan, Some
-from rdmacc.experiments.rcc.fat_tree import DCQCN, SCHEMES, WORKLOADS, Case, FatTreeFigure, cases, means
+from rdmacc.experiments.rcc.fat_tree import (
+    CNP,
+    CNP_WORKLOADS,
+    DCQCN,
+    SCHEMES,
+    WORKLOADS,
+    Case,
+    FatTreeFigure,
+    cases,
+    means,
+)
 from rdmacc.experiments.rcc.fct import draw_fct
 from rdmacc.show.style import COLOURS, plain_log, style
 
@@ -47,7 +57,8 @@ class Breakdown(FatTreeFigure):
     workload: ClassVar[str]
 
     def cases(self, scale: str) -> list[Case]:
-        return cases(SCHEMES, [self.workload], scale)
+        also = [self.workload] if self.workload in CNP_WORKLOADS else []
+        return [*cases(SCHEMES, [self.workload], scale), *cases([CNP], also, scale)]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         published = SHORT_OVER_DCQCN | LONG_OVER_DCQCN
@@ -58,8 +69,8 @@ class Breakdown(FatTreeFigure):
                 dcqcn = means(rows, quantity, DCQCN, self.workload) / 1e6
                 least, most = published[quantity]
                 ax.fill_between(
-                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), facecolor="none", hatch="///",
-                    edgecolor=COLOURS["blue"], alpha=0.35, linewidth=0, label="published RCC, by our DCQCN",
+                    dcqcn.index * 100, dcqcn * (1 - most), dcqcn * (1 - least), color=COLOURS["blue"], alpha=0.15,
+                    linewidth=0, label="published RCC, by our DCQCN",
                 )  # fmt: skip
                 ax.set_title(title)
                 plain_log(ax)

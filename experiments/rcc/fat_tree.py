@@ -40,6 +40,8 @@ from rdmacc.units import ms
 from rdmacc.workload import SIZES, SizeDistribution
 
 __all__ = [
+    "CNP",
+    "CNP_WORKLOADS",
     "DCQCN",
     "FEW_FLOWS",
     "LOADS",
@@ -65,6 +67,10 @@ QUICK_LOADS = (0.3, 0.7)
 SCHEMES = ("rcc", "hpcc", "homa", "expresspass", "dcqcn", "timely")
 DCQCN = "dcqcn"
 """As in HPCC's simulator."""
+CNP = "dcqcn-cnp"
+"""As in the code that V-A names."""
+CNP_WORKLOADS = ("web_server", "cache_follower", "web_search")
+"""Workloads in which it ran: a point of data mining takes several times as long as one of the others."""
 VARIANTS = ("rcc", "rcc-pid", "rcc-ewa")
 SEEDS = 3
 SHORT_BYTES = 100_000
@@ -85,7 +91,7 @@ READINGS: dict[str, tuple[str, str, Changes]] = {
     "95% of the link": ("rcc", "rcc", (("ewa_eta", 0.95),)),
     "ECMP": ("homa", "homa", (("routing", "ecmp"),)),
     "first rate 1/2": ("expresspass", "expresspass", (("initial_fraction", 0.5),)),
-    "DCQCN with CNPs": ("dcqcn", "dcqcn-cnp", ()),
+    "DCQCN with CNPs": (DCQCN, CNP, ()),
     "DCQCN of HPCC's simulator, own timers": (
         "dcqcn", "dcqcn",
         (("alpha_period_ps", "50us"), ("decrease_period_ps", "50us"), ("increase_period_ps", "55us")),

@@ -54,15 +54,14 @@ def draw_reductions(
     name: str,
     published: Mapping[str, tuple[float, ...]],
 ) -> None:
-    """Draw by what percentage RCC is below others over the load; what the paper says of it, hollow, on the right."""
-    edge = rows["load"].max() * 100
-    for place, scheme in enumerate(ran(rows, schemes, name)):
+    """Draw by what percentage RCC is below others over the load; what is published, hollow, at our largest."""
+    for scheme in ran(rows, schemes, name):
         found = reductions(rows, quantity, scheme, name) * 100
         colour = COLOURS[LOOKS[scheme][1]]
         ax.plot(found.index * 100, found, marker=_MARKERS[scheme], color=colour, label=NAMES[scheme])
         values = [100 * value for value in published.get(scheme, ())]
-        at = np.full(len(values), edge + 4 + 2 * place)
-        ax.plot(at, values, marker=_MARKERS[scheme], color=colour, markerfacecolor="none", linestyle=":")
+        at = np.full(len(values), found.idxmax() * 100)  # the paper names no load
+        ax.plot(at, values, marker=_MARKERS[scheme], markersize=11, color=colour, markerfacecolor="none", linestyle=":")
     ax.axhline(0, color="0.5", linewidth=0.8)
     ax.set(xlabel="load (% of the hosts' links)")
 

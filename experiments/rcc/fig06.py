@@ -121,7 +121,7 @@ class Figure6(IncastFigure):
                 color=COLOURS["black"], markersize=5,
                 label=f"published RCC: median −{PUBLISHED_MEDIAN:.1%}, p99 −{PUBLISHED_P99:.1%}, by our HPCC",
             )  # fmt: skip
-            right.legend(fontsize=8, loc="lower left")
+            right.legend(fontsize=8, loc="upper left")
             right.set(title="(b) completion times", xlabel="FCT (ms)", ylabel="share of the flows", ylim=(0, 1.02))
             senders = int(table["senders"].iloc[0])
             figure.suptitle(f"RCC, figure 6: {self.title}, {senders:,} senders", x=0.01, ha="left", fontsize=12)

@@ -16,6 +16,8 @@ from rdmacc.experiments.framework.bands import All, AtLeast, AtMost, Each, Exact
 from rdmacc.experiments.framework.claim import OURS, Claim, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fat_tree import (
+    CNP,
+    CNP_WORKLOADS,
     DCQCN,
     FEW_FLOWS,
     LOADS,
@@ -150,7 +152,7 @@ class Figure9(FatTreeFigure):
     )  # fmt: skip
 
     def cases(self, scale: str) -> list[Case]:
-        return cases(SCHEMES, WORKLOADS, scale)
+        return [*cases(SCHEMES, WORKLOADS, scale), *cases([CNP], CNP_WORKLOADS, scale)]
 
     def draw(self, rows: pd.DataFrame) -> Figure:
         names = [name for name in WORKLOADS if (rows["workload"] == name).any()]

@@ -160,7 +160,7 @@ class Tuned(Experiment):
                                 label=f"{label} ({margin:.0f}° with delay)")  # fmt: skip
                     ax.axhline(1, color="0.5", linewidth=1, linestyle=":")
                     ax.set(title=f"{rtt / 1e6:g} µs, {FORMS[form]}", ylim=(0, 8))
-                    ax.legend(fontsize=6.5, loc="upper right")
+                    ax.legend(fontsize=6.5, loc="lower center", bbox_to_anchor=(0.5, 1.12), ncols=2)
             for ax in axes[1]:
                 ax.set_xlabel("time (base RTTs)")
             for ax in axes[:, 0]:

@@ -185,8 +185,18 @@ class Figure12(ReadingFigure):
                 if statistic == "mean" and kB(60) in times.index:
                     for name, cut in _PUBLISHED.items():
                         place = len(times) - 1 + (_SCHEMES.index(name) - (len(_SCHEMES) - 1) / 2) * width
-                        ax.plot(place, times["ren"].loc[kB(60)] / (1 - cut), "_", color="black", markersize=9)
-                    ax.plot([], [], "_", color="black", label="published ratio to REN's")
+                        ax.plot(
+                            place,
+                            times["ren"].loc[kB(60)] / (1 - cut),
+                            "D",
+                            color="white",
+                            markeredgecolor="black",
+                            markersize=6,
+                        )
+                    ax.plot(
+                        [], [], "D", color="white", markeredgecolor="black", linestyle="none",
+                        label="as published from REN's",
+                    )  # fmt: skip
             axes[0].legend(fontsize=8, ncols=2, loc="upper left")
             figure.suptitle(
                 f"REN, figure 12: {self.title} (pale: beside the paper's schemes)", x=0.01, ha="left", fontsize=12

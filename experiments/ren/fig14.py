@@ -171,7 +171,9 @@ class Figure14(LeafSpineFigure):
             for scheme, value in published.items():
                 _, colour, marker = LOOKS[scheme]
                 hollow = {"x": "X"}.get(marker, marker)
-                ax.plot(tenth + 1.35, ren / (1 - value), hollow, mfc="none", mec=colour, linestyle="none")
+                ax.plot(
+                    TENTHS[tenth], ren / (1 - value), hollow, markersize=11, mfc="none", mec=colour, linestyle="none"
+                )
             ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
         packets_of = np.ceil(largest(rows, workload) / PAYLOAD_BYTES).astype(int)
         ax.set_xticks(TENTHS, [f"{one:,}" for one in packets_of], rotation=35, fontsize="small")

@@ -278,14 +278,25 @@ class Gains(LeafSpineFigure):
                         ax.plot(found.index, found, marker=marker, color=colour, label=f"over {label}")
                         value = published.get(name, {}).get(quantity, {}).get(one)
                         if value is not None:
-                            ax.plot(0.74, 100 * value, "*", color=colour, markersize=9)
+                            ax.plot(
+                                0.7, 100 * value, "*", color=colour, markersize=13, markeredgecolor="black", zorder=5
+                            )
                     ax.axhline(0, color="0.3", linewidth=0.8)
                 row[0].set_ylabel(_AXES[quantity])
             for ax, name in zip(axes[0], ran, strict=True):
                 ax.set_title(WORKLOADS[name])
             for ax in axes[-1]:
                 ax.set_xlabel("load (of ToR-core links)")
-            axes[0][0].plot([], [], "*", color="0.3", linestyle="none", label="published")
+            axes[0][0].plot(
+                [],
+                [],
+                "*",
+                color="0.7",
+                markersize=13,
+                markeredgecolor="black",
+                linestyle="none",
+                label="published, at 0.7",
+            )
             figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside right upper")
             figure.suptitle("REN, figures 15 to 18: what REN gains")
         return figure

@@ -147,8 +147,16 @@ def published_marks(
     for scheme, value in published.items():
         _, colour, marker = LOOKS[scheme]
         marker = {"x": "X", "+": "P"}.get(marker, marker)
-        ax.plot(load + 0.03, ren / (1 - value), marker=marker, mfc="none", mec=colour, linestyle="none", clip_on=False)
-    ax.set_xlim(right=load + 0.06)
+        ax.plot(
+            load,
+            ren / (1 - value),
+            marker=marker,
+            markersize=11,
+            mfc="none",
+            mec=colour,
+            linestyle="none",
+            clip_on=False,
+        )
     ax.plot([], [], "o", mfc="none", mec="0.3", linestyle="none", label="REN's value and\nthe published gain")
 
 

@@ -233,7 +233,7 @@ class Sensitivity(LeafSpineFigure):
                 axes[0].plot([], [], marker, color=colour, linestyle="none", label=f"over {label}")
             axes[0].plot([], [], "--", color="0.3", label="headline: 68%")
             figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-            figure.suptitle("REN: what the headline depends on; cache follower, load 0.7")
+            figure.suptitle(f"REN: {self.title.lower()}; cache follower, load 0.7")
         return figure
 
     def _row(self, ax: Axes, rows: pd.DataFrame, name: str, quantity: str, place: int) -> None:

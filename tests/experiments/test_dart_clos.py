@@ -16,8 +16,6 @@ from rdmacc.experiments.dart.clos import (
     BOTH,
     DEFAULT_READING,
     FRESH,
-    GROWING,
-    GROWING_MIXES,
     LABELS,
     LOADS,
     LONG_WINDOW,
@@ -44,9 +42,7 @@ def test_figures_share_their_points():
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
     assert points["dart.fig11"].keys() == points["dart.fig12"].keys() == points["dart.fig13"].keys()
     assert points["dart.table1"].keys() <= points["dart.fig11"].keys()
-    assert len(points["dart.fig11"]) == 4 * SEEDS * (
-        len(BOTH) * sum(map(len, LOADS.values())) + sum(len(LOADS[mix]) for mix in GROWING_MIXES)
-    )
+    assert len(points["dart.fig11"]) == 4 * len(BOTH) * SEEDS * sum(len(loads) for loads in LOADS.values())
     for name in NAMES:
         assert type(pickle.loads(pickle.dumps(experiment(name)))) is type(experiment(name))
         for key, point in points[name].items():
@@ -175,11 +171,8 @@ def test_readings_differ_in_queue_pairs_and_in_groups():
         short = flows[flows["group"].notna()]
         members = short.groupby("group").agg({"src": frozenset, "dst": "first"}).apply(tuple, axis=1)
         incasts[reading] = set(members)
-        assert one.groups is None or len(incasts[reading]) <= one.groups_at(0.2, 16)
+        assert one.groups is None or len(incasts[reading]) <= one.groups
     assert incasts["fresh, 128 groups"] == incasts["kept, 128 groups"]
-    assert incasts[GROWING] == incasts["kept, 64 groups"]
-    assert [READINGS[GROWING].groups_at(load, 16) for load in (0.2, 0.4, 0.6, 0.8)] == [64, 128, 192, 256]
-    assert READINGS[GROWING].groups_at(0.4, 8) == 256
     assert len(incasts[FRESH]) > 500
     assert len(incasts["kept, 64 groups"]) == 64
 
@@ -211,14 +204,11 @@ def test_with_the_longer_window_dart_has_those_rows_where_they_were_run():
 
 
 def test_every_reading_but_the_default_ones_has_rows_of_its_own():
-    """Its runs are among those of the figure that compares them, under a label that no other reading has.
-
-    Of groups that grow with the load figures 11 to 14 and the tables have all runs.
-    """
+    """Its runs are among those of the figure that compares them all, under a label that no other reading has."""
     labels = {LABELS.get(one.name, one.name) for _, one in readings_of("dart") if one.name != LONG_WINDOW}
     assert labels == set(READINGS) - {DEFAULT_READING}
     changes = {(one.labels["reading"], one.labels["changes"]) for one in experiment("dart.readings").points("paper")}
-    assert changes == {(label, "") for label in READINGS if label != GROWING} | {(label, WITH_LONG) for label in BOTH}
+    assert changes == {(label, "") for label in READINGS} | {(label, WITH_LONG) for label in BOTH}
 
 
 def test_a_figure_can_be_judged_under_readings_that_were_run_for_another():

@@ -13,6 +13,8 @@ import pytest
 import rdmacc
 from rdmacc.experiments import Outcome, experiment
 from rdmacc.experiments.rcc.fat_tree import (
+    CNP,
+    CNP_WORKLOADS,
     DCQCN,
     LOADS,
     READINGS,
@@ -35,7 +37,7 @@ NAMES = ["rcc.fig9", "rcc.fig10", "rcc.fig11", "rcc.fig13", "rcc.baselines"]
 def test_figures_share_their_points():
     """The same names mean the same runs, so that what one figure has stored is there for all."""
     points = {name: {p.name: p for p in experiment(name).points("paper")} for name in NAMES}
-    assert len(points["rcc.fig9"]) == 6 * 4 * 3 * 3
+    assert len(points["rcc.fig9"]) == (6 * 4 + len(CNP_WORKLOADS)) * 3 * 3
     assert points["rcc.fig10"].keys() < points["rcc.fig9"].keys()
     assert points["rcc.fig11"].keys() < points["rcc.fig9"].keys()
     assert len(points["rcc.fig13"].keys() & points["rcc.fig10"].keys()) == 3 * 3
@@ -129,7 +131,9 @@ def table_as_published():
     short = {DCQCN: (0.2, 0.4), "hpcc": (0.02, 0.03), "homa": (0.05, 0.05)}
     long = {DCQCN: (0.28, 0.37), "hpcc": (0.05, 0.05)}
     cases = [Case(scheme, name, load) for name in WORKLOADS for load in LOADS for scheme in (*SCHEMES, *VARIANTS[1:])]
-    cases += [Case(scheme, "web_search", 0.5, changes) for _, scheme, changes in READINGS.values()]
+    cases += [Case(CNP, name, load) for name in CNP_WORKLOADS for load in LOADS]
+    others = [(scheme, changes) for _, scheme, changes in READINGS.values() if scheme != CNP]
+    cases += [Case(scheme, "web_search", 0.5, changes) for scheme, changes in others]
     for case in cases:
         base = DCQCN if case.scheme.startswith("dcqcn") else case.scheme.removesuffix("-hpcc")
         parts = {"rcc": 0.0, "rcc-pid": 0.28, "rcc-ewa": 0.19}
