@@ -327,8 +327,8 @@ register_scheme(
 # Ultra Ethernet: NSCC, receiver credit, both; EQDS
 
 _UET_ABOUT = {
-    "nscc": "Ultra Ethernet: a window from delay and marks; packets sprayed, trimmed if queues are full",
-    "rccc": "Ultra Ethernet: credit paced by the receiver; packets sprayed, trimmed if queues are full",
+    "nscc": "Ultra Ethernet: a window from delay and marks; packets are sprayed and trimmed",
+    "rccc": "Ultra Ethernet: credit paced by the receiver; packets are sprayed and trimmed",
     "nscc-rccc": "Ultra Ethernet: window and credit together",
 }
 for _name in UET_HTSIM:
