@@ -9,6 +9,7 @@
 `DasrIncast`, `DasrConvergence`             DASR's sender set with and without look-ahead, its convergence
 `HpccSteady`                                HPCC round by round, and its steady state
 `FairShare`, `ProcessorSharing`, `MaxMin`   ideals: an incast, one link, a whole workload
+`AlphaBeta`                                 collectives alone: rings, trees, exchanges
 `GoBackNGoodput`                            go-back-N and its improvements under loss
 ==========================================  ==============================================================
 
@@ -23,6 +24,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "AlphaBeta": "alpha_beta",
     "DasrConvergence": "dasr",
     "DasrIncast": "dasr",
     "DcqcnFluid": "dcqcn",

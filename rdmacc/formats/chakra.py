@@ -27,6 +27,7 @@ from rdmacc.errors import ConfigError, unknown
 from rdmacc.formats.files import File, hosts_of, read_bytes
 from rdmacc.formats.operations import Operation, schedule_of
 from rdmacc.formats.protobuf import fields, packed, signed, varint
+from rdmacc.typed import typed
 from rdmacc.units import us
 from rdmacc.workload.frame import Host
 from rdmacc.workload.nccl import Nccl, expand
@@ -51,6 +52,7 @@ _TYPES = {
 """Of an attribute's value, by its field; the lists, one number higher, are not needed."""
 
 
+@typed
 def from_chakra(
     path: File,
     hosts: Sequence[Host] | None = None,

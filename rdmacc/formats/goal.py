@@ -22,6 +22,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.operations import Operation, schedule_of
+from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.frame import Host
 
@@ -49,6 +50,7 @@ _KEYWORDS = {
 }
 
 
+@typed
 def from_goal(
     path: File, hosts: Sequence[Host] | None = None, unit: str = "ns", send_done: str = "acknowledged"
 ) -> pd.DataFrame:

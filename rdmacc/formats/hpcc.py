@@ -23,6 +23,7 @@ from rdmacc.formats.htsim import Imported
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.topology import Graph, default_buffer_bytes
 from rdmacc.topology.base import add_host, add_link, add_switch, hosts, switches
+from rdmacc.typed import typed
 from rdmacc.units import Quantity, bps, ps, time_ps
 from rdmacc.workload.frame import Host, computation, from_columns, host_names, messages
 
@@ -59,6 +60,7 @@ class _Tokens:
         return whole(error, field, word, least, most)
 
 
+@typed
 def from_hpcc(flows: File, topology: File, origin: Quantity = "2s", hosts: Sequence[Host] | None = None) -> Imported:
     """Return the network and the workload of the HPCC simulator's files.
 
@@ -212,6 +214,7 @@ def _time(word: str, error: Line) -> int:
     return int(value)
 
 
+@typed
 def to_hpcc(workload: pd.DataFrame, network: Graph, flows: File, topology: File, origin: Quantity = "2s") -> None:
     """Write a workload and its network as the HPCC simulator's files.
 

@@ -28,6 +28,7 @@ from rdmacc.formats.files import File, Line, hosts_of, line_of, read_text, whole
 from rdmacc.formats.htsim_topology import fat_tree_links, read_topology, write_topology
 from rdmacc.topology import Graph
 from rdmacc.topology import hosts as hosts_in
+from rdmacc.typed import typed
 from rdmacc.units import time_ps
 from rdmacc.workload.frame import Host, computation, messages
 from rdmacc.workload.schedule import Schedule
@@ -66,6 +67,7 @@ class _Trigger:
     error: Line
 
 
+@typed
 def from_htsim(
     matrix: File, topology: File | Graph, start_unit: str = "us", hosts: Sequence[Host] | None = None
 ) -> Imported:
@@ -279,6 +281,7 @@ def _check_trigger(key: int, trigger: _Trigger, flows: int, activators: int) -> 
         raise trigger.error(f"flows of trigger {key}", 0, "at least 1: htsim stops at one that fires without a flow")
 
 
+@typed
 def to_htsim(
     workload: pd.DataFrame,
     network: Graph,

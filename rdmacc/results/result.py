@@ -18,6 +18,7 @@ from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.saving import save
+from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Summary, Transport, percentile, starting_in
 from rdmacc.schemes import scheme_table
 from rdmacc.state import HOST_NIC, LINK_CLASSES
@@ -106,6 +107,8 @@ class Result(Recorded):
         One row for each message.
     computation : DataFrame
         One row for each row of the workload that computes.
+    collectives, jobs : DataFrame
+        One row for each collective with its algbw and busbw, and for each job with its step time.
     transfers : DataFrame
         What the protocols keep of each message.
     probes : DataFrame
@@ -230,6 +233,16 @@ class Result(Recorded):
                 "status": np.select([failed, end >= 0, has_started], ["failed", "finished", "running"], "waiting"),
             }
         )
+
+    @cached_property
+    def collectives(self) -> pd.DataFrame:
+        """Collectives: see `rdmacc.results.steps.collectives_of`."""
+        return collectives_of(self)
+
+    @cached_property
+    def jobs(self) -> pd.DataFrame:
+        """Jobs: see `rdmacc.results.steps.jobs_of`."""
+        return jobs_of(self)
 
     @cached_property
     def probes(self) -> pd.DataFrame:

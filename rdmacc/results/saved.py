@@ -33,7 +33,7 @@ class SavedResult(Recorded):
 
     Attributes
     ----------
-    computation, transfers, ports, buffers : DataFrame
+    computation, collectives, jobs, transfers, ports, buffers : DataFrame
         As `rdmacc.Result` has them.
     counters : Series
         Totals by name.
@@ -44,6 +44,7 @@ class SavedResult(Recorded):
     def __init__(self, frames: dict[str, pd.DataFrame], about: dict[str, Any]) -> None:
         self._flows, self._probes = frames["flows"], frames["probes"]
         self.computation, self.transfers = frames["computation"], frames["transfers"]
+        self.collectives, self.jobs = frames["collectives"], frames["jobs"]
         self.ports, self.buffers = frames["ports"], frames["buffers"]
         self.counters = pd.Series(about["counters"], name="counters")
         self.provenance: dict[str, Any] = about["provenance"]

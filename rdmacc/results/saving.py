@@ -11,7 +11,7 @@ from rdmacc.typed import typed
 
 __all__ = ["FRAMES", "KIND", "save"]
 
-FRAMES = ("flows", "computation", "transfers", "probes", "ports", "buffers")
+FRAMES = ("flows", "computation", "collectives", "jobs", "transfers", "probes", "ports", "buffers")
 """Each a Parquet file."""
 KIND = "result"
 """``result.json`` has summary, counters, provenance, probes."""

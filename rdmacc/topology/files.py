@@ -18,6 +18,7 @@ import networkx as nx
 
 from rdmacc.errors import ConfigError
 from rdmacc.topology.base import Graph, completed, validate
+from rdmacc.typed import typed
 
 __all__ = ["from_graphml", "from_node_link"]
 
@@ -25,6 +26,7 @@ _KNOWN = {"rate": "rate_bps", "delay": "delay_ps"}
 _NODE_KNOWN = ("kind", "buffer", "buffer_bytes", "rate", "rate_bps")
 
 
+@typed
 def from_graphml(
     path: str | PathLike[str],
     rate: str | tuple[str, str] | None = None,
@@ -59,6 +61,7 @@ def from_graphml(
     return _network(graph, path, {"rate": rate, "delay": delay})
 
 
+@typed
 def from_node_link(
     path: str | PathLike[str],
     rate: str | tuple[str, str] | None = None,

@@ -30,7 +30,8 @@ at random           :func:`poisson` at a load, :func:`incasts`, :func:`dart_mix`
 patterns            :func:`incast`, :func:`long_flows`, :func:`permutation`, :func:`many_to_many`
 closed loops        :func:`partition_aggregate`, :func:`request_response`
 collectives         :func:`ring_all_reduce`, :func:`tree_all_reduce`, :func:`all_to_all`
-together            :func:`combine` side by side, :func:`sequence` one after the other
+as NCCL does them   :mod:`rdmacc.workload.nccl`: channels, chunks, double binary trees, nodes of several GPUs
+together            :func:`combine` side by side, :func:`sequence` one after the other, :func:`jobs` on one network
 sizes               :class:`SizeDistribution`, the published ones in ``SIZES``
 load                :class:`LoadDefinition`, :func:`offered_load`, :func:`port_loads`
 ==================  ====================================================================================
@@ -46,8 +47,10 @@ from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_re
 from rdmacc.workload.compose import combine, sequence
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
 from rdmacc.workload.frame import COLUMNS, messages, stream
+from rdmacc.workload.jobs import PLACEMENTS, job, jobs
 from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
 from rdmacc.workload.mixes import DART_MIXES, dart_mix
+from rdmacc.workload.nccl import Nccl
 from rdmacc.workload.patterns import (
     INCAST_JITTER,
     INCAST_SENDERS,
@@ -71,8 +74,10 @@ __all__ = [
     "PAIRS",
     "PAIR_STARTS",
     "PERMUTATION",
+    "PLACEMENTS",
     "SIZES",
     "LoadDefinition",
+    "Nccl",
     "SizeDistribution",
     "all_to_all",
     "combine",
@@ -81,6 +86,8 @@ __all__ = [
     "from_parquet",
     "incast",
     "incasts",
+    "job",
+    "jobs",
     "long_flows",
     "many_to_many",
     "messages",

@@ -18,8 +18,8 @@ _MOST_PAIRS = 50_000_000
 def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     """Return the workloads one after the other as one.
 
-    Messages are numbered 0 to M - 1 in that order and `after` follows; groups are numbered from 0 so that no
-    two workloads share one.
+    Messages are numbered 0 to M - 1 in that order and `after` follows; groups are numbered from 0, and
+    collectives on, so that no two workloads share one.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
     if not workloads:
         raise ConfigError("workloads", workloads, "at least one workload")
     parts: list[pd.DataFrame] = []
-    first = groups = 0
+    first = groups = collectives = 0
     for workload in workloads:
         part = messages(workload)
         labels = unique_index(part)
@@ -43,6 +43,9 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
         codes, names = pd.factorize(part["group"], sort=True)
         part["group"] = pd.array(codes + groups, dtype="Int64")
         part.loc[codes < 0, "group"] = pd.NA
+        if "collective" in part and part["collective"].notna().any():
+            part["collective"] += collectives
+            collectives = int(part["collective"].max()) + 1
         parts.append(part)
         first += len(part)
         groups += len(names)

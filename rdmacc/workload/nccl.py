@@ -18,15 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.units import Quantity, rate_bps, size_bytes, time_ps
+from rdmacc.parameters import OptionalSize, Parameters, Rate, Time, param
+from rdmacc.typed import typed
+from rdmacc.units import Quantity, size_bytes, time_ps
 from rdmacc.workload.columns import Int64s
-from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole
+from rdmacc.workload.frame import Host, as_objects, checked_hosts
 from rdmacc.workload.nccl_schedules import chain, exchange, hierarchy, pieces_of, rings, transfers, trees
 from rdmacc.workload.schedule import Schedule
 
@@ -50,51 +52,35 @@ Ready: TypeAlias = list[list[int]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nccl:
+class Nccl(Parameters):
     """How collectives run.
 
-    Attributes
-    ----------
-    algorithm : str
-        Of an all-reduce: "ring", "tree" (double binary tree), or "hierarchical" (inside the nodes, among them, inside).
-    channels : int
-        So many rings or pairs of trees share the data.
-    chunk : quantity of size, optional
-        What a rank sends in a step of a channel, at most; NCCL's protocol Simple: "2MiB" in rings, "512KiB" in trees,
-        "128KiB" in an all-to-all. The buffer is worked off in loops. Default: no limit.
-    slices : int
-        Parts of a chunk that travel one behind the other; 2 in NCCL's rings.
-    queue_pairs : int
-        Of a connection; each has a path of its own. NCCL_IB_QPS_PER_CONNECTION.
-    splits : bool
-        Whether each message goes over all queue pairs, rather than over the next one. NCCL_IB_SPLIT_DATA_ON_QPS.
-    node : int
-        GPUs of a node: so many hosts in a row.
-    inner_rate : quantity of rate
-        Of a GPU's port of the inner network. Default: 400 GB/s (ASTRA-sim's validated HGX-H100).
-    inner_delay : quantity of time
-        Of the inner network. Default: 936.25 ns (the same).
+    >>> Nccl(channels=2, chunk_bytes="2MiB", slices=2).chunk_bytes
+    2097152
     """
 
-    algorithm: str = "ring"
-    channels: int = 1
-    chunk: Quantity | None = None
-    slices: int = 1
-    queue_pairs: int = 1
-    splits: bool = False
-    node: int = 1
-    inner_rate: Quantity = "3200Gbps"
-    inner_delay: Quantity = "936.25ns"
-
-    def __post_init__(self) -> None:
-        if self.algorithm not in ("ring", "tree", "hierarchical"):
-            raise ConfigError("algorithm", self.algorithm, '"ring", "tree" or "hierarchical"')
-        for name in ("channels", "slices", "queue_pairs", "node"):
-            checked_whole(name, getattr(self, name), 1)
-        if self.chunk is not None and size_bytes(self.chunk, field="chunk") < 1:
-            raise ConfigError("chunk", self.chunk, "at least 1 byte")
-        rate_bps(self.inner_rate, field="inner_rate")
-        time_ps(self.inner_delay, field="inner_delay")
+    algorithm: Literal["ring", "tree", "hierarchical"] = param(
+        "ring", "of an all-reduce: tree is the double binary tree, hierarchical goes in nodes, among them, in nodes",
+        choices=("ring", "tree", "hierarchical"),
+    )  # fmt: skip
+    channels: int = param(1, "rings, or pairs of trees, that share the data", low=1)
+    chunk_bytes: OptionalSize = param(
+        None, "most that a rank sends in a step of a channel; NCCL's Simple: 2MiB in rings, 512KiB in trees",
+        unit="bytes", low=0, source="NVIDIA/nccl 5067397c, src/device",
+    )  # fmt: skip
+    slices: int = param(1, "parts of a chunk, one behind the other; 2 in NCCL's rings", low=1)
+    queue_pairs: int = param(
+        1, "of a connection, each with a path of its own", low=1, source="NCCL_IB_QPS_PER_CONNECTION"
+    )
+    splits: bool = param(
+        False, "each message goes over all of them, not over the next", source="NCCL_IB_SPLIT_DATA_ON_QPS"
+    )
+    node: int = param(1, "GPUs of a node: so many hosts in a row", low=1)
+    inner_rate_bps: Rate = param(
+        "3200Gbps", "of a GPU's port of the inner network", unit="bps", low=1.0,
+        source="astra-sim 518bd51, its validated file of an HGX-H100: 400 GB/s",
+    )  # fmt: skip
+    inner_delay_ps: Time = param("936.25ns", "of the inner network", unit="ps", low=0, source="the same file")
 
     def inner_ps(self, size: Int64s | int) -> Int64s:
         """Return how long data occupy a GPU's port of the inner network.
@@ -104,14 +90,10 @@ class Nccl:
         size : int or ndarray of int
             The data, in bytes.
         """
-        return np.ceil(np.asarray(size) * 8e12 / rate_bps(self.inner_rate)).astype(np.int64)
-
-    @property
-    def inner_delay_ps(self) -> int:
-        """Delay of the inner network."""
-        return time_ps(self.inner_delay)
+        return np.ceil(np.asarray(size) * 8e12 / self.inner_rate_bps).astype(np.int64)
 
 
+@typed
 def all_reduce(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
@@ -137,6 +119,7 @@ def all_reduce(
     return _alone("all-reduce", hosts, size, nccl, start)
 
 
+@typed
 def reduce_scatter(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
@@ -156,6 +139,7 @@ def reduce_scatter(
     return _alone("reduce-scatter", hosts, size, nccl, start)
 
 
+@typed
 def all_gather(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
@@ -175,6 +159,7 @@ def all_gather(
     return _alone("all-gather", hosts, size, nccl, start)
 
 
+@typed
 def all_to_all(
     hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:
@@ -195,6 +180,7 @@ def all_to_all(
     return _alone("all-to-all", hosts, size, nccl, start)
 
 
+@typed
 def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us") -> pd.DataFrame:
     """Return a broadcast: the first host's `size` bytes go along the others, chunk after chunk.
 
@@ -212,6 +198,7 @@ def broadcast(hosts: Sequence[Host], size: Quantity, nccl: Nccl | None = None, s
     return _alone("broadcast", hosts, size, nccl, start)
 
 
+@typed
 def send_receive(
     pairs: Sequence[tuple[Host, Host]], size: Quantity, nccl: Nccl | None = None, start: Quantity = "0us"
 ) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rdmacc.errors import ConfigError
-from rdmacc.units import size_bytes
 from rdmacc.workload.columns import Int64s
 from rdmacc.workload.frame import Host, Objects
 from rdmacc.workload.schedule import Schedule
@@ -57,7 +56,7 @@ def pieces_of(total: int, nccl: Nccl) -> Int64s:
     nccl : Nccl
         How.
     """
-    limit = total if nccl.chunk is None else size_bytes(nccl.chunk)
+    limit = nccl.chunk_bytes or total
     chunks = shares(total, -(-total // limit))
     return np.concatenate([shares(int(chunk), min(nccl.slices, int(chunk))) for chunk in chunks])
 
@@ -225,7 +224,7 @@ def rings(
     steps = (2 if operation == "all-reduce" else 1) * (n - 1)
     back = 0 if operation == "all-gather" else 1
     last: Ready = [[] for _ in range(n)]
-    limit = size if nccl.chunk is None else n * size_bytes(nccl.chunk)
+    limit = n * nccl.chunk_bytes or size
     for channel, (ring, total) in enumerate(zip(ring_orders(n, nccl), shares(size, nccl.channels), strict=True)):
         loops = -(-int(total) // limit)
         chunks = np.stack([shares(int(part), n) for part in shares(int(total), loops)])

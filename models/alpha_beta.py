@@ -1,0 +1,188 @@
+"""Collectives by closed forms: a message of s bytes alone takes alpha + s beta; ranks share nothing but their links.
+
+==================  ===========================================================================================
+ring, k slices      2 (n - 1) (a + s), s = S b / n, as whole chunks; with k slices of s each,
+                    2 (n - 1) k s + a if k s >= a + s, else 2 (n - 1) (a + s) + (k - 1) s
+reduce-scatter,     the same with n - 1 for 2 (n - 1)
+all-gather
+broadcast           (n - 1) (a + s) + (k - 1) s: a chain, s = S b / k
+all-to-all          (n - 1) S b / n + a at once; (n - 1) (a + ack + S b / n) - ack one peer after the other
+double binary tree  2 S b + 2 depth (a + s), as k grows; s is a chunk's time on a link that four streams share
+hierarchical        2 (g - 1) (a' + S b' / g) inside the nodes, and a ring of S / g among them
+==================  ===========================================================================================
+
+Assumption: links of one rate around one switch. Alpha holds their delay and the first packet's store and forward.
+Every rank sends as it receives, so that its link carries ACKs beside data: beta holds both. What packets add: a chunk's
+last packet may be short, and has a whole header; the first and the last chunk meet no ACKs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.models.base import Model, param
+from rdmacc.parameters import Rate, Size, Time
+from rdmacc.results.result import Result
+from rdmacc.results.steps import busbw_factor
+from rdmacc.scenario import Scenario
+from rdmacc.schemes import as_scheme
+from rdmacc.show.style import COLOURS, canvas
+from rdmacc.topology import star
+from rdmacc.units import ps
+from rdmacc.workload import nccl
+from rdmacc.workload.nccl_schedules import pieces_of, tree_parents
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["AlphaBeta"]
+
+_CALLS = {
+    "all-reduce": nccl.all_reduce, "reduce-scatter": nccl.reduce_scatter, "all-gather": nccl.all_gather,
+    "all-to-all": nccl.all_to_all, "broadcast": nccl.broadcast,
+}  # fmt: skip
+SIZES = tuple(int(size) for size in np.geomspace(1e4, 1e9, 26))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AlphaBeta(Model):
+    """A collective alone on hosts around one switch.
+
+    >>> AlphaBeta(ranks=8, size_bytes="1MB").evaluate([1_000_000])["time_ps"].round().tolist()
+    [183128320.0]
+    """
+
+    title: ClassVar[str] = "Collective, by alpha and beta"
+
+    operation: Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast"] = param(
+        "all-reduce", "what it does", choices=tuple(_CALLS)
+    )
+    ranks: int = param(8, "hosts", symbol="n", low=2, slider=(2, 64))
+    size_bytes: Size = param("1MB", "buffer of a rank", unit="bytes", symbol="S", low=1)
+    settings: nccl.Nccl = field(default_factory=nccl.Nccl)
+    """How it runs."""
+    rate_bps: Rate = param("100Gbps", "of every link", unit="bps", low=1.0, slider=("10Gbps", "400Gbps"))
+    delay_ps: Time = param("1us", "of every link", unit="ps", low=1000, slider=("100ns", "10us"))
+    scheme: str = param("line-rate", "for sizes of packets, and to compare with")
+
+    @property
+    def alpha_ps(self) -> float:
+        """What a message takes beside its bytes: two links, and one full packet stored and forwarded."""
+        return 2 * self.delay_ps + as_scheme(self.scheme).wire_bytes * 8e12 / self.rate_bps
+
+    @property
+    def beta_ps(self) -> float:
+        """What a byte of payload takes on a link, with its header and the ACK of a byte that comes in."""
+        scheme = as_scheme(self.scheme)
+        ack = scheme.ack_bytes / getattr(scheme.recovery, "ack_every_packets", 1)
+        return (scheme.wire_bytes + ack) / scheme.payload_bytes * 8e12 / self.rate_bps
+
+    def evaluate(self, sizes: tuple[int, ...] | list[int] = SIZES) -> pd.DataFrame:
+        """Return `size_bytes, time_ps, algbw_bps, busbw_bps`.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Buffers of a rank, in bytes.
+        """
+        size = np.asarray(sizes, np.int64)
+        time_ps = np.array([self._time_ps(int(one)) for one in size])
+        algbw = size * 8e12 / time_ps
+        busbw = algbw * busbw_factor(self.operation, self.ranks)
+        return pd.DataFrame({"size_bytes": size, "time_ps": time_ps, "algbw_bps": algbw, "busbw_bps": busbw})
+
+    def _time_ps(self, size: int) -> float:
+        n, a, beta, how = self.ranks, self.alpha_ps, self.beta_ps, self.settings
+        if self.operation == "all-to-all":
+            part, back = size / n * beta, 2 * self.delay_ps + as_scheme(self.scheme).ack_bytes * 16e12 / self.rate_bps
+            at_once = (n - 1) * part + a
+            return at_once if how.channels >= n - 1 else max(at_once, (n - 1) * (a + back + part) / how.channels - back)
+        if self.operation == "broadcast":
+            k = len(pieces_of(size // how.channels, how))
+            sigma = size * beta / k
+            return (n - 1) * (a + sigma) + (k - 1) * sigma
+        if self.operation == "all-reduce" and how.algorithm == "tree":
+            k = len(pieces_of(size // (2 * how.channels), how))
+            return 2 * size * beta + 2 * self.depth * (a + 2 * size * beta / k)
+        if self.operation == "all-reduce" and how.algorithm == "hierarchical":
+            g, part = how.node, size / how.node
+            inside = 2 * (g - 1) * (how.inner_delay_ps + part * 8e12 / how.inner_rate_bps)
+            return inside + self._ring_ps(n // g, part, 2 * (n // g - 1))
+        return self._ring_ps(n, size, (2 if self.operation == "all-reduce" else 1) * (n - 1))
+
+    def _ring_ps(self, n: int, size: float, steps: int) -> float:
+        """Return the time of a ring's steps, each of an n-th of the data."""
+        a, k = self.alpha_ps, self.settings.slices
+        sigma = size * self.beta_ps / (n * k)
+        if k * sigma >= a + sigma:
+            return steps * k * sigma + a
+        return steps * (a + sigma) + (k - 1) * sigma
+
+    @property
+    def depth(self) -> int:
+        """Links from a tree's root to its farthest leaf."""
+        parents = tree_parents(self.ranks)[0]
+
+        def above(rank: int) -> int:
+            return 0 if parents[rank] < 0 else 1 + above(parents[rank])
+
+        return max(above(rank) for rank in range(self.ranks))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw busbw over the size.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+        """
+        table = self.evaluate()
+        with canvas(ax) as ax:
+            ax.semilogx(table["size_bytes"], table["busbw_bps"] / 8e9, color=COLOURS["blue"], label=self.operation)
+            ax.axhline(self.rate_bps / 8e9, color="0.4", linewidth=1, linestyle="--", label="link")
+            ax.set(title=self.title, xlabel="size (bytes)", ylabel="busbw (GB/s)")
+            ax.legend(loc="lower right")
+        return ax
+
+    def scenario(self) -> Scenario:
+        """Return the same as packets."""
+        names = [f"h{rank}" for rank in range(self.ranks)]
+        work = _CALLS[self.operation](names, self.size_bytes, self.settings)
+        return Scenario(topology=star(self.ranks, self.rate_bps, ps(self.delay_ps)), workload=work, scheme=self.scheme)
+
+    def predict(self, result: Result) -> pd.DataFrame:
+        """Return time and busbw by the closed form.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        return _tidy(self.evaluate([self.size_bytes]))
+
+    def measure(self, result: Result) -> pd.DataFrame:
+        """Return time and busbw of the simulation.
+
+        Parameters
+        ----------
+        result : Result
+            The simulation.
+        """
+        return _tidy(result.collectives)
+
+
+def _tidy(table: pd.DataFrame) -> pd.DataFrame:
+    rows = [
+        {"quantity": "time", "unit": "ps", "x": 0, "value": float(table["time_ps"].iloc[0]), "over_time": False},
+        {"quantity": "busbw", "unit": "bps", "x": 0, "value": float(table["busbw_bps"].iloc[0]), "over_time": False},
+    ]
+    return pd.DataFrame(rows)

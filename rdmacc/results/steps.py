@@ -1,0 +1,137 @@
+"""What a schedule took: its collectives with their bandwidths, and its jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from rdmacc.results.result import Result
+
+__all__ = ["busbw_factor", "collectives_of", "jobs_of"]
+
+_COLLECTIVE_COLUMNS = (
+    "collective", "operation", "ranks", "size_bytes", "start_ps", "time_ps", "algbw_bps", "busbw_bps", "time_us",
+    "busbw_gbytes",
+)  # fmt: skip
+
+
+def busbw_factor(operation: str, ranks: int) -> float:
+    """Return by what busbw exceeds algbw, so that a perfect run has the hardware's rate whatever the number of ranks.
+
+    Parameters
+    ----------
+    operation : str
+        As in `rdmacc.workload.nccl`.
+    ranks : int
+        Among how many.
+
+    References
+    ----------
+    NVIDIA nccl-tests, doc/PERFORMANCE.md.
+
+    Examples
+    --------
+    >>> busbw_factor("all-reduce", 8), busbw_factor("all-gather", 8), busbw_factor("broadcast", 8)
+    (1.75, 0.875, 1.0)
+    """
+    if operation == "all-reduce":
+        return 2 * (ranks - 1) / ranks
+    return (ranks - 1) / ranks if operation in ("reduce-scatter", "all-gather", "all-to-all") else 1.0
+
+
+def _rows(result: Result, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return start, end and labels of all messages and rows of computation; an end that is missing is NaN."""
+    flows, computation = result.flows, result.computation
+    parts = []
+    for labels, start, end in (
+        (result.plan.workload, flows["start_ps"], flows["start_ps"] + flows["fct_ps"]),
+        (result.plan.computation.frame, computation["start_ps"], computation["end_ps"]),
+    ):
+        part: dict[str, Any] = {
+            "start_ps": start.to_numpy(np.int64),
+            "end_ps": end.to_numpy(np.float64, na_value=np.nan),
+        }
+        parts.append(pd.DataFrame(part | {name: labels[name].to_numpy() for name in columns if name in labels}))
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
+
+
+def collectives_of(result: Result) -> pd.DataFrame:
+    """Return a row for each collective of the workload.
+
+    Parameters
+    ----------
+    result : Result
+        The simulation.
+
+    Returns
+    -------
+    DataFrame
+        `collective, operation, ranks, size_bytes, start_ps, time_ps, algbw_bps, busbw_bps`: the time is from the first
+        start to the last completion, NaN until then. `time_us` and `busbw_gbytes` (10**9 bytes a second, as nccl-tests
+        prints them) are the same in units to read.
+    """
+    rows = _rows(result, ("collective", "operation", "ranks", "buffer_bytes"))
+    if "collective" not in rows or rows["collective"].isna().all():
+        return pd.DataFrame(
+            {name: pd.Series(dtype=object if name == "operation" else float) for name in _COLLECTIVE_COLUMNS}
+        )
+    groups = rows[rows["collective"].notna()].groupby("collective")
+    table = groups.agg(
+        operation=("operation", "first"), ranks=("ranks", "first"), size_bytes=("buffer_bytes", "first"),
+        start_ps=("start_ps", "min"), end_ps=("end_ps", lambda ends: ends.max(skipna=False)),
+    ).reset_index()  # fmt: skip
+    table = table.astype({"collective": np.int64, "ranks": np.int64, "size_bytes": np.int64, "operation": str})
+    table["time_ps"] = table.pop("end_ps") - table["start_ps"]
+    table["algbw_bps"] = table["size_bytes"] * 8e12 / table["time_ps"]
+    factors = [busbw_factor(*row) for row in zip(table["operation"], table["ranks"], strict=True)]
+    table["busbw_bps"] = table["algbw_bps"] * factors
+    return table.assign(time_us=table["time_ps"] / 1e6, busbw_gbytes=table["busbw_bps"] / 8e9)
+
+
+def jobs_of(result: Result) -> pd.DataFrame:
+    """Return a row for each job of the workload.
+
+    Parameters
+    ----------
+    result : Result
+        The simulation.
+
+    Returns
+    -------
+    DataFrame
+        `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`: a step is from the first start to the last
+        completion, NaN until then; `computing_ps` is the mean over its hosts of the time for which they compute.
+    """
+    rows = _rows(result, ("job", "src", "dst", "size_bytes"))
+    if "job" not in rows:
+        rows["job"] = None
+    table = []
+    for job, part in rows[rows["job"].notna()].groupby("job", sort=False):
+        hosts = set(part["src"]) | set(part["dst"])
+        sends = part["size_bytes"] > 0
+        start, end = part["start_ps"].min(), part["end_ps"].max(skipna=False)
+        busy = sum(_union_ps(one) for _, one in part[~sends & part["end_ps"].notna()].groupby("src"))
+        table.append(
+            (
+                str(job),
+                len(hosts),
+                int(sends.sum()),
+                int(part["size_bytes"].sum()),
+                start,
+                end - start,
+                busy / len(hosts),
+            )
+        )
+    names = ["job", "hosts", "messages", "bytes", "start_ps", "step_ps", "computing_ps"]
+    return pd.DataFrame(table, columns=names).astype({"job": str, "step_ps": float, "computing_ps": float})
+
+
+def _union_ps(rows: pd.DataFrame) -> float:
+    """Return for how long at least one of some rows is under way."""
+    ordered = rows.sort_values("start_ps")
+    start, end = ordered["start_ps"].to_numpy(np.float64), ordered["end_ps"].to_numpy(np.float64)
+    before = np.concatenate(([-np.inf], np.maximum.accumulate(end)[:-1]))
+    return float(np.maximum(end - np.maximum(start, before), 0.0).sum())

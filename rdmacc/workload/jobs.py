@@ -1,0 +1,114 @@
+"""Jobs: workloads with names, placed on the hosts of one network beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError
+from rdmacc.typed import typed
+from rdmacc.workload.compose import combine
+from rdmacc.workload.frame import Host, checked_whole, host_names, messages, stream
+
+__all__ = ["PLACEMENT", "PLACEMENTS", "job", "jobs"]
+
+PLACEMENTS = ("packed", "random", "round-robin")
+PLACEMENT = 37
+"""Purpose of the stream of chance that places jobs."""
+
+
+@typed
+def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None = None) -> pd.DataFrame:
+    """Return a workload as a job: its rows have a name, for `result.jobs`, and other hosts if they are placed.
+
+    Parameters
+    ----------
+    workload : DataFrame
+        Messages and computation.
+    name : str
+        Of the job.
+    placement : sequence of host, optional
+        The host for each host of the workload, in the order in which they first come up.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer places than hosts, or one occurs twice.
+    """
+    frame = messages(workload)
+    if placement is not None:
+        ranks = ranks_of(frame)
+        places = host_names("placement", placement)[: len(ranks)]
+        if len(places) < len(ranks) or len(set(places)) < len(places):
+            raise ConfigError("placement", placement, f"{len(ranks)} different hosts, one for each of the job's")
+        to = dict(zip(ranks, places, strict=True))
+        for end in ("src", "dst"):
+            frame[end] = pd.Series([to[host] for host in frame[end]], frame.index, dtype=object)
+    return frame.assign(job=name)
+
+
+@typed
+def jobs(
+    hosts: Sequence[Host], parts: Mapping[str, pd.DataFrame], placement: str = "packed", seed: int = 0, node: int = 1
+) -> pd.DataFrame:
+    """Return several jobs on the hosts of one network, each with hosts of its own.
+
+    ============  ========================================================================
+    packed        job after job, in the order of the hosts
+    round-robin   host after host goes to the jobs in turn; a job that has all drops out
+    random        the hosts are shuffled, then packed
+    ============  ========================================================================
+
+    Parameters
+    ----------
+    hosts : sequence
+        Of the network, such as ``topology.hosts(network)``.
+    parts : mapping
+        The workloads, by the names of the jobs.
+    placement : str
+        "packed", "random" or "round-robin".
+    seed : int
+        Of the shuffle.
+    node : int
+        So many hosts in a row stay together: the GPUs of a node.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer hosts than the jobs need, or no job.
+    """
+    if placement not in PLACEMENTS:
+        raise ConfigError("placement", placement, f"one of {', '.join(PLACEMENTS)}; job() takes a list of hosts")
+    if not parts:
+        raise ConfigError("parts", parts, "at least one job")
+    listed, size = host_names("hosts", hosts), checked_whole("node", node, 1)
+    nodes = [listed[first : first + size] for first in range(0, len(listed) - size + 1, size)]
+    frames = {name: messages(part) for name, part in parts.items()}
+    needs = {name: -(-len(ranks_of(frame)) // size) for name, frame in frames.items()}
+    if sum(needs.values()) > len(nodes):
+        raise ConfigError("hosts", f"{len(nodes)} nodes", f"at least the {sum(needs.values())} that the jobs need")
+    if placement == "random":
+        nodes = [nodes[i] for i in stream(seed, PLACEMENT).permutation(len(nodes)).tolist()]
+    order = [name for name, count in needs.items() for _ in range(count)]
+    if placement == "round-robin":
+        order = [name for turn in range(max(needs.values())) for name, count in needs.items() if turn < count]
+    places: dict[str, list[Host]] = {name: [] for name in frames}
+    for name, members in zip(order, nodes, strict=False):
+        places[name] += members
+    return combine(*(job(frame, name=name, placement=places[name]) for name, frame in frames.items()))
+
+
+def ranks_of(frame: pd.DataFrame) -> list[Host]:
+    """Return the hosts of a workload: h0, h1, ... by their numbers, others in the order in which they come up.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The workload.
+    """
+    found = pd.unique(pd.Series(np.stack([frame["src"], frame["dst"]], axis=1).ravel(), dtype=object)).tolist()
+    if all(isinstance(host, str) and host[:1] == "h" and host[1:].isdigit() for host in found):
+        return sorted(found, key=lambda host: int(host[1:]))
+    return found

@@ -1,0 +1,82 @@
+"""Jobs: where they are placed, and what each of several takes."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.workload import job, jobs, nccl
+
+RING = nccl.all_reduce([f"h{rank}" for rank in range(4)], "400kB")
+
+
+def places(work: pd.DataFrame) -> dict[str, list[str]]:
+    return {name: pd.unique(part["src"]).tolist() for name, part in work.groupby("job")}
+
+
+@pytest.mark.parametrize(
+    ("placement", "expected"),
+    [
+        ("packed", {"a": ["h0", "h1", "h2", "h3"], "b": ["h4", "h5", "h6", "h7"]}),
+        ("round-robin", {"a": ["h0", "h2", "h4", "h6"], "b": ["h1", "h3", "h5", "h7"]}),
+    ],
+)
+def test_placements(placement, expected):
+    hosts = [f"h{number}" for number in range(10)]
+    work = jobs(hosts, {"a": RING, "b": RING}, placement)
+    assert places(work) == expected
+    assert work["collective"].tolist() == [0] * 24 + [1] * 24
+
+
+def test_a_random_placement_is_the_same_for_a_seed():
+    hosts = [f"h{number}" for number in range(64)]
+    one, same, other = (places(jobs(hosts, {"a": RING, "b": RING}, "random", seed)) for seed in (1, 1, 2))
+    assert one == same != other
+    assert len({*one["a"], *one["b"]}) == 8
+
+
+def test_gpus_of_a_node_stay_together():
+    hosts = [f"h{number}" for number in range(16)]
+    work = jobs(hosts, {"a": RING, "b": RING}, "round-robin", node=2)
+    assert places(work) == {"a": ["h0", "h1", "h4", "h5"], "b": ["h2", "h3", "h6", "h7"]}
+
+
+def test_a_list_places_one_job():
+    work = job(RING, name="a", placement=["h9", "h5", "h7", "h1"])
+    assert work["src"].tolist()[:4] == ["h9", "h5", "h7", "h1"]
+    with pytest.raises(ConfigError, match="4 different hosts"):
+        job(RING, name="a", placement=["h9", "h5"])
+    with pytest.raises(ConfigError, match="at least the 8"):
+        jobs(["h0", "h1", "h2"], {"a": RING, "b": RING})
+    with pytest.raises(ConfigError, match="packed, random, round-robin"):
+        jobs(["h0", "h1", "h2"], {"a": RING}, "alphabetical")
+
+
+def test_each_job_has_its_step_time(engine, tmp_path):
+    """Packed, each ring stays on its leaf and takes what it takes alone; in turn, both cross one spine link."""
+    net = rdmacc.leaf_spine(2, 1, 4)
+    hosts = rdmacc.topology.hosts(net)
+    compute = rdmacc.messages(
+        [
+            {"src": "h0", "duration": "3us"},
+            {"src": "h0", "duration": "5us", "start_ps": 1_000_000},
+            {"src": "h0", "dst": "h1", "size": 1000, "after": (0, 1)},
+        ]
+    )
+    table = {}
+    for placement in ("packed", "round-robin"):
+        work = jobs(hosts, {"a": RING, "b": RING}, placement)
+        result = rdmacc.simulate(net, work, "line-rate", engine=engine, progress=False)
+        table[placement] = result.jobs.set_index("job")
+    alone = rdmacc.simulate(net, RING, "line-rate", engine=engine, progress=False).collectives["time_ps"][0]
+    assert table["packed"]["step_ps"].tolist() == [alone, alone]
+    assert (table["round-robin"]["step_ps"] > 1.2 * alone).all()
+    assert table["packed"]["hosts"].tolist() == [4, 4]
+    assert table["packed"]["messages"].tolist() == [24, 24]
+    result = rdmacc.simulate(net, job(compute, name="c"), "line-rate", engine=engine, progress=False)
+    assert result.jobs["computing_ps"].tolist() == [3_000_000], "6 us on one of two hosts; what overlaps counts once"
+    back = rdmacc.load(result.save(tmp_path / "run"))
+    pd.testing.assert_frame_equal(back.jobs, result.jobs, check_dtype=False)
+    pd.testing.assert_frame_equal(back.collectives, result.collectives, check_dtype=False)

@@ -1,0 +1,188 @@
+"""Collectives as NCCL does them: who sends what, and times against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.models.alpha_beta import AlphaBeta
+from rdmacc.workload import Nccl, nccl
+from rdmacc.workload.nccl_schedules import peer_order, tree_parents
+
+HOSTS = [f"h{rank}" for rank in range(8)]
+
+
+def test_one_ring_is_the_ring_all_reduce():
+    one, other = nccl.all_reduce(HOSTS, "1MB"), rdmacc.ring_all_reduce(HOSTS, "1MB")
+    columns = ["src", "dst", "size_bytes", "after"]
+    pd.testing.assert_frame_equal(one[columns], other[columns])
+
+
+@pytest.mark.parametrize(
+    ("n", "one", "two"),
+    [
+        (4, [-1, 2, 0, 2], [1, 3, 1, -1]),
+        (6, [-1, 2, 4, 2, 0, 4], [1, 5, 3, 1, 3, -1]),
+        (7, [-1, 2, 4, 2, 0, 6, 4], [5, -1, 3, 5, 3, 1, 0]),
+        (8, [-1, 2, 4, 2, 0, 6, 4, 6], [1, 3, 1, 7, 5, 3, 5, -1]),
+        (16, [-1, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 14, 12, 14], None),
+    ],
+)
+def test_trees_are_nccl_s(n, one, two):
+    found = tree_parents(n)
+    assert found[0] == one
+    if two is not None:
+        assert found[1] == two
+    if n % 2 == 0:
+        inner = [{parent for parent in parents if parent >= 0} - {parents.index(-1)} for parents in found]
+        assert not inner[0] & inner[1], "no rank is inside both trees"
+
+
+def test_peers_are_in_nccl_s_order():
+    assert [group for group, _ in peer_order(8)] == [1, 3, 6, 2, 7, 5, 4]
+    assert [group for group, _ in peer_order(16)] == [1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8]
+    assert [group for group, _ in peer_order(6)] == [1, 3, 2, 5, 4]
+    for n in range(2, 40):
+        assert sorted(group for group, _ in peer_order(n)) == list(range(1, n))
+    assert peer_order(8, node=4)[:4] == [(0, 1), (0, 2), (0, 3), (1, 0)]
+
+
+@pytest.mark.parametrize("settings", [Nccl(), Nccl(channels=3), Nccl(channels=2, chunk_bytes="64kB", slices=2)])
+@pytest.mark.parametrize(
+    ("call", "sends"), [(nccl.all_reduce, 2 * 7 / 8), (nccl.reduce_scatter, 7 / 8), (nccl.all_gather, 7 / 8)]
+)
+def test_a_rank_of_a_ring_sends_what_it_must(settings, call, sends):
+    work = call(HOSTS, 4_800_000, settings)
+    assert work.groupby("src")["size_bytes"].sum().to_numpy() == pytest.approx(sends * 4_800_000, rel=1e-3)
+    if settings.chunk_bytes:
+        assert 16_000 < work["size_bytes"].max() <= 32_000
+
+
+def test_ranks_of_a_tree_send_at_most_twice_the_data():
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="tree", chunk_bytes="100kB"))
+    sent = work.groupby("src")["size_bytes"].sum()
+    assert sent.sum() == 2 * 7 * 8_000_000
+    assert sent.max() == 16_000_000
+
+
+def test_every_pair_exchanges_once():
+    work = nccl.all_to_all(HOSTS, 8_000_000, Nccl(chunk_bytes="300kB"))
+    sent = work.groupby(["src", "dst"])["size_bytes"].sum()
+    assert len(sent) == 56
+    assert set(sent) == {1_000_000}
+
+
+def test_rings_leave_a_node_by_all_its_nics():
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(node=4, channels=4))
+    messages = work[work["duration_ps"].isna()]
+    assert set(messages["src"]) == set(HOSTS)
+    ends = messages["src"].str[1:].astype(int), messages["dst"].str[1:].astype(int)
+    assert (ends[0] // 4 != ends[1] // 4).all(), "inside a node nothing is sent over the network"
+    assert messages.groupby("src")["size_bytes"].sum().to_numpy() == pytest.approx(2 * 7 / 8 * 8e6 / 4, rel=1e-3)
+
+
+def test_a_hierarchy_sends_its_part_over_each_nic():
+    work = nccl.all_reduce(HOSTS, 8_000_000, Nccl(algorithm="hierarchical", node=4))
+    sent = work[work["duration_ps"].isna()].groupby("src")["size_bytes"].sum()
+    assert set(sent) == {2_000_000}
+    computing = work["duration_ps"].dropna().unique().tolist()
+    assert computing == [3 * (936_250 + 5_000_000)], "each half inside: (g - 1) (a' + S b' / g) at 400 GB/s"
+
+
+def test_queue_pairs_of_a_connection_share_its_messages():
+    turns = nccl.all_reduce(HOSTS, "1MB", Nccl(queue_pairs=2))
+    assert sorted(turns["queue_pair"].unique()) == [0, 1]
+    assert len(turns) == 112
+    split = nccl.all_reduce(HOSTS, "1MB", Nccl(queue_pairs=2, splits=True))
+    assert len(split) == 224
+    assert split["size_bytes"].sum() == turns["size_bytes"].sum()
+
+
+def test_a_connection_has_one_path_and_its_messages_come_in_order(engine):
+    """Slices of one connection: one queue pair, one hash; each is delivered before the next one."""
+    net = rdmacc.leaf_spine(2, 4, 2)
+    work = nccl.send_receive([("h0", "h2"), ("h1", "h3")], "400kB", Nccl(chunk_bytes="50kB"))
+    result = rdmacc.simulate(net, work, "line-rate", engine=engine, trace=True, progress=False)
+    for _, part in result.flows.groupby("src"):
+        ends = (part["start_ps"] + part["fct_ps"]).to_numpy(np.int64)
+        assert (np.diff(ends) > 0).all()
+    trace = result.packet_trace
+    leaf, hosts = next(iter(net["h0"])), rdmacc.topology.hosts(net)
+    up = trace[(trace["node"] == leaf) & (trace["kind"] == "data") & ~trace["peer"].isin(hosts)]
+    assert up.groupby(up["message"] // 8)["peer"].nunique().tolist() == [1, 1]
+    assert len(result.plan.qp_src) == 2
+
+
+def test_a_queue_pair_must_be_a_number():
+    work = nccl.send_receive([("h0", "h1")], "1kB").assign(queue_pair=[-2])
+    with pytest.raises(ConfigError, match="queue_pair = -2"):
+        rdmacc.Simulation(rdmacc.star(2), work, "dcqcn")
+
+
+CASES = {
+    "ring": {},
+    "ring, slices that fill the link": {"size_bytes": "4MB", "settings": Nccl(slices=8)},
+    "ring, slices that do not": {"settings": Nccl(slices=4)},
+    "reduce-scatter": {"operation": "reduce-scatter", "size_bytes": "4MB"},
+    "all-gather": {"operation": "all-gather", "size_bytes": "4MB"},
+    "all-to-all, one after the other": {"operation": "all-to-all", "size_bytes": "4MB"},
+    "all-to-all at once": {"operation": "all-to-all", "size_bytes": "4MB", "settings": Nccl(channels=7)},
+    "broadcast": {"operation": "broadcast", "size_bytes": "4MB", "settings": Nccl(chunk_bytes="256kB")},
+    "hierarchical": {"size_bytes": "8MB", "settings": Nccl(algorithm="hierarchical", node=4)},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_collective_alone_takes_its_closed_form(name):
+    """Within 2%: the first and the last chunk meet no ACKs, and last packets are short."""
+    model = AlphaBeta(**CASES[name])
+    comparison = rdmacc.compare(model)
+    times = comparison.frame[comparison.frame["quantity"] == "time"].iloc[0]
+    assert times["simulation"] == pytest.approx(times["model"], rel=0.02)
+
+
+@pytest.mark.slow
+def test_double_trees_take_their_closed_form():
+    """Its limit for many chunks: within 2% for 16 ranks."""
+    model = AlphaBeta(ranks=16, size_bytes="16MB", settings=Nccl(algorithm="tree", chunk_bytes="32kB"))
+    scenario = model.scenario()
+    result = rdmacc.simulate(scenario.topology, scenario.workload, scenario.scheme, progress=False)
+    assert result.collectives["time_ps"][0] == pytest.approx(model.predict(result)["value"][0], rel=0.02)
+
+
+def test_busbw_of_a_perfect_run_is_the_link(engine):
+    work = rdmacc.combine(nccl.all_reduce(HOSTS[:4], "2MB"), nccl.all_gather(HOSTS[4:], "2MB"))
+    result = rdmacc.simulate(rdmacc.star(8), work, "line-rate", engine=engine, progress=False)
+    table = result.collectives
+    assert table["operation"].tolist() == ["all-reduce", "all-gather"]
+    assert table["collective"].tolist() == [0, 1]
+    assert table["ranks"].tolist() == [4, 4]
+    payload = 1000 / (1048 + 64)
+    assert table["busbw_bps"].to_numpy() == pytest.approx(1e11 * payload, rel=0.08)
+    assert table["algbw_bps"][0] * 1.5 == table["busbw_bps"][0]
+    assert table["time_ps"][0] == (result.flows["start_ps"] + result.flows["fct_ps"])[:24].max()
+
+
+def test_a_collective_under_way_has_no_time():
+    result = rdmacc.simulate(rdmacc.star(8), nccl.all_reduce(HOSTS, "1MB"), "dcqcn", until="20us")
+    assert result.collectives["time_ps"].isna().all()
+    assert len(rdmacc.simulate(rdmacc.star(2), rdmacc.incast(["h1"], "h0", 5), "dcqcn").collectives) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [({"algorithm": "star"}, "algorithm"), ({"channels": 0}, "channels"), ({"chunk_bytes": "-1kB"}, "chunk_bytes")],
+)
+def test_wrong_settings_are_errors(change, match):
+    with pytest.raises(ConfigError, match=match):
+        Nccl(**change)
+
+
+def test_nodes_must_be_whole():
+    with pytest.raises(ConfigError, match="a divisor of the 8 ranks"):
+        nccl.all_reduce(HOSTS, "1MB", Nccl(node=3))
+    with pytest.raises(ConfigError, match="1 with trees"):
+        nccl.all_reduce(HOSTS, "1MB", Nccl(node=4, algorithm="tree"))
