@@ -134,12 +134,12 @@ WORKLOADS = {
 """The workloads of V-A, from the one that takes least time to simulate to the one that takes most."""
 
 
-def quick_tree(fabric_rate: str = "400Gbps") -> nx.Graph[Any]:
+def quick_tree() -> nx.Graph[Any]:
     """Return a tenth of the fat tree: 32 hosts below 4 ToRs in 2 pods, as fast, as far apart, not oversubscribed."""
-    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate=fabric_rate, delay="1us", buffer="32MB")
+    return topology.clos(2, 2, 8, 2, 4, rate="100Gbps", fabric_rate="400Gbps", delay="1us", buffer="32MB")
 
 
-TREES: dict[str, Callable[..., nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
+TREES: dict[str, Callable[[], nx.Graph[Any]]] = {"quick": quick_tree, "paper": topology.rcc_fat_tree}
 
 
 def sizes_of(name: str, scale: str) -> SizeDistribution:
@@ -177,21 +177,18 @@ class Case:
     load: float
     changes: Changes = ()
     """Parameters of the scheme."""
-    fabric_rate: str = ""
-    """Of the links between switches; empty: as in V-A."""
 
     @property
     def identity(self) -> dict[str, Any]:
         """Labels that no other case has."""
-        fabric: Changes = (("fabric of", self.fabric_rate),) if self.fabric_rate else ()
-        changes = differences((*self.changes, *fabric))
-        return {"scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": changes}
+        return {
+            "scheme": self.scheme, "workload": self.workload, "load": self.load, "changes": differences(self.changes),
+        }  # fmt: skip
 
     def point(self, scale: str, seed: int) -> Point:
         """Return the scenario as a point."""
-        tree = partial(TREES[scale], fabric_rate=self.fabric_rate) if self.fabric_rate else TREES[scale]
         scenario = Scenario(
-            topology=tree, workload=partial(traffic, self.workload, scale, self.load, seed),
+            topology=TREES[scale], workload=partial(traffic, self.workload, scale, self.load, seed),
             scheme=scheme_for(self.scheme, sizes_of(self.workload, scale), self.changes),
             seed=seed, until=UNTIL_PS,
         )  # fmt: skip
