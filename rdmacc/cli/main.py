@@ -210,12 +210,15 @@ def bench(
     scheme: Annotated[
         list[str] | None, typer.Option("--scheme", help="With --plausible: only this scheme; repeatable.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="With --plausible: write the table into this page, as docs/plausible.md.")
+    ] = None,
 ) -> None:
     """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""
     from tqdm.auto import tqdm
 
     if plausible:
-        _plausible(scheme or [], as_json)
+        _plausible(scheme or [], as_json, page)
         return
 
     from rdmacc.cli import bench as benchmark
@@ -263,7 +266,7 @@ def bench(
         typer.echo("\n" + tables.schemes_text(by_scheme))
 
 
-def _plausible(names: list[str], as_json: bool) -> None:
+def _plausible(names: list[str], as_json: bool, page: Path | None) -> None:
     from tqdm.auto import tqdm
 
     from rdmacc.cli import plausible as bench
@@ -271,6 +274,8 @@ def _plausible(names: list[str], as_json: bool) -> None:
 
     total = len(names or SCHEMES) * len(bench.RATES)
     found = list(tqdm(bench.plausible(names), desc="rdmacc bench", unit="row", total=total, leave=False))
+    if page is not None:
+        page.write_text(bench.fill(page.read_text(encoding="utf-8"), found), encoding="utf-8")
     typer.echo(json.dumps([one.to_dict() for one in found], indent=2) if as_json else bench.text(found))
 
 

@@ -17,6 +17,7 @@ import networkx as nx
 import numpy as np
 
 from rdmacc import probes, topology, workload
+from rdmacc.errors import ConfigError
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
 from rdmacc.results.tables import text_table
@@ -24,7 +25,7 @@ from rdmacc.schemes import SCHEMES, Scheme, as_scheme
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
 
-__all__ = ["RATES", "Plausibility", "markdown", "measure", "plausible", "text"]
+__all__ = ["RATES", "Plausibility", "fill", "markdown", "measure", "plausible", "text"]
 
 RATES = ("10Gbps", "100Gbps", "400Gbps")
 MOST_SLOWDOWN, LEAST_GOODPUT, LEAST_JAIN = 1.05, 0.9, 0.9
@@ -206,6 +207,23 @@ def text(found: Sequence[Plausibility]) -> str:
         What `plausible` yields.
     """
     return text_table(list(_HEADERS), [_row(one, "*") for one in found], "<" + ">" * (len(_HEADERS) - 1))
+
+
+def fill(page: str, found: Sequence[Plausibility]) -> str:
+    """Return a page with the table in it: between ``<!-- plausible -->`` and ``<!-- end -->``.
+
+    Parameters
+    ----------
+    page : str
+        In Markdown.
+    found : sequence of Plausibility
+        What `plausible` yields.
+    """
+    before, begin, rest = page.partition("<!-- plausible -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    if not end:
+        raise ConfigError("page", page[:40], "one with a line <!-- plausible --> and a line <!-- end -->")
+    return f"{before}{begin}{markdown(found)}\n{end}{after}"
 
 
 def markdown(found: Sequence[Plausibility]) -> str:

@@ -1,0 +1,81 @@
+"""The bench of plausibility: its measures, and the page that has its table, with a reason for all that is not green."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import rdmacc
+from rdmacc import ConfigError
+from rdmacc.cli import plausible
+from rdmacc.cli.main import app
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "plausible.md").read_text()
+TABLE = PAGE.partition("<!-- plausible -->\n")[2].partition("<!-- end -->")[0]
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.splitlines()[2:]]
+GUIDE = re.findall(r"^\| \[.*?\]\((\w+\.md)\) \| (.*?) \|", (DOCS / "schemes" / "README.md").read_text(), re.MULTILINE)
+"""Pages of the guide, and the schemes of each."""
+
+
+def made(slowdown=1.0, goodput=1.0, shares=(0.25,) * 4):
+    return plausible.Plausibility("one", 1e9, {"2 hops": slowdown}, {"8": goodput}, {"8": 0}, {"8": 0}, shares)
+
+
+def test_what_is_green():
+    assert made(1.05, 0.9).red == ()
+    assert made(slowdown=1.06).red == ("2 hops",)
+    assert made(slowdown=float("inf")).red == ("2 hops",)
+    assert made(goodput=0.89).red == ("8",)
+    assert made(shares=(1.0, 0.0, 0.0, 0.0)).red == ("long flows",)
+    assert made(shares=(0.0,) * 4).red == ("long flows",)
+    assert made(shares=(0.5, 0.5, 0.0, 0.0)).jain == 0.5
+
+
+def test_every_scheme_is_on_the_page():
+    assert {(row[0], row[1]) for row in ROWS} == {
+        (name, rate) for name in rdmacc.SCHEMES for rate in ("10 Gb/s", "100 Gb/s", "400 Gb/s")
+    }
+
+
+@pytest.mark.parametrize("name", ["line-rate", "dcqcn", "timely", "swift", "dctcp", "irn", "infiniband-cc"])
+def test_the_page_has_what_the_bench_measures(name):
+    """Otherwise run: rdmacc bench --plausible --page docs/plausible.md."""
+    found = plausible.measure(name, "100Gbps")
+    assert plausible.markdown([found]).splitlines()[-1] in TABLE.splitlines()
+
+
+def test_the_targets_for_defaults_at_100_gigabits():
+    """8 x 10 MB under DCQCN and TIMELY, 1 MB over six hops under Swift and IRN, 10 kB under DCTCP."""
+    goodput = {row[0]: float(row[6].strip("*")) for row in ROWS if row[1] == "100 Gb/s"}
+    assert goodput["dcqcn"] >= 0.81
+    assert goodput["timely"] >= 0.73
+    assert goodput["timely-patched"] >= 0.92
+    slowdown = {row[0]: (float(row[2].strip("*")), float(row[5].strip("*"))) for row in ROWS if row[1] == "100 Gb/s"}
+    assert max(slowdown["swift"] + slowdown["irn"]) <= 1.05
+    assert slowdown["dctcp"][0] <= 1.05
+
+
+@pytest.mark.parametrize("name", sorted({row[0] for row in ROWS if any("**" in cell for cell in row)}))
+def test_what_is_not_green_is_explained_in_the_guide(name):
+    (page,) = [page for page, schemes in GUIDE if f"`{name}`" in schemes]
+    assert "**On simple work** ([all schemes](../plausible.md))" in (DOCS / "schemes" / page).read_text()
+
+
+def test_the_command(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- plausible -->\nold\n<!-- end -->\nafter\n")
+    given = ["bench", "--plausible", "--scheme", "line-rate", "--page", str(page)]
+    done = CliRunner().invoke(app, [*given, "--json"])
+    assert done.exit_code == 0
+    found = json.loads(done.stdout[done.stdout.index("[") :])
+    assert [one["rate_bps"] for one in found] == [10e9, 100e9, 400e9]
+    assert page.read_text().startswith("before\n<!-- plausible -->\n| scheme |")
+    assert page.read_text().endswith("<!-- end -->\nafter\n")
+    assert "line-rate  100 Gb/s" in " ".join(plausible.text([plausible.measure("line-rate", "100Gbps")]).split("\n"))
+    with pytest.raises(ConfigError, match="<!-- plausible -->"):
+        plausible.fill("nothing", [])
