@@ -140,6 +140,7 @@ class RenQueue(Model):
         symbol="lambda/strength",
         source="assumed",
         low=0.0,
+        high=1000.0,
         slider=(0.5, 2.0),
     )
     has_departures: bool = param(
@@ -242,6 +243,7 @@ class RenUtilisation(Model):
         symbol="lambda/strength",
         source="assumed",
         low=0.0,
+        high=1000.0,
         slider=(0.5, 2.0),
     )
     average: str = param(

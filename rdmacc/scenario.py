@@ -126,7 +126,10 @@ class Scenario(Named):
             "workload": _work_out(self.messages()),
         }
         target = Path(path)
-        target.write_text(tomli_w.dumps(content), encoding="utf-8")
+        try:
+            target.write_text(tomli_w.dumps(content), encoding="utf-8")
+        except OSError as error:
+            raise ConfigError("path", str(path), f"a file that can be written ({error})") from None
         return target
 
     def _check(self) -> None:

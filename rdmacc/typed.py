@@ -268,6 +268,10 @@ def _is_whole(given: Any) -> bool:
     return isinstance(given, Integral) and not isinstance(given, bool) and -(2**63) <= int(given) < 2**63
 
 
+def _is_float(given: Any) -> bool:
+    return isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
+
+
 def _is_number(given: Any) -> bool:
     return isinstance(given, Real | Decimal) and not isinstance(given, bool | np.bool_)
 
@@ -287,7 +291,7 @@ _NUMBERS = _Kind(_are_numbers, "numbers")
 _PATH = _Kind(_is_path, "a path")
 _SIMPLE: dict[Any, _Kind] = {
     int: _Kind(_is_whole, "a whole number"),
-    float: _NUMBER,
+    float: _Kind(_is_float, "a number"),
     Real: _NUMBER,
     Decimal: _NUMBER,
     bool: _Kind(lambda given: isinstance(given, bool | np.bool_), "True or False"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
+from numbers import Integral, Rational
 
 from rdmacc.errors import ConfigError
 from rdmacc.typed import typed
@@ -16,14 +17,15 @@ _MOST_DIGITS = EXACT.prec
 
 def _format(number: Number, units: Mapping[str, int], digits: int | None) -> str:
     """Return `number` in the largest of `units` (ascending) that leaves at least 1."""
-    value = number if isinstance(number, Decimal) else Decimal(str(number))
+    shown = float(number) if isinstance(number, Rational) and not isinstance(number, Integral) else number
+    value = shown if isinstance(shown, Decimal) else Decimal(str(shown))
     base = next(iter(units))
     if not value.is_finite():
         return f"{value} {base}".lower()
     if digits is not None and not 1 <= digits <= _MOST_DIGITS:
         raise ConfigError("digits", digits, f"1 to {_MOST_DIGITS}, or None for all")
     if digits is not None:
-        value = Context(prec=digits, rounding=ROUND_HALF_UP).plus(value)
+        value = Context(prec=int(digits), rounding=ROUND_HALF_UP).plus(value)
     unit, factor = base, 1
     for name, size in units.items():
         if abs(value) >= size:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
 from typing import Any
@@ -90,7 +91,8 @@ def to_csv(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
     for name in PATH_COLUMNS:
         if name in frame:
             frame[name] = [path if is_missing(path) else " ".join(map(str, node_names(path))) for path in frame[name]]
-    frame.to_csv(path)
+    with _written(path):
+        frame.to_csv(path)
 
 
 def from_parquet(path: str | PathLike[str]) -> pd.DataFrame:
@@ -164,7 +166,17 @@ def to_parquet(workload: pd.DataFrame, path: str | PathLike[str]) -> None:
         if pa.types.is_null(ids.type):
             ids = ids.cast(arrays["message"].type)
         arrays["after"] = pa.LargeListArray.from_arrays(pa.array(offsets), ids)
-    pq.write_table(pa.table(arrays), path)
+    with _written(path):
+        pq.write_table(pa.table(arrays), path)
+
+
+@contextmanager
+def _written(path: object) -> Iterator[None]:
+    """Say which file could not be written."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError("path", str(path), f"a file that can be written ({error})") from None
 
 
 def _arrow(name: str, values: Any) -> Any:
