@@ -31,6 +31,7 @@ patterns            :func:`incast`, :func:`long_flows`, :func:`permutation`, :fu
 closed loops        :func:`partition_aggregate`, :func:`request_response`
 collectives         :func:`ring_all_reduce`, :func:`tree_all_reduce`, :func:`all_to_all`
 as NCCL does them   :mod:`rdmacc.workload.nccl`: channels, chunks, double binary trees, nodes of several GPUs
+training            :class:`TrainingStep`: data, tensor, pipeline and expert parallelism
 together            :func:`combine` side by side, :func:`sequence` one after the other, :func:`jobs` on one network
 sizes               :class:`SizeDistribution`, the published ones in ``SIZES``
 load                :class:`LoadDefinition`, :func:`offered_load`, :func:`port_loads`
@@ -63,6 +64,7 @@ from rdmacc.workload.patterns import (
 from rdmacc.workload.published import DART_SHORT, SIZES, size_distribution
 from rdmacc.workload.rounds import partition_aggregate, request_response
 from rdmacc.workload.sizes import SizeDistribution
+from rdmacc.workload.training import LLAMA_7B, MIXTRAL_8X7B, TrainingStep, Transformer
 
 __all__ = [
     "COLUMNS",
@@ -70,7 +72,9 @@ __all__ = [
     "DART_SHORT",
     "INCAST_JITTER",
     "INCAST_SENDERS",
+    "LLAMA_7B",
     "LOAD_LINKS",
+    "MIXTRAL_8X7B",
     "PAIRS",
     "PAIR_STARTS",
     "PERMUTATION",
@@ -79,6 +83,8 @@ __all__ = [
     "LoadDefinition",
     "Nccl",
     "SizeDistribution",
+    "TrainingStep",
+    "Transformer",
     "all_to_all",
     "combine",
     "dart_mix",
