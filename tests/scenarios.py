@@ -19,6 +19,7 @@ from rdmacc.faults import Clocks, Fault, LinkDown, Loss, PauseStorm, ScriptedLos
 from rdmacc.probes import Probe
 from rdmacc.protocols.check_epsn import CheckEpsn
 from rdmacc.records import Bits, Byte, Deadline, Int, Int32, Ints, Record
+from rdmacc.scaling import Scaled
 from rdmacc.schemes import SCHEMES, BaseRtt, Scheme
 from rdmacc.state import (
     ADVERT,
@@ -210,6 +211,9 @@ def _legal_value(rng: np.random.Generator, value: Any, metadata: Any) -> Any:
         return str(rng.choice(metadata["choices"]))
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple):
+        return value
+    value = value.value if isinstance(value, Scaled) else value
     low = 0 if metadata["low"] is None else metadata["low"]
     high = 2**40 if metadata["high"] is None else metadata["high"]
     base = value or {"ps": 1_000_000, "bytes": 1000, "bps": 1e9}.get(metadata["unit"], 1)
