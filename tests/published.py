@@ -321,6 +321,7 @@ REGISTERED: dict[str, Values] = {
     "dctcp-hpcc": of("EcnStep", kmin_bytes=30_000, reference_bps=10e9, at_dequeue=True)
     | of("Scheme", ack_priority=DATA_CLASS),
     "swift": of("NewReno", min_timeout_ps=ms(1)),
+    "eqds": of("ReceiverCredit", largest_bytes=Scaled(207_500, rate="100Gbps", least=207_500)),
     "ndp": of("Ndp", initial_window=Scaled(150, rate="100Gbps", rtt="12us", payload="1kB", least=30)),
     "dasr": _AT_NIC_STEP | of("Dasr", look_ahead=True),
     "dasr-no-look-ahead": _AT_NIC_STEP | of("Dasr", look_ahead=False),

@@ -211,7 +211,7 @@ def bench(
         list[str] | None, typer.Option("--scheme", help="With --plausible: only this scheme; repeatable.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option("--page", help="With --plausible: write the table into this page, as docs/plausible.md.")
+        Path | None, typer.Option("--page", help="With --plausible: write the table into this page.")
     ] = None,
 ) -> None:
     """Measure speed and memory: an incast, a permutation, 1,024 and 8,192 hosts, then each scheme."""

@@ -333,9 +333,12 @@ _UET_ABOUT = {
 }
 for _name in UET_HTSIM:
     register_scheme(_name, partial(UET_HTSIM.__getitem__, _name), about=_UET_ABOUT[_name])
+EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", least="207.5kB")
+"""50 packets at 100 Gb/s, as csg-htsim has it; on faster links they are less than a BDP."""
+
 register_scheme(
     "eqds",
-    partial(EQDS_HTSIM.__getitem__, "eqds"),
+    lambda: EQDS_HTSIM["eqds"].replace(**{"ReceiverCredit.largest_bytes": EQDS_CREDIT}),
     about="credit paced by the receiver, for trimmed packets first",
 )
 

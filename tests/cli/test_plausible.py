@@ -76,6 +76,6 @@ def test_the_command(tmp_path):
     assert [one["rate_bps"] for one in found] == [10e9, 100e9, 400e9]
     assert page.read_text().startswith("before\n<!-- plausible -->\n| scheme |")
     assert page.read_text().endswith("<!-- end -->\nafter\n")
-    assert "line-rate  100 Gb/s" in " ".join(plausible.text([plausible.measure("line-rate", "100Gbps")]).split("\n"))
+    assert plausible.text([plausible.measure("line-rate", "100Gbps")]).splitlines()[-1].startswith("line-rate")
     with pytest.raises(ConfigError, match="<!-- plausible -->"):
         plausible.fill("nothing", [])
