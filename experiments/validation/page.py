@@ -37,8 +37,13 @@ def _table(name: str) -> pd.DataFrame:
     return table
 
 
+def _shown() -> dict[str, Simulator]:
+    """Return the simulators whose experiment has a bundled table."""
+    return {name: one for name, one in SIMULATORS.items() if load_summary(f"validation.{name}") is not None}
+
+
 def _runs() -> pd.DataFrame:
-    return pd.concat({name: compared(_table(name), name) for name in SIMULATORS})
+    return pd.concat({name: compared(_table(name), name) for name in _shown()})
 
 
 def summary_text() -> str:
@@ -47,10 +52,10 @@ def summary_text() -> str:
     rest = runs[runs["exact"] < runs["flows"]]
     apart = (rest[["mean", "p50", "p99"]] - 1).abs().max(axis=1)
     far = rest[apart > CLOSE]
-    names = [f"{SIMULATORS[name].title}'s {'; '.join(far.loc[name].index)}" for name in SIMULATORS if name in far.index]
+    names = [f"{SIMULATORS[name].title}'s {'; '.join(far.loc[name].index)}" for name in _shown() if name in far.index]
     beside = f"; {len(far)} are not ({'. '.join(names)})" if names else ""
     return (
-        f"Compared with {len(SIMULATORS)} other simulators on {len(runs)} runs of theirs,"
+        f"Compared with {len(_shown())} other simulators on {len(runs)} runs of theirs,"
         f" {runs['flows'].sum():,} flows: {runs['exact'].sum():,} agree to the last digit. In"
         f" {len(runs) - len(rest)} runs all flows do. Of the {len(rest)} other runs, {len(rest) - len(far)} are within"
         f" {show(CLOSE, '%')} at mean, median and 99th percentile{beside}."
@@ -60,7 +65,7 @@ def summary_text() -> str:
 def validation_page() -> str:
     """Return the page, in Markdown."""
     parts = [_HEAD, summary_text(), _READ]
-    for name, simulator in SIMULATORS.items():
+    for name, simulator in _shown().items():
         parts += _section(name, simulator)
     return "\n\n".join([*parts, _LACKS]) + "\n"
 

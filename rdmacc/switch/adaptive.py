@@ -1,6 +1,7 @@
-"""Adaptive routing: a switch sends a packet by the port that is free first.
+"""Adaptive routing: a switch sends a packet by the port with the shortest queue.
 
-A pure function over records, called by both engines.
+A pure function over records, called by both engines. The packet on the link does not count: whose end comes first would
+decide between empty queues, and flows at line rate would keep to one port each, as if it were chosen for good.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ ENTROPY_BITS = 16
 """Of a packet's `path`, where a hash of it chooses the way."""
 
 
-def wait_ps(port, now):
-    """Return how long a packet would wait for a port's data ahead of it; NEVER if its link is down.
+def wait_ps(port):
+    """Return how long the data in a port's queue take; NEVER if its link is down.
 
     Parameters
     ----------
     port : object
         The port.
-    now : int
-        Time in ps.
     """
     if port.is_down:
         return NEVER
-    return int(port.queue_bytes * port.byte_ps) + max(0, port.busy_until_ps - now)
+    return int(port.queue_bytes * port.byte_ps)

@@ -18,7 +18,7 @@ __all__ = ["FLOWLETS", "ROUTINGS", "NicOrder", "Queueing", "Routing"]
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)
 """Each message keeps its path, the same one back too, or each packet takes its own; "source": as its sender says;
-"entropy": by a hash of `packet.path`; "adaptive": by the port that is free first.
+"entropy": by a hash of `packet.path`; "adaptive": by the port with the shortest queue.
 
 A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
 switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.

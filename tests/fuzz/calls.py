@@ -236,7 +236,22 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         lambda **values: simulate(faults=[faults.ScriptedLoss(**values)]),
         {"message": 0, "psn": 1, "nth": 1, "kind": "data"},
     ),
-    "LinkDown": (lambda **values: simulate(faults=[faults.LinkDown(**values)]), {"link": ("h0", "s0"), "at_ps": "1us"}),
+    "LinkDown": (
+        lambda **values: simulate(faults=[faults.LinkDown(**values)]),
+        {"link": ("h0", "s0"), "at_ps": "1us", "until_ps": "2us", "convergence_ps": "1us"},
+    ),
+    "SlowLink": (
+        lambda **values: simulate(faults=[faults.SlowLink(**values)]),
+        {"link": ("h0", "s0"), "share": 0.5, "at_ps": "1us", "until_ps": "2us", "both_ways": True},
+    ),
+    "PauseStorm": (
+        lambda **values: simulate(faults=[faults.PauseStorm(**values)]),
+        {"host": "h0", "at_ps": "1us", "until_ps": "2us"},
+    ),
+    "flapping": (
+        lambda **values: simulate(faults=list(faults.flapping(**values))),
+        {"link": ("h0", "s0"), "at_ps": "1us", "down_ps": "1us", "up_ps": "1us", "times": 2, "convergence_ps": "1us"},
+    ),
     "Clocks": (lambda **values: simulate(faults=[faults.Clocks(**values)]), {"offset_ps": "1us", "jitter_ps": "1ns"}),
     "queue": (lambda **values: simulate(probes=[probes.queue(**values)]), {"node": "s0", "peer": "h0", "every": "1us"}),
     "rate": (lambda **values: simulate(probes=[probes.rate(**values)]), {"flow": 0, "every": "1us"}),

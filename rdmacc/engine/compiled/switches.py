@@ -169,7 +169,7 @@ def next_hop(g, node, packet, key):
 
 @rarely
 def adapt(g, switch, entry, key):
-    """Return which of a switch's choices is free first, or the last packet's of the message if that is not long ago."""
+    """Return which choice has the shortest queue, or the last packet's of the message if that is not long ago."""
     count, first = entry & ROUTE_COUNT, entry >> ROUTE_SHIFT
     place = g.flowlets + (switch.route_row * FLOWLETS + modulo(hash63(key, 0), FLOWLETS)) * 16
     if g.flowlet_gap_ps > 0 and g.now_ps - load_i8(place) < g.flowlet_gap_ps:
@@ -183,7 +183,7 @@ def adapt(g, switch, entry, key):
         if chosen >= count:
             chosen -= count
         port = port_at(g, first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen))
-        wait = wait_ps(port, g.now_ps)
+        wait = wait_ps(port)
         if wait < least:
             best, least = chosen, wait
     if g.flowlet_gap_ps > 0:

@@ -126,7 +126,7 @@ class Switch(Routing, SharedBuffer):
         return net.ports[choices[chosen]]
 
     def adapt(self, ports: list[Port], key: int) -> int:
-        """Return which port is free first, or the last packet's of the message if that is not long ago."""
+        """Return which port has the shortest queue, or the last packet's of the message if that is not long ago."""
         now, gap_ps = self._net.now, self._net.plan.scheme.flowlet_gap_ps
         place = hash63(key, 0) % FLOWLETS
         if gap_ps:
@@ -137,7 +137,7 @@ class Switch(Routing, SharedBuffer):
         first = hash63(self.salt, self.spray_count) % len(ports)
         self.spray_count += 1
         turns = [(first + turn) % len(ports) for turn in range(len(ports))]
-        best = min(turns, key=lambda chosen: wait_ps(ports[chosen], now))
+        best = min(turns, key=lambda chosen: wait_ps(ports[chosen]))
         if gap_ps:
             self._flowlets[place] = now, best
         return best

@@ -1,0 +1,74 @@
+"""The runs to compare with uet-htsim: its matrices by their rules, its options, and what is claimed of them."""
+
+from __future__ import annotations
+
+import pickle
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import pytest
+
+from rdmacc.experiments import experiment
+from rdmacc.experiments.validation.references import theirs
+from rdmacc.experiments.validation.uet_htsim import PERMUTATION, QUICK, SMALL_PERMUTATION, committed
+from rdmacc.units import us
+
+EXPERIMENT = experiment("validation.uet_htsim")
+
+
+def of(name, scale="paper"):
+    return next(point for point in EXPERIMENT.points(scale) if point.name == name)
+
+
+def pairs(name):
+    work = of(name).scenario.workload()
+    return list(zip(work["src"], work["dst"], strict=True))
+
+
+def test_the_matrices_are_those_of_the_simulator():
+    """As it says of them: perm_1024n starts 334-395, 404-414, 135-874; 14 pairs in three words each."""
+    assert pairs(f"{PERMUTATION}, nscc")[:3] == [("h334", "h395"), ("h404", "h414"), ("h135", "h874")]
+    small = pairs(f"{SMALL_PERMUTATION}, nscc")
+    assert sorted(one for one, _ in small) == sorted(other for _, other in small) == sorted(f"h{i}" for i in range(16))
+    assert len(pairs("1,023 to 1, nscc")) == 1023
+    late = of("3 to 1, rccc").scenario.workload()
+    assert late["start_ps"].tolist() == [0, us(40), us(40)]
+    out = pairs("outcast, nscc")
+    assert len(out) == 21
+    assert {to for one, to in out if one == "h3"} == {"h0", *(f"h{i}" for i in range(13, 22))}
+
+
+def test_options_of_the_runs():
+    many = of(f"{PERMUTATION}, 8 slow, reps, ACK each, rccc").scenario
+    path = many.scheme.control[-1]
+    assert (path.choice, path.values) == ("reps", 128)
+    assert many.scheme.recovery.ack_every_bytes == 4000
+    assert [(one.link, one.share, one.both_ways) for one in many.faults] == [
+        ((f"core{i}", "agg0"), 0.25, False) for i in range(8)
+    ]
+    few = of("3 to 1, nscc").scenario
+    assert few.scheme.control[0].largest_window == pytest.approx(207_500 / 175_284)
+    assert few.faults == []
+
+
+def test_points_of_both_scales():
+    quick, paper = EXPERIMENT.points(), EXPERIMENT.points("paper")
+    names = [point.name for point in paper]
+    assert len(names) == len(set(names))
+    assert {point.name for point in quick} <= set(names)
+    assert {point.labels["case"] for point in quick} >= set(QUICK)
+    assert set(theirs("uet_htsim")["point"]) <= set(names)
+    assert pickle.loads(pickle.dumps(quick[0])).name == quick[0].name
+    assert len(committed()) == 85
+    assert not committed().duplicated(["case", "scheme"]).any()
+
+
+@pytest.mark.slow
+def test_the_claims_and_the_figure():
+    table = EXPERIMENT.run(engine="compiled")
+    checks = EXPERIMENT.check(table)
+    assert checks["matches"].all(), checks["measured"].tolist()
+    plt.close(EXPERIMENT.plot(table))
