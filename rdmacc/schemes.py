@@ -59,6 +59,8 @@ class Scheme(Parameters):
         How switches share their buffers, lossless or lossy.
     queueing : Queueing
         How ports choose among classes.
+    preset : str
+        Name of the preset that it is from, if any: for `Result.cite`.
     """
 
     name: str = "custom"
@@ -67,6 +69,7 @@ class Scheme(Parameters):
     switch: Components = _NO_COMPONENTS
     buffer: Pfc | DropTail = dataclasses.field(default_factory=Pfc)
     queueing: Queueing = dataclasses.field(default_factory=Queueing)
+    preset: str = dataclasses.field(default="", compare=False)
     routing: Routing = param("ecmp", f"{', '.join(ROUTINGS[:-1])} or {ROUTINGS[-1]}", choices=ROUTINGS)
     flowlet_gap_ps: Time = param(
         "0s",

@@ -49,3 +49,29 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'incats'"):
         _ = rdmacc.incats
     assert not hasattr(rdmacc, "incats")
+
+
+WITHOUT_UNIX = """
+import importlib, os, pkgutil, sys
+import control, matplotlib.pyplot, numba, pandas, platformdirs, scipy.stats, simpy, tqdm.auto, typer  # have their ways
+for name in ("resource", "fcntl", "pwd", "grp", "termios"):
+    sys.modules[name] = None
+for name in ("getuid", "geteuid", "getgid", "sched_getaffinity"):
+    if hasattr(os, name):
+        delattr(os, name)
+import rdmacc, rdmacc.models
+for package in (rdmacc, rdmacc.models):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.startswith(("rdmacc.experiments", "rdmacc.notebooks", "rdmacc.explorer")):
+            importlib.import_module(module.name)
+from rdmacc.cli.bench import _peak_memory_bytes
+from rdmacc.engine.compiled.cache import cache_folder
+result = rdmacc.simulate(rdmacc.star(3), rdmacc.incast(["h1", "h2"], "h0", "4kB"), "dcqcn", engine="simpy")
+print(_peak_memory_bytes(), len(result.flows), cache_folder().is_dir())
+"""
+
+
+def test_nothing_that_only_unix_has_is_needed():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_UNIX], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0", "2", "True"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -68,7 +67,7 @@ class Measurement:
     runs : int
         How often it ran: a case that takes less than a second runs up to five times.
     peak_memory_bytes : int
-        Most memory that the process held (resident).
+        Most memory that the process held (resident); 0 where the system does not tell.
     """
 
     case: str
@@ -161,6 +160,11 @@ def _warm_up(engine: str, scheme: str) -> float:
 
 
 def _peak_memory_bytes() -> int:
+    """Return the most memory that this process held; 0 where the system does not tell (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 
 import rdmacc
@@ -13,11 +17,13 @@ from rdmacc.cli.bench import FixedCost, Measurement, measure
 from rdmacc.cli.bench_cases import CASES
 from rdmacc.errors import ConfigError
 from rdmacc.results.tables import text_table
+from rdmacc.sweep.codehash import git_commit
 from rdmacc.units import format_size
 
 __all__ = [
     "Comparison",
     "Stored",
+    "append_to",
     "compare",
     "comparisons_text",
     "fixed_text",
@@ -34,6 +40,36 @@ _ROUNDS = 3
 def root() -> Path:
     """Return the folder that holds the code that runs here."""
     return Path(rdmacc.__file__).resolve().parent.parent
+
+
+def append_to(path: Path, measured: Iterable[Measurement]) -> None:
+    """Append measurements to a file, each as a line of JSON: a history over commits, to be read by pandas.
+
+    Parameters
+    ----------
+    path : path
+        The file; made if it is not there.
+    measured : iterable of Measurement
+        What was measured.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written.
+    """
+    about = {
+        "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": git_commit(),
+        "version": rdmacc.__version__,
+        "python": platform.python_version(),
+        "numba": metadata.version("numba"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(about | one.to_dict()) + "\n" for one in measured)
+    except OSError as error:
+        raise ConfigError("--record", str(path), f"a file that can be written ({error})") from None
 
 
 @dataclass(frozen=True)

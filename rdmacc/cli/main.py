@@ -204,6 +204,10 @@ def bench(
         Path | None,
         typer.Option("--compare", help="File from --json: run its cases by its code and by this one, in turns."),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", help="Append the measurements to this file, a line of JSON each, with the commit."),
+    ] = None,
     plausible: Annotated[
         bool, typer.Option("--plausible", help="Instead, what schemes do with simple work on their defaults.")
     ] = False,
@@ -238,6 +242,8 @@ def bench(
     total = len(engines) * len(cases)
     running = benchmark.run(engines, cases, scale)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
+    if record is not None:
+        tables.append_to(record, measured)
     by_scheme, fixed, both = [], [], []
     if not only:
         fixed = [benchmark.fixed_cost(name) for name in engines]

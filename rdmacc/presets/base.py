@@ -154,7 +154,7 @@ class Preset(Mapping[str, Scheme]):
 
     def __getitem__(self, name: str) -> Scheme:
         changes = {one.parameter: one.value for one in self.settings(name)}
-        return self._base(name)[0].replace(name=name, **changes)
+        return self._base(name)[0].replace(name=name, preset=self.name, **changes)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -17,6 +17,7 @@ from rdmacc.engine.outcome import Outcome
 from rdmacc.engine.plan import Plan
 from rdmacc.engine.trace import trace_frame
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.results.citations import Citations, papers_of
 from rdmacc.results.saving import save
 from rdmacc.results.steps import collectives_of, jobs_of
 from rdmacc.results.summary import Summary, Transport, percentile, starting_in
@@ -301,6 +302,18 @@ class Result(Recorded):
                 "peak_bytes": self.outcome.buffer_peak_bytes[nodes],
             }
         )
+
+    def cite(self) -> Citations:
+        """Return the papers of the scheme's parts, of the preset that it is from and of the message sizes.
+
+        Examples
+        --------
+        >>> import rdmacc
+        >>> work = rdmacc.incast(["h1", "h2"], "h0", "64kB")
+        >>> print(rdmacc.simulate(rdmacc.star(3), work, "timely").cite())
+        Mittal et al., "TIMELY: RTT-based congestion control for the datacenter", SIGCOMM 2015
+        """
+        return papers_of(self.plan.scheme, self.plan.workload)
 
     @cached_property
     def counters(self) -> pd.Series[Any]:

@@ -24,7 +24,7 @@ from rdmacc.workload.frame import (
     stream,
 )
 from rdmacc.workload.load import Load, as_definition, bytes_per_second, exact_span_ps
-from rdmacc.workload.published import Sizes, size_distribution
+from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 from rdmacc.workload.traffic import Network, Traffic
 
 __all__ = ["incasts", "poisson", "random_pairs"]
@@ -124,7 +124,8 @@ def poisson(
         if not span_ps:
             raise ConfigError("count", count, "higher: no message crosses the defining links")
         offsets = np.sort(rng.random(number)) * span_ps
-    return from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
+    work = from_columns(traffic.names(src), traffic.names(dst), lengths, _starts(begin, offsets))
+    return drawn_from(work, sizes)
 
 
 def incasts(
@@ -206,7 +207,7 @@ def incasts(
     starts = np.repeat(_starts(begin, offsets), width)
     starts += stream(seed, INCASTS_JITTER).integers(0, spread, size=total, endpoint=True)
     groups = checked_whole("group", group, 0) + np.repeat(np.arange(number), width)
-    return from_columns(traffic.names(src), traffic.names(dst), lengths, starts, groups)
+    return drawn_from(from_columns(traffic.names(src), traffic.names(dst), lengths, starts, groups), size)
 
 
 def random_pairs(

@@ -55,6 +55,8 @@ def combine(*workloads: pd.DataFrame) -> pd.DataFrame:
                 part["delay_ps"] = no_delays(part["after"])
     whole = pd.concat(parts, ignore_index=True)
     whole.index = whole.index.rename("message")
+    if any(part.attrs.get("sizes") for part in parts):
+        whole.attrs["sizes"] = {name: source for part in parts for name, source in part.attrs.get("sizes", {}).items()}
     return whole
 
 

@@ -16,7 +16,7 @@ from rdmacc.workload.arrivals import incasts, poisson
 from rdmacc.workload.compose import combine
 from rdmacc.workload.frame import Host, as_objects, checked_flag, checked_whole, from_columns, stream
 from rdmacc.workload.load import MOST_LOAD, Load
-from rdmacc.workload.published import DART_SHORT, Sizes, size_distribution
+from rdmacc.workload.published import DART_SHORT, Sizes, drawn_from, size_distribution
 from rdmacc.workload.traffic import Network, Traffic
 
 __all__ = ["DART_MIXES", "dart_mix"]
@@ -112,7 +112,8 @@ def _one_each(network: Network, sizes: Sizes, start: Quantity, seed: int) -> pd.
     rng = stream(seed, DART_LONG)
     to = (np.arange(len(hosts)) + rng.integers(1, len(hosts), size=len(hosts))) % len(hosts)
     lengths = size_distribution(sizes).sample(rng, len(hosts))
-    return from_columns(traffic.names(hosts), traffic.names(hosts[to]), lengths, time_ps(start, field="start"))
+    work = from_columns(traffic.names(hosts), traffic.names(hosts[to]), lengths, time_ps(start, field="start"))
+    return drawn_from(work, sizes)
 
 
 def _in_groups(

@@ -11,7 +11,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.frame import Host, as_objects, checked_hosts, checked_whole, from_columns, host_names, stream
-from rdmacc.workload.published import Sizes, size_distribution
+from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
 __all__ = ["incast", "long_flows", "many_to_many", "permutation"]
 
@@ -215,7 +215,7 @@ def many_to_many(
     spread = time_ps(jitter, field="jitter")
     offsets = stream(seed, MANY_JITTER).integers(0, spread, size=len(src), endpoint=True)
     starts = time_ps(start, field="start") + offsets
-    return from_columns(src, dst, lengths, starts, checked_whole("group", group, 0))
+    return drawn_from(from_columns(src, dst, lengths, starts, checked_whole("group", group, 0)), size)
 
 
 def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) -> list[Host]:

@@ -15,11 +15,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+import pandas as pd
+
 from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, size_bytes
 from rdmacc.workload.sizes import SizeDistribution
 
-__all__ = ["DART_SHORT", "SIZES", "Sizes", "size_distribution"]
+__all__ = ["DART_SHORT", "SIZES", "Sizes", "drawn_from", "size_distribution"]
 
 Sizes: TypeAlias = SizeDistribution | Quantity
 """What generators take for a size: a distribution, the name of a published one, or one size for all."""
@@ -79,6 +81,28 @@ SIZES: Mapping[str, SizeDistribution] = MappingProxyType(
 
 DART_SHORT = SizeDistribution.choice(["2KB", "4KB", "8KB"], name="dart_short")
 """Dart's short flows: 2, 4 or 8 KB (of 1000 bytes) with equal probability (VI-A)."""
+
+_CITED = frozenset({*SIZES, DART_SHORT.name})
+
+
+def drawn_from(work: pd.DataFrame, *sizes: Sizes) -> pd.DataFrame:
+    """Note in a workload from which distributions its sizes are, so that a result can cite them.
+
+    Parameters
+    ----------
+    work : DataFrame
+        The workload, changed in place.
+    *sizes : distribution, name of one, or size
+        What its generator took.
+
+    Returns
+    -------
+    DataFrame
+        The same.
+    """
+    known = map(size_distribution, sizes)
+    work.attrs["sizes"] = work.attrs.get("sizes", {}) | {one.name: one.source for one in known if one.name in _CITED}
+    return work
 
 
 def size_distribution(sizes: Sizes) -> SizeDistribution:

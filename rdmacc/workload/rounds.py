@@ -15,7 +15,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.units import Quantity, time_ps
 from rdmacc.workload.columns import Int64s, is_name
 from rdmacc.workload.frame import Host, Objects, as_objects, checked_whole, from_columns, host_names, stream
-from rdmacc.workload.published import Sizes, size_distribution
+from rdmacc.workload.published import Sizes, drawn_from, size_distribution
 
 __all__ = ["partition_aggregate", "request_response"]
 
@@ -93,7 +93,8 @@ def partition_aggregate(
     for first in range(0, 2 * n * turns, 2 * n):
         before = tuple(range(first - n, first)) if first else ()
         after += chain(repeat(before, n), zip(range(first, first + n)))
-    return from_columns(src, dst, lengths, time_ps(start, field="start"), groups, after)
+    work = from_columns(src, dst, lengths, time_ps(start, field="start"), groups, after)
+    return drawn_from(work, request, response)
 
 
 def request_response(
@@ -152,7 +153,8 @@ def request_response(
     starts = np.repeat(time_ps(start, field="start") + offsets, 2 * turns)
     after: list[tuple[int, ...]] = list(zip(range(-1, 2 * count - 1)))
     after[:: 2 * turns] = [()] * len(asking)
-    return from_columns(src, dst, np.column_stack([asks, answers]).ravel(), starts, None, after)
+    work = from_columns(src, dst, np.column_stack([asks, answers]).ravel(), starts, None, after)
+    return drawn_from(work, request, response)
 
 
 def _other(rng: np.random.Generator, own: Objects, pool: Objects) -> Int64s:

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from rdmacc import topology
@@ -174,3 +175,15 @@ def test_the_process_of_a_case_names_what_is_wrong(arguments, message):
     assert done.returncode == 2
     assert done.stderr.startswith(f"rdmacc: {message}")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_history_of_measurements_grows(tmp_path):
+    path = tmp_path / "history.jsonl"
+    one = made("a", "simpy", data_hops=250, wall_s=0.5)
+    bench_tables.append_to(path, [one, one])
+    bench_tables.append_to(path, [one])
+    history = pd.read_json(path, lines=True)
+    assert list(history["hops_per_s"]) == [1000.0] * 3
+    assert {"commit", "recorded", "version", "python", "numba", "machine", "case", "engine", "wall_s"} <= set(history)
+    with pytest.raises(ConfigError, match="--record"):
+        bench_tables.append_to(tmp_path, [one])
