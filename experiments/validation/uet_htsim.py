@@ -16,6 +16,7 @@ the whole result depends on which flows collide.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,11 @@ def committed() -> pd.DataFrame:
     """Return the results that uet-htsim comes with: `case, scheme, first_us, last_us, retransmissions, acks`."""
     with resources.as_file(resources.files(__package__) / "data" / "uet_htsim_runs.csv") as path:
         return pd.read_csv(path)
+
+
+def _runs() -> Iterator[Any]:
+    """Yield them as rows with names."""
+    yield from committed().itertuples(index=False)
 
 
 def _pairs_of(hosts: int) -> list[tuple[int, int]]:
@@ -184,7 +190,7 @@ def _ratios(table: pd.DataFrame, *cases: str, column: str = "last_us", quantity:
     """Return our times over theirs, by run, of the cases that begin so."""
     ours = summary_rows(table)
     found = {}
-    for row in committed().itertuples(index=False):
+    for row in _runs():
         point = f"{row.case}, {row.scheme}"
         if point in ours.index and row.case.startswith(cases):
             found[point] = float(ours.loc[point, quantity] / 1e6 / getattr(row, column))
@@ -331,7 +337,7 @@ class UetHtsim(Experiment):
         is_quick = check_scale(scale) == "quick"
         points = [
             self._point(f"{row.case}, {row.scheme}", row.case, row.scheme, seed)
-            for row in committed().itertuples(index=False)
+            for row in _runs()
             if row.case in QUICK or not (is_quick or _is_left_out(row.case, row.scheme))
         ]
         for scheme in FLOW_SCHEMES:
