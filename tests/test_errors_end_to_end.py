@@ -237,7 +237,7 @@ def test_a_component_that_is_none(part):
 def test_two_components_with_the_same_header():
     with pytest.raises(ConfigError) as caught:
         Scheme(control=(Dasr(), Dasr()))
-    check(caught.value, "auss_n", "Dasr.Header", "no other record uses")
+    check(caught.value, "Dasr.Header", "auss_n", "another name: `Dasr.Header` has it")
 
 
 @pytest.mark.parametrize(
@@ -302,9 +302,9 @@ def test_until_in_the_past(engine):
         (lambda: probes.rate(0, every=5), "every", 5, "must carry a unit, such as '5us'"),
         (lambda: probes.rate(2), "at of probe", 2, "0 to 1"),
         (lambda: probes.rate(-1), "at of probe", -1, "0 to 1"),
-        (lambda: probes.rate("x"), "at of probe", "x", "a row of the workload"),
+        (lambda: probes.rate("x"), "flow", "x", "a whole number"),
         (lambda: probes.field("host", "s0", "rx_packets"), "at of probe", "s0", "the name of a host"),
-        (lambda: probes.field("host", ["h0"], "rx_packets"), "at of probe", ["h0"], "the name of a host"),
+        (lambda: probes.field("host", ["h0"], "rx_packets"), "at", ["h0"], "a name"),
         (lambda: probes.field("port", "s0", "tx_bytes"), "at of probe", "s0", "a pair"),
         (lambda: probes.field("port", ("s0", "h0"), "length"), "field of probe", "length", "a field of a port: "),
         (lambda: probes.field("port", ("s0", "h0"), "queue_byte"), "field of probe", ..., "did you mean 'queue_bytes'"),

@@ -12,7 +12,7 @@ from rdmacc.engine.compiled.layout import GLOBALS, INGRESS, PACKET, PORT, SWITCH
 from rdmacc.engine.records import Routing, Transmitter
 from rdmacc.records import Record
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, PAUSE, RESUME, Packet, Port
-from rdmacc.switch import admission, credits, pfc
+from rdmacc.switch import adaptive, admission, credits, pfc
 from rdmacc.switch import classes as class_rules
 from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, DropTail, Pfc
@@ -33,9 +33,9 @@ KINDS = {"switch": (SwitchRow, SWITCH), "account": (IngressAccount, INGRESS), "p
          "packet": (Packet, PACKET)}  # fmt: skip
 PLAIN = {
     name: getattr(module, name)
-    for module in (admission, pfc, class_rules, credits)
+    for module in (adaptive, admission, pfc, class_rules, credits)
     for name in module.__all__
-    if not isinstance(getattr(module, name), type)
+    if callable(getattr(module, name)) and not isinstance(getattr(module, name), type)
 }
 
 CALLED_BY_RULES = {"first_class", "xoff_bytes"}
