@@ -13,14 +13,14 @@ from rdmacc import topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.units import size_bytes
 
-__all__ = ["CASES", "SCHEME", "Case", "case_of"]
+__all__ = ["CASES", "SCHEME", "BenchCase", "case_of"]
 
 MESSAGE_BYTES = size_bytes("1MB")
 SCHEME = "dcqcn"
 
 
 @dataclass(frozen=True)
-class Case:
+class BenchCase:
     """A network and a workload, of which a part may be run.
 
     Attributes
@@ -76,17 +76,19 @@ def _short_pairs(graph: nx.Graph[Any]) -> pd.DataFrame:
 CASES = {
     case.name: case
     for case in (
-        Case("a", "32-to-1 incast, star, 100 Gb/s", lambda: topology.star(33), _incast),
-        Case("b", "permutation, 128-host fat tree, 100 Gb/s", lambda: topology.fat_tree(8), _permutation),
-        Case("c", "1,024 random flows, 1,024-host Clos, 10 Gb/s", topology.dart_clos, _random_pairs, 0.25),
-        Case("dart", "Dart's mix at 40% load for 2 ms, 1,024-host Clos", topology.dart_clos, _dart, 0.1, "dart"),
-        Case("k32", "random flows of 100 kB, 8,192-host fat tree", lambda: topology.fat_tree(32), _short_pairs, 0.1),
+        BenchCase("a", "32-to-1 incast, star, 100 Gb/s", lambda: topology.star(33), _incast),
+        BenchCase("b", "permutation, 128-host fat tree, 100 Gb/s", lambda: topology.fat_tree(8), _permutation),
+        BenchCase("c", "1,024 random flows, 1,024-host Clos, 10 Gb/s", topology.dart_clos, _random_pairs, 0.25),
+        BenchCase("dart", "Dart's mix at 40% load for 2 ms, 1,024-host Clos", topology.dart_clos, _dart, 0.1, "dart"),
+        BenchCase(
+            "k32", "random flows of 100 kB, 8,192-host fat tree", lambda: topology.fat_tree(32), _short_pairs, 0.1
+        ),
     )
 }
 """The cases by name. Messages of 1 MB if not said otherwise; links of 1 us, in the Clos of 5 us."""
 
 
-def case_of(name: str) -> Case:
+def case_of(name: str) -> BenchCase:
     """Return the case of that name; raise a ConfigError if there is none."""
     if name not in CASES:
         raise ConfigError("case", name, f"one of {', '.join(CASES)}")

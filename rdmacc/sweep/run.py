@@ -31,8 +31,8 @@ from rdmacc.sweep.processes import why_not_elsewhere
 from rdmacc.sweep.seeds import check_seed, check_seeds
 from rdmacc.sweep.store import Store, as_stored
 from rdmacc.sweep.tidy import assemble
-from rdmacc.sweep.time_left import Pace
-from rdmacc.sweep.workers import Failed, Outcome, Task, check_executor, check_jobs, compute_all, default_jobs
+from rdmacc.sweep.time_left import TimeLeft
+from rdmacc.sweep.workers import Computed, Failed, Task, check_executor, check_jobs, compute_all, default_jobs
 
 __all__ = ["Sweep", "SweepError", "Sweepable", "stored", "sweep"]
 
@@ -275,7 +275,7 @@ def sweep(
         store.clean(experiment.name)
         costs = {one.name: one.cost for one in found.points}
         before = [(made["wall_s"], costs[name]) for name, made in found.provenance.items()]
-        pace = Pace({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
+        time_left = TimeLeft({name: costs[name] for name in tasks}, jobs if executor is None else None, before)
         with _bar(found, missing, progress) as bar, _interruptible():
             first = units_of(missing) if executor is None and engine != "simpy" else []
 
@@ -284,7 +284,7 @@ def sweep(
                 bar.set_description_str(_progress(found) + what)
 
             tell(0, len(first))
-            compute_all(tasks, _Keeper(store, found, costs, bar, pace), jobs, executor, first, tell)
+            compute_all(tasks, _Keeper(store, found, costs, bar, time_left), jobs, executor, first, tell)
         kept: tuple[dict[str, Any], ...] = (found.tables, found.provenance, found.failures)
         for name, key in keys.items():
             for known in kept:
@@ -355,23 +355,23 @@ class _Keeper:
     found: Sweep
     costs: Mapping[str, float]
     bar: tqdm[Any]
-    pace: Pace
+    time_left: TimeLeft
 
-    def __call__(self, name: str, outcome: Outcome | Failed) -> None:
+    def __call__(self, name: str, outcome: Computed | Failed) -> None:
         found = self.found
-        if isinstance(outcome, Outcome):
-            self.pace.finish(name, outcome.wall_s, outcome.packet_hops)
+        if isinstance(outcome, Computed):
+            self.time_left.finish(name, outcome.wall_s, outcome.packet_hops)
             outcome = self._save(name, outcome)
         else:
-            self.pace.finish(name, None)
+            self.time_left.finish(name, None)
         if isinstance(outcome, Failed):
             found.failures[name] = outcome
             _log.debug("%s, %s failed: %s", found.experiment, name, outcome.details)
         self.bar.set_description_str(_progress(found), refresh=False)
-        self.bar.set_postfix_str(str(self.pace), refresh=False)
+        self.bar.set_postfix_str(str(self.time_left), refresh=False)
         self.bar.update(self.costs[name])
 
-    def _save(self, name: str, outcome: Outcome) -> Outcome | Failed:
+    def _save(self, name: str, outcome: Computed) -> Computed | Failed:
         found = self.found
         provenance = {
             **found.identities[name],

@@ -6,10 +6,10 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Pace"]
+__all__ = ["TimeLeft"]
 
 
-class Pace:
+class TimeLeft:
     """The time that is left, from the seconds that a unit of cost has taken so far.
 
     Points start in their order, as many at once as there are processes, the next when one is finished. What remains of

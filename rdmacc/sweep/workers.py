@@ -32,8 +32,8 @@ from rdmacc.sweep.processes import process_pool, refers_to_script
 from rdmacc.sweep.tidy import check_table
 
 __all__ = [
+    "Computed",
     "Failed",
-    "Outcome",
     "Task",
     "check_executor",
     "check_jobs",
@@ -61,7 +61,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Computed:
     """A point's rows, and what they took.
 
     Attributes
@@ -99,11 +99,11 @@ class Failed:
     details: str = ""
 
 
-Keep = Callable[[str, Outcome | Failed], None]
+Keep = Callable[[str, Computed | Failed], None]
 """A callback for each finished point: called with the point's name and its outcome."""
 
 
-def compute(task: Task) -> Outcome | Failed:
+def compute(task: Task) -> Computed | Failed:
     """Compute a point; whatever goes wrong is returned, so that it can be sent to another process.
 
     Parameters
@@ -113,7 +113,7 @@ def compute(task: Task) -> Outcome | Failed:
 
     Returns
     -------
-    Outcome or Failed
+    Computed or Failed
         The point's rows, or why there are none.
     """
     try:
@@ -128,7 +128,7 @@ def compute(task: Task) -> Outcome | Failed:
     return compute_here(experiment, point, engine)
 
 
-def compute_here(experiment: Any, point: Any, engine: str) -> Outcome | Failed:
+def compute_here(experiment: Any, point: Any, engine: str) -> Computed | Failed:
     """Compute a point in this process; whatever goes wrong is returned.
 
     Parameters
@@ -142,7 +142,7 @@ def compute_here(experiment: Any, point: Any, engine: str) -> Outcome | Failed:
 
     Returns
     -------
-    Outcome or Failed
+    Computed or Failed
         The point's rows, or why there are none.
     """
     try:
@@ -159,7 +159,7 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
 
 
-def _compute(experiment: Any, point: Any, engine: str) -> Outcome:
+def _compute(experiment: Any, point: Any, engine: str) -> Computed:
     results: list[tuple[str, int, int]] = []
 
     def run(scenario: Scenario) -> Result:
@@ -171,7 +171,7 @@ def _compute(experiment: Any, point: Any, engine: str) -> Outcome:
     begin = time.perf_counter()
     table = check_table(experiment.execute(point, run), point.name)
     engines, hops, simulated = zip(*results, strict=True) if results else ((), (), ())
-    return Outcome(table, tuple(sorted(set(engines))), sum(hops), sum(simulated), time.perf_counter() - begin)
+    return Computed(table, tuple(sorted(set(engines))), sum(hops), sum(simulated), time.perf_counter() - begin)
 
 
 def compute_all(
@@ -201,7 +201,7 @@ def compute_all(
         Takes how many of `first` are done, and how many there are.
     """
     if executor is not None:
-        futures: dict[Future[Outcome | Failed], str] = {}
+        futures: dict[Future[Computed | Failed], str] = {}
         try:
             for name, task in tasks.items():
                 try:
@@ -259,7 +259,7 @@ def _do_all(pool: Executor, todo: deque[Callable[[], None]], tell: Callable[[int
 
 def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: Keep, width: int) -> list[str]:
     """Compute the queue, a few points at a time; if a process dies, stop and return the points that were under way."""
-    running: dict[Future[Outcome | Failed], str] = {}
+    running: dict[Future[Computed | Failed], str] = {}
     dead: list[str] = []
     try:
         while (queue or running) and not dead:
@@ -278,7 +278,7 @@ def _drain(pool: Executor, tasks: Mapping[str, Task], queue: deque[str], keep: K
 
 
 def _hand_over(
-    running: dict[Future[Outcome | Failed], str], done: Iterable[Future[Outcome | Failed]], keep: Keep
+    running: dict[Future[Computed | Failed], str], done: Iterable[Future[Computed | Failed]], keep: Keep
 ) -> list[str]:
     """Hand over what is done; return the names of those whose process died."""
     dead = []
@@ -292,7 +292,7 @@ def _hand_over(
     return dead
 
 
-def _outcome(future: Future[Outcome | Failed]) -> Outcome | Failed:
+def _outcome(future: Future[Computed | Failed]) -> Computed | Failed:
     try:
         error = future.exception()
     except CancelledError:

@@ -26,7 +26,7 @@ from rdmacc.experiments import experiment
 from rdmacc.sweep.compiling import compile_hooks, compile_kernel, units_of
 from rdmacc.sweep.run import SweepError, stored, sweep
 from rdmacc.sweep.store import Store
-from rdmacc.sweep.workers import Failed, Outcome, Task, compute, compute_all
+from rdmacc.sweep.workers import Computed, Failed, Task, compute, compute_all
 from tests.sweeps import Endless, Stopped, Tiny, Troubled
 
 ROOT = Path(__file__).parents[2]
@@ -139,7 +139,7 @@ def test_processes_prepare_side_by_side_and_before_the_tasks(tmp_path):
     )  # fmt: skip
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert len({path.read_text() for path in folder.iterdir()}) == 2
-    assert [type(outcome) for outcome in outcomes] == [Outcome, Outcome]
+    assert [type(outcome) for outcome in outcomes] == [Computed, Computed]
 
 
 def test_the_bar_says_what_is_compiled(tmp_path, capsys):

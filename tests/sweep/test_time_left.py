@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from rdmacc.sweep.time_left import Pace
+from rdmacc.sweep.time_left import TimeLeft
 
 
 class Clock:
@@ -21,7 +21,7 @@ class Clock:
 def run(costs, seconds, processes, told=True, failing=()):
     """Return (share of the work that is done, seconds left as said, seconds left) whenever a point ends."""
     clock = Clock()
-    pace = Pace(costs, processes if told else None, clock=clock)
+    time_left = TimeLeft(costs, processes if told else None, clock=clock)
     begin, waiting, running = clock.now, list(costs), []
     ends = []
     for name in waiting[:processes]:
@@ -30,14 +30,14 @@ def run(costs, seconds, processes, told=True, failing=()):
     done = 0.0
     while running:
         clock.now, name = heapq.heappop(running)
-        pace.finish(name, None if name in failing else seconds[name], 1_000_000)
+        time_left.finish(name, None if name in failing else seconds[name], 1_000_000)
         done += costs[name]
-        ends.append((done / sum(costs.values()), pace.left_s, clock.now))
+        ends.append((done / sum(costs.values()), time_left.left_s, clock.now))
         if waiting:
             name = waiting.pop(0)
             heapq.heappush(running, (clock.now + seconds[name], name))
-    assert pace.left_s in (0.0, None)
-    assert pace.hops_per_s == pytest.approx((len(costs) - len(failing)) * 1e6 / (clock.now - begin))
+    assert time_left.left_s in (0.0, None)
+    assert time_left.hops_per_s == pytest.approx((len(costs) - len(failing)) * 1e6 / (clock.now - begin))
     return [(share, left, clock.now - now) for share, left, now in ends]
 
 
@@ -70,25 +70,25 @@ def test_after_a_tenth_of_the_work_it_is_right_within_a_fifth(processes, seed, t
 
 def test_time_passes_while_points_are_computed():
     clock = Clock()
-    pace = Pace({"a": 4.0, "b": 4.0, "c": 2.0}, 2, clock=clock)
-    assert pace.left_s is None
-    assert "not known" in str(pace)
+    time_left = TimeLeft({"a": 4.0, "b": 4.0, "c": 2.0}, 2, clock=clock)
+    assert time_left.left_s is None
+    assert "not known" in str(time_left)
     clock.now += 40.0
-    pace.finish("a", 40.0, 80_000_000)  # 10 s for a unit: b is late and may end any moment, c has begun
-    assert pace.left_s == pytest.approx(20.0)
+    time_left.finish("a", 40.0, 80_000_000)  # 10 s for a unit: b is late and may end any moment, c has begun
+    assert time_left.left_s == pytest.approx(20.0)
     clock.now += 15.0
-    assert pace.left_s == pytest.approx(5.0)
-    assert str(pace) == "00:05 left, 1.5 M packet-hops/s"
+    assert time_left.left_s == pytest.approx(5.0)
+    assert str(time_left) == "00:05 left, 1.5 M packet-hops/s"
 
 
 def test_points_computed_before_tell_the_pace_until_one_is_finished():
     clock = Clock()
-    pace = Pace({"a": 4.0, "b": 2.0}, 1, known=[(3.0, 1.0), (3.0, 1.0)], clock=clock)
-    assert pace.left_s == pytest.approx(18.0)
+    time_left = TimeLeft({"a": 4.0, "b": 2.0}, 1, known=[(3.0, 1.0), (3.0, 1.0)], clock=clock)
+    assert time_left.left_s == pytest.approx(18.0)
     clock.now += 4.0
-    pace.finish("a", 4.0)
-    assert pace.left_s == pytest.approx(2.0)
-    assert str(pace) == "00:02 left"
+    time_left.finish("a", 4.0)
+    assert time_left.left_s == pytest.approx(2.0)
+    assert str(time_left) == "00:02 left"
 
 
 def test_a_point_that_fails_teaches_nothing_and_is_not_waited_for():
@@ -101,7 +101,7 @@ def test_a_point_that_fails_teaches_nothing_and_is_not_waited_for():
 
 def test_hours_are_written_out():
     clock = Clock()
-    pace = Pace({"a": 1.0, "b": 10.0}, 1, clock=clock)
+    time_left = TimeLeft({"a": 1.0, "b": 10.0}, 1, clock=clock)
     clock.now += 400.0
-    pace.finish("a", 400.0)
-    assert str(pace) == "1:06:40 left"
+    time_left.finish("a", 400.0)
+    assert str(time_left) == "1:06:40 left"
