@@ -39,7 +39,7 @@ def write_gallery(docs: Path) -> None:
     drawn = [
         (one.name, picture)
         for one in select("validation")
-        if _is_old(picture := pictures / f"{one.name}.png", one.name)
+        if load_summary(one.name) is not None and _is_old(picture := pictures / f"{one.name}.png", one.name)
     ]
     for paper, name in PAPERS.items():
         lines += [f"## {name}", "", "```{raw} html", '<div class="rdmacc-gallery">']

@@ -95,7 +95,7 @@ def run_kernel(address, until_ps, max_events):
     return value()
 
 
-def fail_port_kernel(address, number):
+def upset_port(address, number, kind):
     pass
 
 
