@@ -33,6 +33,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _LATE = {
+    "Any": "typing:Any",
     "Axes": "matplotlib.axes:Axes",
     "Fabric": "rdmacc.topology.fabric:Fabric",
     "Graph": "rdmacc.topology:Graph",
