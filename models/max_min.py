@@ -11,17 +11,19 @@ sees.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.chance import hash63
+from rdmacc.chance import GOLDEN, MIX1, MIX2
 from rdmacc.engine.dependencies import Dependents
 from rdmacc.engine.plan import Plan, make_plan
-from rdmacc.models.base import Model, param
+from rdmacc.models.base import Floats, Model, param
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.models.water_filling import as_lists, transfer
+from rdmacc.models.water_filling import Ints, transfer
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
@@ -44,20 +46,53 @@ def message_paths(plan: Plan, *, is_reply: bool = False) -> list[list[int]]:
     is_reply : bool
         Of the replies, from receiver to sender.
     """
+    first, ports = paths_in_numbers(plan, is_reply=is_reply)
+    return [ports[low:high].tolist() for low, high in pairwise(first.tolist())]
+
+
+def paths_in_numbers(plan: Plan, *, is_reply: bool = False) -> tuple[Ints, Ints]:
+    """Return the same as (first, ports): those of message m are ``ports[first[m]:first[m + 1]]``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The scenario, resolved to arrays.
+    is_reply : bool
+        Of the replies, from receiver to sender.
+    """
     fabric = plan.fabric
-    leave = plan.reply_port if is_reply else plan.qp_port
-    paths = []
-    for number, dst in enumerate(plan.src if is_reply else plan.dst):
-        port = int(leave[plan.qp[number]])
-        path, node = [port], int(fabric.port_peer[port])
-        while node != dst:
-            choices = fabric.candidates(node, int(dst))
-            key = 2 * (int(plan.hash_as[number]) if len(plan.hash_as) else number) + is_reply
-            choice = choices[0] if len(choices) == 1 else choices[hash63(int(plan.ecmp_salt[node]), key) % len(choices)]
-            path.append(choice)
-            node = int(fabric.port_peer[choice])
-        paths.append(path)
-    return paths
+    dst = np.asarray(plan.src if is_reply else plan.dst, np.int64)
+    keys = np.asarray(plan.hash_as, np.int64) if len(plan.hash_as) else np.arange(plan.n_messages)
+    salts = np.asarray(plan.ecmp_salt).astype(np.uint64)
+    column = fabric.attach[dst].astype(np.int64)
+    port = np.asarray(plan.reply_port if is_reply else plan.qp_port)[plan.qp].astype(np.int64)
+    rows, hops = np.arange(plan.n_messages), [(np.arange(plan.n_messages), port)]
+    while True:
+        node = fabric.port_peer[port].astype(np.int64)
+        going = node != dst[rows]
+        rows, node = rows[going], node[going]
+        if not len(rows):
+            break
+        there = column[rows]
+        row = fabric.route_row[node]
+        count = np.maximum(fabric.route_count[row, there].astype(np.int64), 1)
+        chosen = _hashes(salts[node], 2 * keys[rows] + is_reply) % count
+        place = np.minimum(fabric.route_first[row, there] + chosen, len(fabric.route_ports) - 1)
+        at_end = node == fabric.attachments[there]
+        port = np.where(at_end, fabric.last_port[dst[rows]], fabric.route_ports[place]).astype(np.int64)
+        hops.append((rows, port))
+    owner = np.concatenate([rows for rows, _ in hops])
+    order = np.argsort(owner, kind="stable")  # hops of a message stay in their order
+    first = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=plan.n_messages))))
+    return first, np.concatenate([port for _, port in hops])[order]
+
+
+def _hashes(keys: npt.NDArray[np.uint64], counts: Ints) -> Ints:
+    """Return `hash63` of pairs."""
+    z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(MIX2)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,16 +131,13 @@ class MaxMin(Model):
         plan = make_plan(self.topology, self.workload, scheme, seed=self.seed)
         wire = wire_bytes(plan.size_bytes, scheme.payload_bytes, scheme.header_bytes).astype(np.float64)
         capacity = np.asarray(plan.fabric.port_rate_bps, np.float64) / 8e12  # bytes/ps
-        paths = message_paths(plan)
-        use = [[1.0] * len(path) for path in paths]
-        slowest = np.array([capacity[path].min() for path in paths])
+        first, links = paths_in_numbers(plan)
+        use = np.ones(len(links))
+        slowest = np.minimum.reduceat(capacity[links], first[:-1])
         if self.has_acks:
             every = getattr(scheme.recovery, "ack_every_packets", 1)
-            for number, back in enumerate(message_paths(plan, is_reply=True)):
-                share = scheme.ack_bytes * np.ceil(plan.packets[number] / every) / wire[number]
-                paths[number] = paths[number] + back
-                use[number] = use[number] + [float(share)] * len(back)
-        first, links = as_lists(paths)
+            share = scheme.ack_bytes * np.ceil(plan.packets / every) / wire
+            first, links, use = _joined((first, links, use), paths_in_numbers(plan, is_reply=True), share)
         latency = np.maximum(plan.ideal_fct_ps - wire / slowest, 0.0)
         computing, count = plan.computation, plan.n_messages
         waits = plan.dependents or Dependents(
@@ -114,7 +146,7 @@ class MaxMin(Model):
         begin, end = transfer(
             wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
             np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
-            waits.delay_ps.astype(np.float64), first, links, as_lists(use, np.float64)[1], capacity,
+            waits.delay_ps.astype(np.float64), first, links, use, capacity,
         )  # fmt: skip
         begin = begin[:count]
         fct = end[:count] - begin + latency
@@ -168,6 +200,16 @@ class MaxMin(Model):
             The simulation.
         """
         return _tidy(result.flows, result)
+
+
+def _joined(there: tuple[Ints, Ints, Floats], back: tuple[Ints, Ints], share: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return the links of data and of replies, message by message."""
+    rows = np.concatenate([np.repeat(np.arange(len(share)), np.diff(first)) for first in (there[0], back[0])])
+    links = np.concatenate([there[1], back[1]])
+    use = np.concatenate([there[2], np.repeat(share, np.diff(back[0]))])
+    order = np.argsort(rows, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(share)))))
+    return first, links[order], use[order]
 
 
 def _tidy(flows: pd.DataFrame, result: Result) -> pd.DataFrame:
