@@ -53,7 +53,7 @@ class AlphaBeta(Model):
     """A collective alone on hosts around one switch.
 
     >>> AlphaBeta(ranks=8, size_bytes="1MB").evaluate([1_000_000])["time_ps"].round().tolist()
-    [183128320.0]
+    [184853760.0]
     """
 
     title: ClassVar[str] = "Collective, by alpha and beta"
