@@ -48,7 +48,6 @@ from rdmacc.workload.collectives import all_to_all, ring_all_reduce, tree_all_re
 from rdmacc.workload.compose import combine, sequence
 from rdmacc.workload.files import from_csv, from_parquet, to_csv, to_parquet
 from rdmacc.workload.frame import COLUMNS, messages, stream
-from rdmacc.workload.jobs import PLACEMENTS, job, jobs
 from rdmacc.workload.load import LOAD_LINKS, LoadDefinition, offered_load, port_loads
 from rdmacc.workload.mixes import DART_MIXES, dart_mix
 from rdmacc.workload.nccl import Nccl
@@ -61,6 +60,7 @@ from rdmacc.workload.patterns import (
     many_to_many,
     permutation,
 )
+from rdmacc.workload.placement import PLACEMENTS, job, jobs
 from rdmacc.workload.published import DART_SHORT, SIZES, size_distribution
 from rdmacc.workload.rounds import partition_aggregate, request_response
 from rdmacc.workload.sizes import SizeDistribution
