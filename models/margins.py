@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import brentq
 
+from rdmacc.errors import ConfigError
 from rdmacc.models.base import Floats
 from rdmacc.show.style import COLOURS, style
 
@@ -70,6 +71,11 @@ def margins_of(response: Response, omega: Floats) -> Margins:
     -------
     Margins
 
+    Raises
+    ------
+    ConfigError
+        If there is no frequency.
+
     Examples
     --------
     1/s with a delay of 1 s: crossover at 1 rad/s, phase -90 degrees - 1 rad.
@@ -79,6 +85,8 @@ def margins_of(response: Response, omega: Floats) -> Margins:
     >>> round(loop.phase_deg, 3), round(loop.gain, 4)
     (32.704, 1.5708)
     """
+    if not len(omega):
+        raise ConfigError("omega", "no frequency", "frequencies about the crossovers: the loop's parameters leave none")
     gain, phase = _unwrapped(response, omega)
     phase -= 2 * np.pi * np.ceil(phase[0] / (2 * np.pi) - 1e-9)
 

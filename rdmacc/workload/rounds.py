@@ -77,7 +77,7 @@ def partition_aggregate(
     names, turns = host_names("workers", workers), checked_whole("rounds", rounds, 1)
     if not is_name(aggregator):
         raise ConfigError("aggregator", aggregator, "the name of a host")
-    if not names or aggregator in names or len(set(names)) < len(names):
+    if not names or aggregator in set(names) or len(set(names)) < len(names):
         allowed = f"different hosts, at least one, without {aggregator!r}"
         raise ConfigError("workers", names, allowed)
     n = len(names)
