@@ -22,8 +22,9 @@ from rdmacc.chance import GOLDEN, MIX1, MIX2
 from rdmacc.engine.dependencies import Dependents
 from rdmacc.engine.plan import Plan, make_plan
 from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.filling import run
 from rdmacc.models.ideal import wire_bytes
-from rdmacc.models.water_filling import Ints, transfer
+from rdmacc.models.water_filling import Ints
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
 from rdmacc.schemes import Scheme, as_scheme
@@ -143,7 +144,7 @@ class MaxMin(Model):
         waits = plan.dependents or Dependents(
             np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
         )
-        begin, end = transfer(
+        begin, end, _ = run(
             wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
             np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
             waits.delay_ps.astype(np.float64), first, links, use, capacity,

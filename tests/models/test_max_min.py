@@ -13,9 +13,10 @@ from rdmacc import topology
 from rdmacc.comparison import compare
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
+from rdmacc.models.filling import run
 from rdmacc.models.ideal import ProcessorSharing
 from rdmacc.models.max_min import MaxMin, message_paths
-from rdmacc.models.water_filling import max_min_rates
+from rdmacc.models.water_filling import max_min_rates, transfer
 from rdmacc.schemes import scheme
 
 
@@ -55,6 +56,30 @@ def test_fractional_use():
     """A flow's ACKs take a tenth of the other's link: x + y/10 = 1 both ways."""
     rates = max_min_rates([[0, 1], [1, 0]], [1.0, 1.0], use=[[1.0, 0.1], [1.0, 0.1]])
     assert rates == pytest.approx([1 / 1.1, 1 / 1.1])
+
+
+def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
+    """Flows that come, go and wait on links of one rate: ends by either algorithm."""
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        n, n_links = int(rng.integers(2, 60)), int(rng.integers(2, 12))
+        paths = [rng.choice(n_links, int(rng.integers(1, min(n_links, 4) + 1)), replace=False) for _ in range(n)]
+        first = np.concatenate(([0], np.cumsum([len(path) for path in paths])))
+        links = np.concatenate(paths).astype(np.int64)
+        use = np.where(rng.random(len(links)) < 0.3, 0.06, 1.0)
+        use[first[:-1]] = 1.0
+        volume, ready = rng.uniform(1e3, 1e6, n), rng.uniform(0, 2e8, n).round()
+        waits, nexts = np.zeros(n, np.int64), [[] for _ in range(n)]
+        for flow in np.flatnonzero(rng.random(n) < 0.3):
+            if flow:
+                nexts[int(rng.integers(flow))].append(flow)
+                waits[flow] += 1
+        next_first = np.concatenate(([0], np.cumsum([len(rows) for rows in nexts])))
+        rows = np.array([row for part in nexts for row in part], dtype=np.int64)
+        given = volume, ready, waits, np.full(n, 1e6), next_first, rows, np.zeros(len(rows)), first, links, use
+        capacity = np.full(n_links, 0.0125)
+        anew, kept = transfer(*given, capacity), run(*given, capacity)
+        assert kept[1] == pytest.approx(anew[1], rel=1e-6)
 
 
 def test_wrong_inputs_are_errors():
