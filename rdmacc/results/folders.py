@@ -55,8 +55,11 @@ def write_folder(
     own = {f"{kind}.json", *(f"{name}.parquet" for name in frames)}
     try:
         is_new = not target.exists()
+        is_here = not is_new and target.samefile(".")
     except OSError as error:
         raise ConfigError("folder", str(target), f"a folder that can be written ({error})") from None
+    if is_here:
+        raise ConfigError("folder", str(target), "another than the one in which this runs: it is put in place whole")
     if target.is_symlink():
         raise ConfigError("folder", str(target), "a folder itself, not a symbolic link")
     if not (is_new or target.is_dir()):

@@ -7,6 +7,7 @@ import copy
 import hashlib
 import json
 import os
+from contextlib import chdir
 
 import matplotlib
 
@@ -131,6 +132,12 @@ def test_nothing_is_written_through_a_symbolic_link(result, tmp_path):
     with pytest.raises(ConfigError, match="not a symbolic link"):
         result.save(tmp_path / "link")
     assert not any((tmp_path / "there").iterdir())
+
+
+def test_the_folder_in_which_it_runs_is_not_replaced(result, tmp_path):
+    with chdir(tmp_path), pytest.raises(ConfigError, match="another than the one in which this runs"):
+        result.save(".")
+    assert not any(tmp_path.iterdir())
 
 
 def places(value, path=()):
