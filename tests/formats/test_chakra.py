@@ -1,0 +1,144 @@
+"""Chakra traces, encoded here by protobuf's rules: schedules worked out by hand, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+import rdmacc
+from rdmacc.errors import ConfigError
+from rdmacc.formats import from_chakra
+
+US = 10**6
+COMP, SEND, RECV, COLL = 4, 5, 6, 7
+
+
+def varint(value):
+    value &= 2**64 - 1  # a negative number takes ten bytes
+    out = bytearray()
+    while value >= 128:
+        out.append(value % 128 + 128)
+        value //= 128
+    return bytes([*out, value])
+
+
+def run(number, data):
+    return varint(8 * number + 2) + varint(len(data)) + data
+
+
+def plain(number, value):
+    return varint(8 * number) + varint(value)
+
+
+def node(name, kind, after=(), duration_us=0, is_packed=True, control=(), **attributes):
+    """Return an encoded node; zeros are left out, as proto3 does, but not inside an attribute."""
+    data = plain(1, name) if name else b""
+    data += plain(3, kind)
+    if control:
+        data += run(4, b"".join(map(varint, control)))
+    if is_packed:
+        data += run(5, b"".join(map(varint, after))) if after else b""
+    else:
+        data += b"".join(plain(5, other) for other in after)
+    data += plain(7, duration_us) if duration_us else b""
+    for key, value in attributes.items():
+        content = run(29, value.encode()) if isinstance(value, str) else plain(9, value)
+        data += run(10, run(1, key.encode()) + content)
+    return data
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*ranks, zipped=False):
+        for rank, nodes in enumerate(ranks):
+            messages = (run(1, b"0.0.4"), *nodes)
+            data = b"".join(varint(len(one)) + one for one in messages)
+            (tmp_path / f"step.{rank}.et").write_bytes(gzip.compress(data) if zipped else data)
+        return tmp_path / "step"
+
+    return write
+
+
+def times(work, engine):
+    result = rdmacc.simulate(rdmacc.star(4), work, "line-rate", engine=engine, progress=False)
+    return result, {(row.src, row.dst): (row.start_ps, row.start_ps + row.fct_ps) for row in result.flows.itertuples()}
+
+
+def test_a_node_has_the_bytes_that_protobuf_gives_it():
+    encoded = node(5, COMP, after=[2], duration_us=10)
+    assert (varint(len(encoded)) + encoded).hex(" ") == "09 08 05 18 04 2a 01 02 38 0a"
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_message_waits_for_what_its_rank_computes_and_is_answered(write, engine, zipped, is_packed):
+    there = [
+        node(1, COMP, duration_us=120),
+        node(2, SEND, [1], is_packed=is_packed, comm_dst=1, comm_tag=5, comm_size=4096),
+        node(3, RECV, comm_src=1, comm_tag=6, comm_size=64),
+    ]
+    back = [
+        node(0, RECV, comm_src=0, comm_tag=5, comm_size=4096),
+        node(1, COMP, [0], duration_us=10),
+        node(2, SEND, control=[1], comm_dst=0, comm_tag=6, comm_size=64),
+    ]
+    _, found = times(from_chakra(write(there, back, zipped=zipped)), engine)
+    assert found["h0", "h1"][0] == 120 * US
+    by_hand = rdmacc.messages(
+        [
+            {"src": "h0", "dst": "h1", "size": 4096, "start": "120us"},
+            {"src": "h1", "dst": "h0", "size": 64, "after": [0], "delay": "10us"},
+        ]
+    )
+    assert found == times(by_hand, engine)[1]
+
+
+def test_what_the_accelerator_computes_runs_one_at_a_time_and_beside_the_cpu(write, engine):
+    ranks = [
+        [
+            node(1, COMP, duration_us=30), node(2, COMP, duration_us=40), node(3, COMP, duration_us=50, is_cpu_op=1),
+            node(4, SEND, [1, 2], comm_dst=1, comm_size=1000), node(5, SEND, [3], comm_dst=2, comm_size=1000),
+        ],
+        [node(1, RECV, comm_src=0, comm_size=1000)],
+        [node(1, RECV, comm_src=0, comm_size=1000)],
+    ]  # fmt: skip
+    _, found = times(from_chakra(write(*ranks)), engine)
+    assert (found["h0", "h1"][0], found["h0", "h2"][0]) == (70 * US, 50 * US)
+
+
+def test_a_collective_s_first_messages_wait_for_both_of_their_ranks(write):
+    ranks = [[node(1, COMP, duration_us=10 * rank + 1), node(2, COLL, [1], comm_type=0, comm_size=1 << 20)]
+             for rank in range(4)]  # fmt: skip
+    work = from_chakra(write(*ranks))
+    result, _ = times(work, "compiled")
+    first = result.flows.groupby("src", sort=True)["start_ps"].min()
+    assert first.tolist() == [11 * US, 21 * US, 31 * US, 31 * US]
+    assert result.flows["size_bytes"].sum() == 2 * 3 * (1 << 20)  # a ring: 2 (n - 1) S / n from each of n
+
+
+@pytest.mark.parametrize(
+    ("ranks", "match"),
+    [
+        ([[node(1, COLL, comm_type=9, comm_size=1)]], r"comm_type = 9 .*: must be one of 0"),
+        ([[node(1, COMP, [7], duration_us=1)]], r"dependency = 7 .*: must be the id of a node of the same file"),
+        ([[node(1, COMP, duration_us=1), node(1, COMP, duration_us=1)]], r"id = 1 .*: must be different"),
+        ([[node(1, SEND, comm_dst=5, comm_size=1)], []], r"comm_dst = 5 .*: must be a whole number from 0 to 1"),
+        ([[node(1, 11)]], r"type = '?11"),
+        ([[node(1, COMP, num_ops=5)]], "duration_micros"),
+        ([[node(1, COLL, comm_type=0, comm_size=8, pg_name="tp")]], "pg_name = 'tp'"),
+        ([[node(1, SEND, comm_dst=1, comm_size=1)], []], "step.0.et"),
+        ([[node(1, COMP, duration_us=3)[:-1] + b"\x80"]], "a Chakra trace"),
+    ],
+)
+def test_mistakes_in_a_trace_name_the_file_and_what_is_wrong(write, ranks, match):
+    with pytest.raises(ConfigError, match=match) as caught:
+        from_chakra(write(*ranks))
+    assert "step.0.et" in str(caught.value)
+
+
+def test_all_ranks_must_have_a_file(write):
+    path = write([node(1, COMP, duration_us=1)], [])
+    (path.parent / "step.0.et").unlink()
+    with pytest.raises(ConfigError, match=r"followed by \.0\.et"):
+        from_chakra(path)
