@@ -270,7 +270,7 @@ def _is_whole(given: Any) -> bool:
 
 
 def _is_float(given: Any) -> bool:
-    return isinstance(given, int | float | np.integer | np.floating) and not isinstance(given, bool)
+    return isinstance(given, float | np.floating) or (_is_whole(given) and not isinstance(given, np.bool_))
 
 
 def _is_number(given: Any) -> bool:
