@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rdmacc.comparison import compare
     from rdmacc.explorer import explore
     from rdmacc.formats import from_chakra, from_goal, from_hpcc, from_htsim, to_hpcc, to_htsim
+    from rdmacc.job_comparison import compare_jobs
     from rdmacc.results.result import Result
     from rdmacc.results.saved import SavedResult, load
     from rdmacc.scenario import Scenario
@@ -100,6 +101,7 @@ _LATER = {
     "rdmacc.comparison": {"compare"},
     "rdmacc.explorer": {"explore"},
     "rdmacc.formats": {"from_chakra", "from_goal", "from_hpcc", "from_htsim", "to_hpcc", "to_htsim"},
+    "rdmacc.job_comparison": {"compare_jobs"},
     "rdmacc.results.result": {"Result"},
     "rdmacc.results.saved": {"SavedResult", "load"},
     "rdmacc.scenario": {"Scenario"},

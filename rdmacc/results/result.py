@@ -41,6 +41,9 @@ class Recorded(ABC):
     def flows(self) -> pd.DataFrame:
         """A row for each message."""
 
+    computation: pd.DataFrame
+    """A row for each row of the workload that computes."""
+
     @property
     @abstractmethod
     def probes(self) -> pd.DataFrame:
@@ -100,7 +103,7 @@ class Recorded(ABC):
 class Result(Recorded):
     """The outcome of a simulation.
 
-    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`.
+    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`.
 
     Attributes
     ----------

@@ -12,6 +12,7 @@ import pandas as pd
 from rdmacc.errors import ConfigError
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show.ladder import draw_ladder
+from rdmacc.show.step import draw_step
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_size
@@ -231,6 +232,29 @@ class ResultPlots:
         result = cast("Result", self._result)
         result.packet_trace  # noqa: B018 - it says so if there is none
         return draw_ladder(result, messages, nodes, start, end, ax, squeeze=squeeze)
+
+    @typed
+    def step(self, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
+        """Draw who computes, who sends and who waits, over time: see `rdmacc.show.step.draw_step`.
+
+        Parameters
+        ----------
+        hosts : sequence of hashable, optional
+            Which hosts, from top to bottom; by default all that compute or send.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If a host neither computes nor sends, or nothing has started.
+        """
+        return draw_step(self._result, hosts, ax)
 
     @property
     def _scheme(self) -> str:
