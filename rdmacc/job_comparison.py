@@ -10,9 +10,9 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError
 from rdmacc.results.result import Result
-from rdmacc.results.tables import html_table
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import COLOURS, canvas, time_unit
+from rdmacc.show.tables import html_table
 from rdmacc.typed import typed
 from rdmacc.units import format_time
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
+from rdmacc.results.steps import merged
 from rdmacc.show.style import COLOURS, canvas, time_unit
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rdmacc.results.result import Recorded
 
-__all__ = ["draw_step", "merged"]
+__all__ = ["draw_step"]
 
 _FINEST = 2000
 """Gaps shorter than this part of the picture are not drawn."""
@@ -89,7 +89,9 @@ def draw_step(result: Recorded, hosts: Sequence[Hashable] | None = None, ax: Axe
             for what, (place, height, colour) in _LOOK.items():
                 if (what, host) in spans:
                     part = spans[what, host]
-                    starts, ends = merged(part["start"].to_numpy(), part["end"].to_numpy(), (end - begin) / _FINEST)
+                    starts, ends = merged(
+                        part["start"].to_numpy(np.float64), part["end"].to_numpy(np.float64), (end - begin) / _FINEST
+                    )
                     bars = np.column_stack([starts, ends - starts]) / unit_ps
                     ax.broken_barh(bars.tolist(), (row - 0.45 + place, height), color=colour, linewidth=0)
         every = -(-len(chosen) // _MOST_LABELS)
@@ -103,29 +105,6 @@ def draw_step(result: Recorded, hosts: Sequence[Hashable] | None = None, ax: Axe
         if is_new:
             ax.set_title(f"Step under {result.scheme_name}", loc="left")
     return ax
-
-
-def merged(
-    start: npt.NDArray[np.int64], end: npt.NDArray[np.int64], gap: float = 0.0
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return when at least one of some spans is under way: starts and ends of what is left as they are joined.
-
-    Parameters
-    ----------
-    start, end : ndarray of int
-        The spans; shape N.
-    gap : float
-        Spans that are at most so far apart are joined too.
-
-    Examples
-    --------
-    >>> [times.tolist() for times in merged(np.array([5, 0, 9]), np.array([6, 3, 12]), 2)]
-    [[0, 9], [6, 12]]
-    """
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    first = np.flatnonzero(np.concatenate(([True], start[1:] > end[:-1] + gap)))
-    return start[first], end[np.append(first[1:], len(start)) - 1]
 
 
 def _jobs(result: Recorded) -> dict[Any, str]:
