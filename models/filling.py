@@ -17,6 +17,7 @@ from rdmacc.models.water_filling import Ints, compiled, release
 
 __all__ = ["run"]
 
+
 @compiled
 def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
     """Add a flow to its links' lists; entry k of all paths stands for its flow on its link."""

@@ -122,7 +122,9 @@ def compare_jobs(scenario: Scenario) -> JobComparison:
     alone_ps = []
     for name in together.jobs["job"]:
         others = (work["job"].astype(object) != name).to_numpy()
-        quiet = work.assign(start_ps=np.where(others, _NEVER_PS, work["start_ps"]))  # rows keep their numbers, and paths
+        quiet = work.assign(
+            start_ps=np.where(others, _NEVER_PS, work["start_ps"])
+        )  # rows keep their numbers, and paths
         found = replace(scenario, workload=quiet, until=f"{until_ps}ps", probes=(), trace=False).run().jobs
         alone_ps.append(found.set_index("job")["step_ps"][name])
     frame = together.jobs.assign(alone_ps=alone_ps)

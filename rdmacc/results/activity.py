@@ -16,7 +16,7 @@ from rdmacc.show.style import COLOURS, canvas, time_unit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rdmacc.results.result import Recorded
+    from rdmacc.results.result import Result
 
 __all__ = ["draw_step"]
 
@@ -28,10 +28,11 @@ _LOOK = {"computes": (0.05, 0.4, COLOURS["blue"]), "sends": (0.45, 0.4, COLOURS[
 """Place and height in a host's row, and colour."""
 
 
-def draw_step(result: Recorded, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
+def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
     """Draw a row for each host: when it computes, when messages of its own are under way, and when it only waits.
 
-    It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under way from its start to its last byte at the receiver. Hosts of a job stand together.
+    It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under
+    way from its start to its last byte at the receiver. Hosts of a job stand together.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def draw_step(result: Recorded, hosts: Sequence[Hashable] | None = None, ax: Axe
         for row, host in enumerate(chosen):
             low, high = lasts[jobs.get(host, "")]
             ax.barh(row, (high - low) / unit_ps, 0.9, low / unit_ps, color=_WAITS)
-        spans = {key: part for key, part in rows.groupby(["what", "host"])}
+        spans = dict(list(rows.groupby(["what", "host"])))
         for row, host in enumerate(chosen):
             for what, (place, height, colour) in _LOOK.items():
                 if (what, host) in spans:
@@ -107,7 +108,7 @@ def draw_step(result: Recorded, hosts: Sequence[Hashable] | None = None, ax: Axe
     return ax
 
 
-def _jobs(result: Recorded) -> dict[Any, str]:
+def _jobs(result: Result) -> dict[Any, str]:
     """Return the job of each host, where a result knows them."""
     plan = getattr(result, "plan", None)
     if plan is None:

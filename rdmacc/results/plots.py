@@ -254,7 +254,7 @@ class ResultPlots:
         ConfigError
             If a host neither computes nor sends, or nothing has started.
         """
-        return draw_step(self._result, hosts, ax)
+        return draw_step(cast("Result", self._result), hosts, ax)
 
     @property
     def _scheme(self) -> str:

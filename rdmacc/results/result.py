@@ -41,9 +41,6 @@ class Recorded(ABC):
     def flows(self) -> pd.DataFrame:
         """A row for each message."""
 
-    computation: pd.DataFrame
-    """A row for each row of the workload that computes."""
-
     @property
     @abstractmethod
     def probes(self) -> pd.DataFrame:

@@ -60,7 +60,7 @@ def test_a_list_places_one_job():
 
 
 def test_jobs_are_compared_with_being_alone(engine):
-    """Packed they share no link; in turn, both cross the spine, and each alone takes the same path as beside the other."""
+    """Packed they share no link; in turn, both cross the spine. Alone, each takes the same paths."""
     net = rdmacc.leaf_spine(2, 1, 4)
     found = {}
     for placement in ("packed", "round-robin"):
