@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from rdmacc.show.style import COLOURS, canvas, time_unit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rdmacc.results.result import Result
+    from rdmacc.engine.plan import Plan
 
-__all__ = ["draw_step"]
+__all__ = ["draw_step", "jobs_of_hosts"]
 
 _FINEST = 2000
 """Gaps shorter than this part of the picture are not drawn."""
@@ -28,7 +28,14 @@ _LOOK = {"computes": (0.05, 0.4, COLOURS["blue"]), "sends": (0.45, 0.4, COLOURS[
 """Place and height in a host's row, and colour."""
 
 
-def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
+def draw_step(
+    flows: pd.DataFrame,
+    computation: pd.DataFrame,
+    now_ps: int,
+    jobs: Mapping[Hashable, str],
+    hosts: Sequence[Hashable] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw a row for each host: when it computes, when messages of its own are under way, and when it only waits.
 
     It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under
@@ -36,8 +43,12 @@ def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes 
 
     Parameters
     ----------
-    result : Result or SavedResult
-        The simulation. A saved one does not tell jobs apart.
+    flows, computation : DataFrame
+        The result's.
+    now_ps : int
+        When the simulation ended.
+    jobs : mapping
+        The job of each host; none where there are none.
     hosts : sequence of hashable, optional
         Which hosts, from top to bottom; by default all that compute or send.
     ax : Axes, optional
@@ -53,7 +64,6 @@ def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes 
     ConfigError
         If a host neither computes nor sends, or nothing has started.
     """
-    flows, computation, now_ps = result.flows, result.computation, result.now_ps
     parts = {
         "computes": (computation["host"], computation["start_ps"], computation["end_ps"], computation["status"]),
         "sends": (flows["src"], flows["start_ps"], flows["start_ps"] + flows["fct_ps"], flows["status"]),
@@ -68,7 +78,6 @@ def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes 
     )
     if not len(rows):
         raise ConfigError("result", "without messages or computation that have started", "a run that got that far")
-    jobs = _jobs(result)
     known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(host, ""), _natural(host)))
     for host in hosts or ():
         if host not in known:
@@ -76,7 +85,6 @@ def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes 
     chosen = list(hosts) if hosts is not None else known
     begin, end = int(rows["start"].min()), int(rows["end"].max())
     unit_ps, unit = time_unit(end - begin)
-    is_new = ax is None
     with canvas(ax, (9.0, min(2.0 + 0.22 * len(chosen), 9.0))) as ax:
         from matplotlib.patches import Patch
 
@@ -103,17 +111,18 @@ def draw_step(result: Result, hosts: Sequence[Hashable] | None = None, ax: Axes 
         patches = [Patch(color=colour, label=what) for what, (_, _, colour) in _LOOK.items()]
         patches.append(Patch(color=_WAITS, label="waits"))
         ax.legend(handles=patches, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
-        if is_new:
-            ax.set_title(f"Step under {result.scheme_name}", loc="left")
     return ax
 
 
-def _jobs(result: Result) -> dict[Any, str]:
-    """Return the job of each host, where a result knows them."""
-    plan = getattr(result, "plan", None)
-    if plan is None:
-        return {}
-    found: dict[Any, str] = {}
+def jobs_of_hosts(plan: Plan) -> dict[Hashable, str]:
+    """Return the job of each host.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was simulated.
+    """
+    found: dict[Hashable, str] = {}
     for frame, ends in ((plan.computation.frame, ("src",)), (plan.workload, ("dst", "src"))):
         if "job" in frame:
             for end in ends:
