@@ -160,18 +160,7 @@ class MaxMin(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages by slowdown.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the fraction of messages by slowdown."""
         slowdown, fraction = ecdf(self.solve()["slowdown"].to_numpy())
         with canvas(ax) as ax:
             ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label="max-min fair")
