@@ -10,8 +10,8 @@ broadcast            a chain of the ranks
 
 The hosts are the ranks, in their order. With `node` > 1 consecutive hosts are the GPUs of a node, each with its own
 NIC, and an inner network of constant rate joins them: what goes between two of them is computation on the one that
-sends, for as long as its port is busy. Not modelled: the buffer's eight steps, protocols LL and LL128, the receiver's
-"clear to send", overheads of the device.
+sends, for as long as its port is busy. Not modelled: the buffer's eight steps (but in trees, where they decide),
+protocols LL and LL128, the receiver's "clear to send", overheads of the device.
 """
 
 from __future__ import annotations
@@ -69,6 +69,10 @@ class Nccl(Parameters):
         unit="bytes", low=0, source="NVIDIA/nccl 5067397c, src/device",
     )  # fmt: skip
     slices: int = param(1, "parts of a chunk, one behind the other; 2 in NCCL's rings", low=1)
+    buffer_steps: int = param(
+        8, "chunks that a rank of a tree is ahead of what the next one has passed on, at most; 0 for any number", low=0,
+        source="NCCL_STEPS",
+    )  # fmt: skip
     queue_pairs: int = param(
         1, "of a connection, each with a path of its own", low=1, source="NCCL_IB_QPS_PER_CONNECTION"
     )
