@@ -176,6 +176,6 @@ class Collectives(Experiment):
                 )
                 right.legend()
             right.set_yticks(place, printed.index)
-            right.set(xlabel="busbw over that of a node's NICs", title="Beside nccl-tests")
+            right.set(xlabel="busbw over that of a node's NICs", xlim=(0, 1.5), title="Beside nccl-tests")
             right.invert_yaxis()
         return figure
