@@ -114,6 +114,7 @@ def on_arrival(g, host, node, number, now):
             g.accepted_bytes += packet.payload_bytes
             if message.received_packets == message.packets and message.delivered_ps < 0:
                 message.delivered_ps = now
+                g.undelivered -= 1
                 if message.is_incoming:
                     forget_incoming(g, host, message_number)
                 if g.has_dependents:

@@ -80,6 +80,7 @@ def finish(g, qp_number, number, now):
             qp.last_pending = before
     qp.active_messages -= 1
     if message.failed:
+        g.undelivered = 0
         unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
         qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
         if g.has_dependents:
