@@ -12,6 +12,7 @@ from rdmacc.engine.compiled import kernel
 from rdmacc.engine.compiled.cache import cache_folder, is_kept, kept
 from rdmacc.engine.compiled.machine_code import MachineCode, object_code
 from rdmacc.engine.compiled.plain import IN_TIME, PLAIN
+from rdmacc.engine.compiled.window_kernel import run_windows
 
 __all__ = ["Kernel", "compiled_kernel"]
 
@@ -21,7 +22,7 @@ _log = logging.getLogger(__name__)
 _ENTRIES: dict[str, tuple[Any, str, str]] = {
     "run": (kernel.run_kernel, "int64(int64, int64, int64)", IN_TIME),
     "run_plain": (kernel.run_kernel, "int64(int64, int64, int64)", PLAIN + IN_TIME),
-    "run_windows": (kernel.run_windows, "int64(int64, int64, int64)", PLAIN),
+    "run_windows": (run_windows, "int64(int64, int64, int64)", PLAIN),
     "call_rows": (kernel.call_rows, "int64(int64, int64, int64, int64, int64, int64, int64)", ""),
     "push_events": (kernel.push_events, "void(int64, int64, int64)", ""),
     "upset_port": (kernel.upset_port, "void(int64, int64, int64)", ""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, lowest_bit, prefetch, store_i8
-from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.compiled.events import lay_event, pop_event, push_event, refill, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
@@ -22,14 +21,12 @@ from rdmacc.engine.compiled.ports import (
 )
 from rdmacc.engine.compiled.rows import (
     DELIVER,
-    ENDPOINT_TIMER,
     PACE,
     PROBE,
     RANK_MASK,
     SENDER_TIMER,
     SHAPE,
     START,
-    TRANSFER_TIMER,
     WAKE,
     discard,
     fetch_port,
@@ -51,34 +48,19 @@ from rdmacc.engine.compiled.rows import (
     sample_at,
     watch_at,
 )  # fmt: skip
-from rdmacc.engine.compiled.switches import route, route_entry, switch_receive
-from rdmacc.engine.compiled.timers import KINDS, arm, slot_offset
+from rdmacc.engine.compiled.rules import expire_pace, route_key
+from rdmacc.engine.compiled.rules import is_lost as is_lost_by_chance
+from rdmacc.engine.compiled.switches import next_hop, route_entry, switch_receive
+from rdmacc.engine.compiled.timers import arm
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
-from rdmacc.records import NEVER
-from rdmacc.state import DATA, IDLE, MAC, NUM_CLASSES, PAUSE, RESUME
+from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
 __all__ = [
-    "AGAIN",
-    "CALM",
-    "DOWN",
-    "LEFT",
-    "MORE_EVENTS",
-    "MORE_PACKETS",
-    "MORE_QUEUE_PAIRS",
-    "MORE_SAMPLES",
-    "MORE_TRACE",
-    "PAUSED",
-    "STOPPED",
-    "STORM",
-    "UP",
-    "WORK",
-    "call_rows",
-    "push_events",
-    "run_kernel",
-    "run_windows",
-    "upset_port",
-]
+    "AGAIN", "CALM", "DOWN", "LEFT", "MORE_EVENTS", "MORE_PACKETS", "MORE_QUEUE_PAIRS", "MORE_SAMPLES", "MORE_TRACE",
+    "PAUSED", "STOPPED", "STORM", "UP", "WORK", "call_rows", "deliver", "events_with_room", "push_events", "run_kernel",
+    "serve", "spare_events", "upset_port", "what_is_short",
+]  # fmt: skip
 
 DOWN, UP, WORK, STORM, CALM = range(5)
 """What `upset_port` does."""
@@ -87,11 +69,6 @@ STOPPED, PAUSED, MORE_PACKETS, MORE_EVENTS, MORE_SAMPLES, MORE_TRACE, MORE_QUEUE
 """Why the kernel returns: the time is up or nothing is left; it has run its number of events; memory is short; windows
 cannot go on from here, or should not have come so far."""
 
-_OPEN = -1
-_PATIENCE = 1 << 20
-"""If so many events in windows are of the same time twice, it may never go on."""
-
-_TRANSFER = KINDS.index("Transfer")
 _WATCH_BYTES = WATCH.itemsize
 _SAMPLE_BYTES = SAMPLE.itemsize
 
@@ -172,7 +149,7 @@ def deliver(g, number, now):
     )
     hop = -1
     if not is_lost and not port.peer_is_host and packet.kind < PAUSE:
-        hop = route(g, port.peer, packet)
+        hop = next_hop(g, port.peer, packet, route_key(packet))
         if hop >= 0:  # needed as soon as the next event has been found
             fetch_port(g, hop)
             prefetch(ingress_row(g, port.reverse * NUM_CLASSES + packet.priority))
@@ -199,16 +176,6 @@ def deliver(g, number, now):
 
 
 @rarely
-def is_lost_by_chance(port, packet):
-    """Draw whether a link with loss loses a packet."""
-    loss = port.loss_data if packet.kind == DATA else port.loss_control
-    if loss > 0.0 and packet.priority != MAC:
-        port.loss_count += 1
-        return uniform(port.loss_key, port.loss_count) < loss
-    return False
-
-
-@rarely
 def is_scripted_loss(g, packet):
     """Count a transmission that scripts name; return whether it is one to lose."""
     is_lost = False
@@ -226,11 +193,8 @@ def is_scripted_loss(g, packet):
 def pace(g, number, now):
     """Serve a pacing timer: its event may be early or stale, since deadlines move."""
     qp = qp_at(g, number)
-    if now == qp.pace_timer_armed:
-        qp.pace_timer_armed = NEVER
-        if qp.pace_timer_ps < NEVER:
-            qp.state = IDLE
-            schedule(g, number, now)
+    if expire_pace(qp, now):
+        schedule(g, number, now)
 
 
 @jit
@@ -398,94 +362,6 @@ def serve(g, rank, number, now):
         watch = watch_at(g.watches + number * _WATCH_BYTES)
         record_sample(g, number, value_of(watch), now)
         push_event(g, now + watch.every_ps, rank_last(g, PROBE + number))
-
-
-def run_windows(address, until_ps, max_events):
-    """As `run_kernel`, a window of one node at a time (see `rdmacc.engine.compiled.windows`)."""
-    g = globals_at(address)
-    events = g.events
-    last_event, next_look, next_check = events + max_events, events, events + _PATIENCE
-    checked_ps = -1
-    while True:
-        if g.heap_length == 0:
-            if g.wheel_count == 0:
-                reason = LEFT
-                break
-            refill(g)
-        if g.wheel_now >> g.node_bits != g.window:
-            reason = open_window(g, until_ps, events >= last_event)
-            if reason != _OPEN:
-                break
-        now = load_i8(g.heap)
-        if events >= next_look:
-            room = events_with_room(g)
-            if room < 1:
-                reason = what_is_short(g)
-                break
-            next_look = events + min(room, _PATIENCE)
-            if events >= next_check:
-                if now == checked_ps:
-                    reason = AGAIN
-                    break
-                next_check, checked_ps = events + _PATIENCE, now
-        rank = load_i8(g.heap + 8)
-        if rank >= TRANSFER_TIMER and g.is_entwined and is_due(g, rank, now):
-            reason = AGAIN
-            break
-        g.now_ps = now
-        events += 1
-        number = rank & RANK_MASK
-        if rank < DELIVER:
-            pop_event(g)
-            start(g, number, now)
-        elif rank < WAKE:
-            deliver(g, number, now)
-        else:
-            serve(g, rank, number, now)
-        if g.unfinished == 0:  # where a node further on may have been before this
-            reason = AGAIN
-            break
-    g.events = events
-    return reason
-
-
-@rarely
-def open_window(g, until_ps, is_over):
-    """Go on to a window, all nodes having come to its begin; return why not, if so."""
-    step = g.wheel_now >> g.node_bits
-    begin_ps, end_ps = step << g.wheel_shift, (step + 1) << g.wheel_shift
-    if begin_ps >= until_ps:
-        return STOPPED
-    if end_ps > until_ps or g.undelivered <= 0 or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0):
-        return LEFT
-    if is_over:
-        g.now_ps = begin_ps
-        return PAUSED
-    while g.next_start < g.n_starts:  # all of the next window in which some start, once the one before has come
-        number = load_entry(g.starts, g.next_start)
-        start_ps = message_at(g, number).start_ps
-        if start_ps >> g.wheel_shift > g.start_step:
-            if step < g.start_step:
-                break
-            g.start_step = start_ps >> g.wheel_shift
-        if g.next_start >= g.n_ready:
-            return MORE_QUEUE_PAIRS
-        if spare_events(g) <= g.reserve_events:
-            return MORE_EVENTS
-        lay_event(g, start_ps, START + number)
-        g.next_start += 1
-    g.window = step
-    return _OPEN
-
-
-@rarely
-def is_due(g, rank, now):
-    """Tell whether the handler of a message's deadline will be called."""
-    count, number = g.n_transfer_slots, rank & RANK_MASK
-    if rank >= ENDPOINT_TIMER:
-        return False
-    at = message_row(g, number // count) + slot_offset(g, _TRANSFER, number % count)
-    return load_i8(at + 8) == now and load_i8(at) <= now
 
 
 def push_events(address, events, count):
