@@ -113,7 +113,7 @@ class Component(Parameters):
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
     shared_after_loss : tuple of str
-        Fields of `Transfer`, or others as ``"message.received_packets"``, that one end writes and the other uses, though
+        Fields of `Transfer`, or others as ``"message.received_packets"``, that one end writes and the other uses, but
         never before a packet of the run is lost or not accepted, or a deadline of a message has come.
     at_reference : tuple of str
         Parameters that hold at the component's `reference_bps`: its handlers scale them with each link.

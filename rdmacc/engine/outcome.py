@@ -64,6 +64,8 @@ class Outcome:
         What happened to every packet (`rdmacc.engine.trace.ROW`), if it was asked for.
     order : str
         The order in which events ran: "windows", or "time" and why (`rdmacc.engine.compiled.windows`).
+    visits : int
+        In windows, how often a node had events in one.
     """
 
     messages: dict[str, npt.NDArray[np.int64]]
@@ -77,6 +79,7 @@ class Outcome:
     transfers: dict[tuple[int, str], npt.NDArray[Any]]
     trace: npt.NDArray[np.void] | None = None
     order: str = "time"
+    visits: int = 0
 
 
 @dataclass

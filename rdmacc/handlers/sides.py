@@ -49,8 +49,8 @@ def shared_fields(components: Components) -> Shared:
     Returns
     -------
     Shared
-        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``. After a loss only: those that their component
-        declares in `shared_after_loss`.
+        Their names, as ``"message.granted_psn"`` or ``"GoBackN.gap_psn"``. After a loss only: those that their
+        component declares in `shared_after_loss`.
     """
     places: dict[str, set[tuple[str, bool]]] = defaultdict(set)
     for (place, is_write), names in _ENGINES.items():
@@ -67,9 +67,9 @@ def shared_fields(components: Components) -> Shared:
             if handler in ("on_open", "on_port"):  # before the run
                 continue
             for role, name, is_write in accesses_of(components, part, handler):
-                field = f"{owner}.{name}" if role == "transfer" else f"{role}.{name}"
-                if role == "transfer" or field in places or role in ("message", "qp"):
-                    places[field] |= {(place, is_write) for place in _places_of(part, handler)}
+                used = f"{owner}.{name}" if role == "transfer" else f"{role}.{name}"
+                if role in ("transfer", "message", "qp") or used in places:
+                    places[used] |= {(place, is_write) for place in _places_of(part, handler)}
     found = [
         name for name, uses in places.items() if len({place for place, _ in uses}) > 1 and any(way for _, way in uses)
     ]

@@ -49,6 +49,7 @@ def outcome_of(engine: CompiledEngine) -> Outcome:
         transfers=engine.transfers(),
         trace=trace.copy() if engine.plan.has_trace else None,
         order=engine.order,
+        visits=int(engine.globals["visits"]),
     )
 
 

@@ -68,7 +68,7 @@ def why_by_time(plan: Plan, has_features: bool) -> str:
 
 def _loses(plan: Plan) -> bool:
     """Tell whether faults lose packets."""
-    return bool(plan.upsets) or plan.loss_data.any() or plan.loss_control.any()
+    return bool(len(plan.upsets) or plan.loss_data.any() or plan.loss_control.any())
 
 
 class Windows:
