@@ -5,6 +5,8 @@ At line rate, store-and-forward, along the first shortest path.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,6 +32,10 @@ def base_fct_ps(
         F_i(m) = sum_{j<=i} (t_j + d_j) + (m - 1) max_{j<=i} t_j
 
     and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
+
+    Of a host that sends by w links at once (:func:`rdmacc.topology.nics.joined`), every w-th packet takes the same
+    link: from there to the receiver's NIC t_j counts as t_j / w under the maximum, and the last packet follows the one
+    w before it.
 
     Parameters
     ----------
@@ -68,19 +74,34 @@ def base_fct_ps(
     nodes = sources.copy()
     through = np.zeros(len(sizes), dtype=np.int64)
     slowest, arrival = np.zeros_like(through), np.zeros_like(through)
+    width = np.ones_like(through)
     active = np.arange(len(sizes))
     while len(active):
         ports = fabric.first_ports(nodes[active], targets[active])
         byte_ps, delay = fabric.port_byte_ps[ports], fabric.port_delay_ps[ports]
         time = (full_wire * byte_ps + 0.5).astype(np.int64)
+        width[active] = _width(fabric, nodes[active], targets[active], width[active])
+        beside = width[active]
         through[active] += time + delay
-        slowest[active] = np.maximum(slowest[active], time)
-        ended = through[active] + (full[active] - 1) * slowest[active] - delay
-        start = np.where(has_full[active], np.maximum(ended, arrival[active]), arrival[active])
+        slowest[active] = np.maximum(slowest[active], time // beside)
+        ended = through[active] + (full[active] - beside) * slowest[active] - delay
+        start = np.where(full[active] >= beside, np.maximum(ended, arrival[active]), arrival[active])
         arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
         nodes[active] = fabric.port_peer[ports]
         active = active[nodes[active] != targets[active]]
-    return np.where(has_rest, arrival, through + (full - 1) * slowest).reshape(given[0].shape)
+    whole = through + (full - 1) * slowest
+    return np.where(has_rest, np.where(has_full, np.maximum(arrival, whole), arrival), whole).reshape(given[0].shape)
+
+
+def _width(fabric: Fabric, nodes: Int64s, dst: Int64s, width: Int64s) -> Int64s:
+    """Return by how many links at once messages go on from nodes, by how many they came there."""
+    columns = fabric.attach[dst]
+    end = fabric.attachments[columns]
+    links = fabric.node_first_port[end + 1] - fabric.node_first_port[end] - 1
+    most = np.where(fabric.is_nic[end], links, 1)
+    sent_by = fabric.route_count[fabric.route_row[nodes], columns]
+    width = np.where(fabric.is_nic[nodes], np.minimum(sent_by, most), width)
+    return np.where(nodes == end, 1, width)
 
 
 def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ack_bytes: int = 0) -> int:
@@ -119,22 +140,21 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
 
 
 def _unlike_hosts(fabric: Fabric) -> Int64s:
-    """Return two hosts of each kind; hosts with one link are alike if switch, rates and delays are."""
-    first = np.asarray(fabric.node_first_port)
-    kept: dict[tuple[float, ...], int] = {}
+    """Return two hosts of each kind; hosts are alike if their links' switches, rates and delays are."""
+    kept: dict[tuple[Any, ...], int] = {}
     found = []
     for host in fabric.hosts.tolist():
-        port = int(first[host])
-        if first[host + 1] - port == 1:
-            back = int(fabric.port_reverse[port])
-            kind = (
-                float(fabric.port_peer[port]), float(fabric.port_rate_bps[port]), float(fabric.port_rate_bps[back]),
-                float(fabric.port_delay_ps[port]), float(fabric.port_delay_ps[back]),
-            )  # fmt: skip
-            kept[kind] = kept.get(kind, 0) + 1
-            if kept[kind] > 2:
-                continue
-        found.append(host)
+        outer = fabric.outer(host)
+        ports = slice(*fabric.node_first_port[outer : outer + 2])
+        back = fabric.port_reverse[ports]
+        each = (
+            np.where(fabric.port_peer[ports] == host, -1, fabric.port_peer[ports]), fabric.port_rate_bps[ports],
+            fabric.port_rate_bps[back], fabric.port_delay_ps[ports], fabric.port_delay_ps[back],
+        )  # fmt: skip
+        kind = tuple(tuple(values.tolist()) for values in each)
+        kept[kind] = kept.get(kind, 0) + 1
+        if kept[kind] <= 2:
+            found.append(host)
     return np.array(found, np.int64)
 
 

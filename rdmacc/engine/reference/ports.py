@@ -12,7 +12,7 @@ from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES, PAUSE
+from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, PAUSE
 from rdmacc.switch.admission import IngressAccount, fits_queue
 from rdmacc.switch.classes import ClassTurns, choose_class, first_class
 from rdmacc.switch.credits import TokenBucket, credit_ready_ps, spend_credit
@@ -48,6 +48,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         "_transmission_ps",
         "_wake",
         "_wake_rank",
+        "at_host",
         "flight",
         "ingress",
         "node",
@@ -63,6 +64,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self._net = net
         self.number = number
         self.link_class = int(fabric.port_class[number])
+        self.at_host = bool(fabric.is_host[fabric.port_node[number]])
         self.climbs = int(fabric.port_climbs[number])
         self.rate_bps = float(fabric.port_rate_bps[number])
         self.byte_ps = float(fabric.port_byte_ps[number])
@@ -76,7 +78,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Any] = deque()
         self._transmission_ps: dict[int, int] = {}
-        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
+        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.at_host))
         self._is_plain = net.is_strict and not net.tick_ps and not any(net.limits)
         self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
         self._deliver, self._wake = self.deliver, self.wake  # bound once
@@ -240,7 +242,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
             self.loss_count += 1
             if uniform(self.loss_key, self.loss_count) < loss:
                 return True
-        return bool(self._net.scripts) and self.link_class == HOST_NIC and self._net.is_scripted_loss(packet)
+        return bool(self._net.scripts) and self.at_host and self._net.is_scripted_loss(packet)
 
     def pause_or_resume(self, packet: Any, now: int) -> None:
         """Obey a PFC frame that came back over the link."""
@@ -255,7 +257,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         for cls, queue in enumerate(self.queues):
             while queue:
                 packet = self.take(cls)
-                if cls >= DATA_CLASS and self.link_class != HOST_NIC:
+                if cls >= DATA_CLASS and not self.at_host:
                     self.node.release(packet, now)
                 self._lose(packet, now)
         self.waiting = self.ready_classes()
@@ -322,7 +324,7 @@ class SwitchPort(Port):
     def depart(self, packet: Any, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self._net
-        if net.on_dequeue is not None:
+        if net.on_dequeue is not None and not self.node.is_nic:
             was_marked = packet.ce
             net.on_dequeue(self, packet, now)
             if packet.ce and not was_marked:
