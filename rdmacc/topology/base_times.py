@@ -35,7 +35,7 @@ def base_fct_ps(
 
     Of a host that sends by w links at once (:func:`rdmacc.topology.nics.joined`), every w-th packet takes the same
     link: from there to the receiver's NIC t_j counts as t_j / w under the maximum, and the last packet follows the one
-    w before it.
+    w before it. A short one may get ahead of full ones there; then the message ends with the last full one.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ def base_fct_ps(
         through[active] += time + delay
         slowest[active] = np.maximum(slowest[active], time // beside)
         ended = through[active] + (full[active] - beside) * slowest[active] - delay
-        start = np.where(full[active] >= beside, np.maximum(ended, arrival[active]), arrival[active])
+        follows = (full[active] >= beside) & (~fabric.is_nic[nodes[active]] | (arrival[active] >= ended - time))
+        start = np.where(follows, np.maximum(ended, arrival[active]), arrival[active])
         arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
         nodes[active] = fabric.port_peer[ports]
         active = active[nodes[active] != targets[active]]
