@@ -5,8 +5,6 @@ At line rate, store-and-forward, along the first shortest path.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -109,8 +107,8 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     """Return the largest round trip between two hosts that a path joins.
 
     Of a packet there, store-and-forward, and an ACK back; as they are by default, a packet's payload alone and the
-    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Hosts that hang
-    on a switch by equal links count as one.
+    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Of hosts whose
+    links are alike two count.
 
     Parameters
     ----------
@@ -126,7 +124,7 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     int
         Picoseconds; 0 if no path joins any two hosts.
     """
-    hosts = _unlike_hosts(fabric)
+    hosts = np.array([host for group in fabric.alike_hosts() for host in group[:2]], np.int64)
     most = 0
     for src in hosts:
         others = hosts[(hosts != src) & fabric.reachable_many(np.full(len(hosts), src), hosts)]
@@ -138,25 +136,6 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
                 back = _delays_ps(fabric, np.full(len(others), src), others)
             most = max(most, int((there + back).max()))
     return most
-
-
-def _unlike_hosts(fabric: Fabric) -> Int64s:
-    """Return two hosts of each kind; hosts are alike if their links' switches, rates and delays are."""
-    kept: dict[tuple[Any, ...], int] = {}
-    found = []
-    for host in fabric.hosts.tolist():
-        outer = fabric.outer(host)
-        ports = slice(*fabric.node_first_port[outer : outer + 2])
-        back = fabric.port_reverse[ports]
-        each = (
-            np.where(fabric.port_peer[ports] == host, -1, fabric.port_peer[ports]), fabric.port_rate_bps[ports],
-            fabric.port_rate_bps[back], fabric.port_delay_ps[ports], fabric.port_delay_ps[back],
-        )  # fmt: skip
-        kind = tuple(tuple(values.tolist()) for values in each)
-        kept[kind] = kept.get(kind, 0) + 1
-        if kept[kind] <= 2:
-            found.append(host)
-    return np.array(found, np.int64)
 
 
 def _delays_ps(fabric: Fabric, src: Int64s, dst: Int64s) -> Int64s:

@@ -226,6 +226,25 @@ class Fabric:
         first = self.route_first[row, column]
         return tuple(self.route_ports[first : first + self.route_count[row, column]].tolist())
 
+    def alike_hosts(self) -> list[list[int]]:
+        """Return the hosts in groups: those whose links lead to the same switches at the same rates and delays."""
+        nic = self.node_first_port[self.hosts]
+        back = self.port_reverse[nic]
+        columns = (self.attach[self.hosts], self.port_rate_bps[nic], self.port_rate_bps[back], self.port_delay_ps[nic])
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for host, *kind in zip(self.hosts.tolist(), *(column.tolist() for column in columns), strict=True):
+            outer = self.outer(host)
+            if outer != host:
+                ports = range(*self.node_first_port[outer : outer + 2].tolist())
+                kind = [self._kind(port) for port in ports if self.port_peer[port] != host]
+            groups.setdefault(tuple(kind), []).append(host)
+        return list(groups.values())
+
+    def _kind(self, port: int) -> tuple[float, ...]:
+        """Return what a link is like: where it leads, rates and delay."""
+        rates = self.port_rate_bps[[port, self.port_reverse[port]]].tolist()
+        return (int(self.port_peer[port]), *rates, int(self.port_delay_ps[port]))
+
     def reachable(self, src: int, dst: int) -> bool:
         """Tell whether a packet gets from node `src` to host `dst`.
 
