@@ -47,18 +47,18 @@ def joined(fabric: Fabric) -> Fabric:
     there = np.array([fabric.port_rate_bps[ports].sum() for ports in own])
     back = np.array([fabric.port_rate_bps[fabric.port_reverse[ports]].sum() for ports in own])
     names = [f"{fabric.names[host]}.nic" for host in several]
-    for host, ports, rate, name in zip(several, own, there, names, strict=True):
-        _check(fabric, host, fabric.port_rate_bps[ports], float(rate), name)
+    for host, links, rate, name in zip(several, own, there, names, strict=True):
+        _check(fabric, host, fabric.port_rate_bps[links], float(rate), name)
     stands = np.arange(fabric.n_nodes)
     stands[several] = fabric.n_nodes + np.arange(len(several))
-    links = np.flatnonzero(np.arange(fabric.n_ports) < fabric.port_reverse)
-    ends = np.stack([stands[fabric.port_node[links]], stands[fabric.port_peer[links]]], axis=1)
+    both = np.flatnonzero(np.arange(fabric.n_ports) < fabric.port_reverse)
+    ends = np.stack([stands[fabric.port_node[both]], stands[fabric.port_peer[both]]], axis=1)
     rates = fabric.port_rate_bps
     ports = sorted_ports(
         np.concatenate([ends, np.stack([several, stands[several]], axis=1)]),
-        np.concatenate([rates[links], there]),
-        np.concatenate([rates[fabric.port_reverse[links]], back]),
-        np.concatenate([fabric.port_delay_ps[links], np.ones(len(several), np.int64)]),
+        np.concatenate([rates[both], there]),
+        np.concatenate([rates[fabric.port_reverse[both]], back]),
+        np.concatenate([fabric.port_delay_ps[both], np.ones(len(several), np.int64)]),
     )
     is_new = np.arange(fabric.n_nodes + len(several)) >= fabric.n_nodes
     is_host = np.concatenate([fabric.is_host, np.zeros(len(several), np.bool_)])
