@@ -282,6 +282,11 @@ def add_switches(graph: Graph, names: list[str], buffer: int) -> list[str]:
         Of the switches.
     buffer : int
         Shared buffer of each, bytes.
+
+    Returns
+    -------
+    list of str
+        `names`.
     """
     graph.add_nodes_from(names, kind="switch", buffer_bytes=buffer)
     graph.graph["tiers"].append(names)
