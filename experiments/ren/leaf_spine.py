@@ -165,8 +165,6 @@ class LeafSpineFigure(CaseFigure):
         size = flows["size_bytes"].to_numpy()
         passed = (result.now_ps - flows["start_ps"]).astype(np.float64)
         fct_ps = flows["fct_ps"].astype(np.float64).fillna(passed).to_numpy()
-        start_ps = flows["start_ps"].to_numpy(np.float64)
-        done_ps = start_ps + fct_ps
         is_short, is_long = size <= SHORT_BYTES, size > LONG_BYTES
         slowdown = fct_ps / flows["ideal_fct_ps"].to_numpy()
         by_size = np.array_split(np.argsort(size, kind="stable"), len(TENTHS))
@@ -189,7 +187,6 @@ class LeafSpineFigure(CaseFigure):
             "dropped": (counters["dropped_packets"], ""),
             "trimmed": (counters["trimmed_packets"], ""),
             "packet hops": (hops, ""),
-            "done when the last one starts": (size[done_ps <= start_ps.max()].sum() / size.sum(), ""),
         }
         return tidy(point.name, numbers)
 
