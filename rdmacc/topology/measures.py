@@ -73,12 +73,12 @@ class TopologyInfo:
         ]
 
     def __str__(self) -> str:
-        from rdmacc.results.tables import text_table
+        from rdmacc.show.tables import text_table
 
         return text_table([self.name, ""], self.rows())
 
     def _repr_html_(self) -> str:
-        from rdmacc.results.tables import html_table
+        from rdmacc.show.tables import html_table
 
         return html_table(["", ""], self.rows(), caption=self.name)
 
@@ -272,16 +272,9 @@ def _host_pairs(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return pairs of hosts that stand for all of them, and how many ordered pairs each stands for.
 
-    Hosts on one switch by links of the same rate and delay are alike: the first of them stands for all, and
-    for the pairs among them the first two do.
+    The first of the hosts that are alike stands for all of them, and for the pairs among them the first two do.
     """
-    nic = fabric.node_first_port[fabric.hosts]
-    rates, back = fabric.port_rate_bps[nic].tolist(), fabric.port_rate_bps[fabric.port_reverse[nic]].tolist()
-    link = list(zip(rates, back, fabric.port_delay_ps[nic].tolist(), strict=True))
-    classes: dict[tuple[int, tuple[float, float, int]], list[int]] = {}
-    for host, attachment, kind in zip(fabric.hosts.tolist(), fabric.attach[fabric.hosts].tolist(), link):
-        classes.setdefault((attachment, kind), []).append(host)
-    members = list(classes.values())
+    members = fabric.alike_hosts()
     count = np.array([len(names) for names in members], dtype=np.float64)
     first = np.array([names[0] for names in members], dtype=np.int64)
     second = np.array([names[min(1, len(names) - 1)] for names in members], dtype=np.int64)

@@ -70,7 +70,7 @@ def once_survived() -> list[Mutant]:
         named("experiments/dart/fig11.py", "Each(AtLeast(0.5))", "Each(AtLeast(0.1))", JUDGES, only="dart.fig11"),
         named("experiments/igbn/fig03.py", "Between(0.85, 0.97)", "Between(0.5, 1.0)", JUDGES, only="igbn.fig3"),
         named("experiments/igbn/fig07.py", "Between(0.10, 0.20)", "Between(0.0, 0.5)", JUDGES, only="igbn.fig7"),
-        named("rdmacc/switch/pfc.py", "xon_offset_bytes <= xoff_bytes", "xon_offset_bytes < xoff_bytes",
+        named("rdmacc/rules/pfc.py", "xon_offset_bytes <= xoff_bytes", "xon_offset_bytes < xoff_bytes",
               "tests/switch/test_rules.py", only="resume and plain"),
         named("experiments/dart/clos.py", 'ports["link_class"] == "last_hop"', 'ports["link_class"] != "last_hop"',
               "tests/experiments/test_dart_clos.py", only="by_hand"),
