@@ -192,7 +192,7 @@ class Tables:
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
-        self.switches["route_row"] = fabric.route_row
+        self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
         self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)
