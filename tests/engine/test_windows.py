@@ -19,7 +19,7 @@ from rdmacc.faults import LinkDown, Loss, SlowLink
 from rdmacc.handlers.sides import shared_fields
 from tests.scenarios import Scenario, draw, without_features
 
-SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "rccc")
+SCHEMES = ("dcqcn", "hpcc", "irn", "swift", "dart", "dctcp", "timely", "infiniband-cc")
 ROUTINGS = ("ecmp", "spray-random", "adaptive")
 QUICK, MANY = 12, 400
 WORK = rdmacc.permutation([f"h{n}" for n in range(16)], "100kB")
