@@ -100,7 +100,7 @@ class Recorded(ABC):
 class Result(Recorded):
     """The outcome of a simulation.
 
-    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`.
+    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`.
 
     Attributes
     ----------
@@ -352,6 +352,7 @@ class Result(Recorded):
             },
             "seed": self.plan.seed,
             "engine": self.engine,
+            "order": self.outcome.order,
             "python": platform.python_version(),
             "versions": {name: metadata.version(name) for name in packages},
             "simulated_ps": self.now_ps,

@@ -24,7 +24,7 @@ MOST = 50
 
 
 @dataclass(frozen=True)
-class Case:
+class Trial:
     """A scheme, the kinds of packets that it sends, and what it carries: messages of which the first is hurt."""
 
     make: Callable[[], Scheme]
@@ -37,39 +37,39 @@ class Case:
 
 
 CASES = {
-    "expresspass": Case(lambda: scheme("expresspass"), ("data", "credit", "request", "ack")),
-    "expresspass, one packet": Case(
+    "expresspass": Trial(lambda: scheme("expresspass"), ("data", "credit", "request", "ack")),
+    "expresspass, one packet": Trial(
         lambda: scheme("expresspass"), ("data", "credit", "request", "ack"), sizes=("100B",)
     ),
-    "expresspass, paper": Case(
+    "expresspass, paper": Trial(
         lambda: rdmacc.preset("expresspass-2017", "100Gbps")["expresspass-paper"], ("data", "credit", "request", "ack")
     ),
-    "expresspass-aeolus": Case(
+    "expresspass-aeolus": Trial(
         lambda: scheme("expresspass-aeolus", rtt_bytes="15kB"), ("data", "credit", "request", "ack")
     ),
-    "homa": Case(lambda: scheme("homa", rtt_bytes="10kB"), ("data", "credit", "ack")),
-    "homa, unscheduled": Case(lambda: scheme("homa"), ("data", "ack"), sizes=("5kB", "60kB")),
-    "homa-aeolus": Case(lambda: scheme("homa-aeolus", rtt_bytes="10kB"), ("data", "credit", "request", "ack")),
-    "homa-aeolus, unscheduled": Case(lambda: scheme("homa-aeolus"), ("data", "request", "ack"), sizes=("5kB", "60kB")),
-    "ndp": Case(lambda: scheme("ndp"), ("data", "ack", "nak", "credit"), sizes=("500kB", "500kB", "500kB")),
-    "ndp, one packet": Case(lambda: scheme("ndp"), ("data", "ack"), sizes=("100B",)),
-    "nscc": Case(lambda: scheme("nscc"), ("data", "ack"), sizes=("200kB", "200kB")),
-    "rccc": Case(lambda: scheme("rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
-    "nscc-rccc": Case(lambda: scheme("nscc-rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
-    "eqds": Case(lambda: scheme("eqds"), ("data", "ack", "credit"), sizes=("500kB", "500kB")),
-    "nscc, one packet": Case(lambda: scheme("nscc"), ("data", "ack"), sizes=("100B",)),
-    "phost": Case(lambda: scheme("phost"), ("data", "credit", "request", "ack"), sizes=("200kB", "200kB")),
-    "phost, simulator": Case(
+    "homa": Trial(lambda: scheme("homa", rtt_bytes="10kB"), ("data", "credit", "ack")),
+    "homa, unscheduled": Trial(lambda: scheme("homa"), ("data", "ack"), sizes=("5kB", "60kB")),
+    "homa-aeolus": Trial(lambda: scheme("homa-aeolus", rtt_bytes="10kB"), ("data", "credit", "request", "ack")),
+    "homa-aeolus, unscheduled": Trial(lambda: scheme("homa-aeolus"), ("data", "request", "ack"), sizes=("5kB", "60kB")),
+    "ndp": Trial(lambda: scheme("ndp"), ("data", "ack", "nak", "credit"), sizes=("500kB", "500kB", "500kB")),
+    "ndp, one packet": Trial(lambda: scheme("ndp"), ("data", "ack"), sizes=("100B",)),
+    "nscc": Trial(lambda: scheme("nscc"), ("data", "ack"), sizes=("200kB", "200kB")),
+    "rccc": Trial(lambda: scheme("rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
+    "nscc-rccc": Trial(lambda: scheme("nscc-rccc"), ("data", "ack", "credit"), sizes=("200kB", "200kB")),
+    "eqds": Trial(lambda: scheme("eqds"), ("data", "ack", "credit"), sizes=("500kB", "500kB")),
+    "nscc, one packet": Trial(lambda: scheme("nscc"), ("data", "ack"), sizes=("100B",)),
+    "phost": Trial(lambda: scheme("phost"), ("data", "credit", "request", "ack"), sizes=("200kB", "200kB")),
+    "phost, simulator": Trial(
         lambda: rdmacc.preset("phost-yaps")["phost"], ("data", "credit", "request", "ack"), sizes=("60kB", "60kB")
     ),
-    "phost, one packet": Case(lambda: scheme("phost"), ("data", "request", "ack"), sizes=("100B",)),
-    "ren": Case(lambda: scheme("ren"), ("data", "credit")),
-    "ren, one packet": Case(lambda: scheme("ren"), ("data", "credit"), sizes=("100B",)),
-    "ren, literal": Case(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
-    "amrt": Case(lambda: scheme("amrt"), ("data", "credit")),
-    "polo": Case(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
-    "rcc": Case(lambda: scheme("rcc", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
-    "rcc-sender": Case(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+    "phost, one packet": Trial(lambda: scheme("phost"), ("data", "request", "ack"), sizes=("100B",)),
+    "ren": Trial(lambda: scheme("ren"), ("data", "credit")),
+    "ren, one packet": Trial(lambda: scheme("ren"), ("data", "credit"), sizes=("100B",)),
+    "ren, literal": Trial(lambda: scheme("ren", reading="literal", keeps_one=False), ("data", "credit")),
+    "amrt": Trial(lambda: scheme("amrt"), ("data", "credit")),
+    "polo": Trial(lambda: scheme("polo"), ("data", "credit", "request", "advert")),
+    "rcc": Trial(lambda: scheme("rcc", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
+    "rcc-sender": Trial(lambda: scheme("rcc-sender", timeout_ps="100us", retry_limit=1000), ("data", "ack")),
 }
 
 QUICK = ("expresspass", "homa-aeolus", "ndp", "phost", "ren", "rcc")
