@@ -250,5 +250,5 @@ def _joined(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
             )
         )
     if not parts:
-        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation measures too")
+        raise ConfigError("model", list(predicted["quantity"].unique()), "quantities that the simulation also measures")
     return pd.concat(parts, ignore_index=True)

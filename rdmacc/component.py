@@ -191,7 +191,7 @@ def _check_interface(
         for field in record.fields if record is not None and kind != "Transfer" else ():
             if field.is_bits:
                 raise ConfigError(
-                    f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record, for a set of packets"
+                    f"{cls.__name__}.{kind}.{field.name}", kind, "a Transfer record: no other record has packet sets"
                 )
     for kind, field in cls.deadlines():
         if kind not in TIMER_OFFERS or not hasattr(cls, field.handler_name):
@@ -203,4 +203,6 @@ def _check_interface(
         for argument in inspect.signature(function).parameters:
             missing_record = argument.capitalize() in RECORD_KINDS and cls.record(argument.capitalize()) is None
             if argument not in offers[name] or missing_record:
-                raise unknown(f"{cls.__name__}.{name}({argument})", argument, offers[name], "what the hook offers")
+                raise unknown(
+                    f"{cls.__name__}.{name}({argument})", argument, offers[name], "an argument that the hook offers"
+                )

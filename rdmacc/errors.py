@@ -256,7 +256,7 @@ class LivelockError(SimulationError):
         super().__init__(what, self.time_ps)
 
     def __str__(self) -> str:
-        return f"livelock at {self.time_ps} ps: time stands still, and again and again there is {self.what}"
+        return f"livelock at {self.time_ps} ps: simulated time does not advance; repeating: {self.what}"
 
 
 class HandlerError(SimulationError):

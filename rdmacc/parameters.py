@@ -157,7 +157,7 @@ def param(
     is_vector = isinstance(default, tuple)
     default = 0 if default is None else default
     if is_vector and unit not in _PARSERS and not default:
-        raise ConfigError(doc, default, "a tuple of numbers, which tells of what type they are")
+        raise ConfigError(doc, default, "a tuple of numbers, which determines their type")
     if unit in _PARSERS:
         parse = partial(_parsed, doc, unit=unit)
         default = tuple(map(parse, default)) if is_vector else parse(default)
@@ -328,7 +328,7 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         return bool(value)
     elif isinstance(default, str):
         if not isinstance(value, str) or not value.isprintable():
-            raise ConfigError(name, value, "a text in one line")
+            raise ConfigError(name, value, "a string in one line")
         return value
     elif isinstance(default, int | float):
         value = _number(name, value, int if isinstance(default, int) else float)
@@ -346,7 +346,7 @@ def _elements(name: str, value: Any) -> list[Any]:
     try:
         elements = list(elements)
     except TypeError:
-        raise ConfigError(name, value, "a list, or a text with spaces, such as '5kB 10kB'") from None
+        raise ConfigError(name, value, "a list, or a string with spaces, such as '5kB 10kB'") from None
     if len(elements) > _LONGEST:
         raise ConfigError(name, len(elements), f"at most {_LONGEST} elements")
     return elements
@@ -361,5 +361,5 @@ def _number(name: str, value: Any, kind: type[int] | type[float]) -> int | float
     except (TypeError, OverflowError):  # beyond what a float holds
         is_good = False
     if not is_good:
-        raise ConfigError(name, value, f"{allowed}, of at most 2**62" if kind is int else allowed)
+        raise ConfigError(name, value, f"{allowed}, at most 2**62" if kind is int else allowed)
     return kind(value)

@@ -56,7 +56,7 @@ class Probe(Named):
         if not isinstance(self.field, str) or not self.field:
             raise ConfigError("Probe.field", self.field, "the name of a field, such as 'queue_bytes'")
         if self.is_share and (self.place != "port" or self.is_rate):
-            raise ConfigError("Probe.is_share", True, "given for a port, without is_rate")
+            raise ConfigError("Probe.is_share", True, "set only for a port, without is_rate")
         if self.every_ps is not None:
             every_ps = time_ps(self.every_ps, field="Probe.every_ps", bare_ps=True)
             if every_ps < 1:

@@ -343,7 +343,7 @@ def record_dtype(*records: type[Record]) -> np.dtype[np.void]:
         for field in record.fields:
             if field.name in owners:
                 place = f"field of {record.__qualname__.rpartition('<locals>.')[2]}"
-                raise ConfigError(place, field.name, f"another name: `{owners[field.name]}` has it")
+                raise ConfigError(place, field.name, f"another name: `{owners[field.name]}` already has this field")
             owners[field.name] = record.__qualname__
             columns.append((field.name, field.code, (field.length,)) if field.length else (field.name, field.code))
             if field.is_deadline:

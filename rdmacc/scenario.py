@@ -220,7 +220,7 @@ def _scheme_in(content: Mapping[str, Any]) -> Scheme:
     def part(one: Mapping[str, Any]) -> Parameters:
         kind = known.get(one["type"])
         if kind is None:
-            raise unknown("component", one["type"], known, "a component that is imported: import its module first")
+            raise unknown("component", one["type"], known, "an imported component: import its module first")
         return kind(**_scaled({name: value for name, value in one.items() if name != "type"}))
 
     parts = {
@@ -267,7 +267,7 @@ def _tupled(value: Any) -> Any:
 
 def _node(name: Any) -> str | int:
     if isinstance(name, bool) or not isinstance(name, str | int):
-        raise ConfigError("node", name, "named by text or a whole number, to be written as TOML")
+        raise ConfigError("node", name, "a string or a whole number: a TOML file holds no other node names")
     return name
 
 

@@ -134,7 +134,7 @@ class Scheme(Parameters):
                 raise ConfigError(name, value, "a component, or a list of components") from None
             object.__setattr__(self, name, parts)
         if not isinstance(self.name, str) or not (self.name and self.name.isprintable()):
-            raise ConfigError("name", self.name, "a non-empty text in one line")
+            raise ConfigError("name", self.name, "a non-empty string in one line")
         super().__post_init__()
         for component in self.components:
             if not isinstance(component, Component):
@@ -384,16 +384,16 @@ def register_scheme(name: str, make: Callable[[], Scheme], *, about: str = "", r
     Raises
     ------
     ConfigError
-        If the name or `about` is not a text, or the name is taken.
+        If the name or `about` is not a string, or the name is taken.
     """
     if not isinstance(name, str) or not (name and name.isprintable()):
-        raise ConfigError("scheme name", name, "a non-empty text in one line")
+        raise ConfigError("scheme name", name, "a non-empty string in one line")
     if not callable(make):
         raise ConfigError(f"scheme {name!r}", make, "a function that makes the scheme")
     if name in SCHEMES and not replace:
         raise ConfigError("scheme name", name, "must not be registered yet, unless replace=True")
     if not isinstance(about, str):
-        raise ConfigError(f"about, of scheme {name!r}", about, "a text")
+        raise ConfigError(f"about, of scheme {name!r}", about, "a string")
     SCHEMES[name] = make
     _ABOUT[name] = about
 
@@ -449,7 +449,7 @@ def scheme(name: str, /, **changes: Any) -> Scheme:
         raise unknown("scheme", name, SCHEMES, "a Scheme or the name of one")
     made = SCHEMES[name]()
     if not isinstance(made, Scheme):
-        raise ConfigError(f"scheme {name!r}", made, "a Scheme, made by the function that is registered")
+        raise ConfigError(f"scheme {name!r}", made, "a Scheme, which the registered function must return")
     return made.replace(**changes)
 
 

@@ -231,7 +231,7 @@ def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
 
 def _either(kinds: Sequence[_Kind]) -> _Kind:
     by_words = {one.words: one for one in kinds}
-    for wide, narrow in (("a path", "a text"), ("a number", "a whole number")):
+    for wide, narrow in (("a path", "a string"), ("a number", "a whole number")):
         if wide in by_words:
             by_words.pop(narrow, None)
     accepts = [one.accepts for one in by_words.values()]
@@ -296,9 +296,9 @@ _SIMPLE: dict[Any, _Kind] = {
     Real: _NUMBER,
     Decimal: _NUMBER,
     bool: _Kind(lambda given: isinstance(given, bool | np.bool_), "True or False"),
-    str: _Kind(lambda given: isinstance(given, str), "a text"),
+    str: _Kind(lambda given: isinstance(given, str), "a string"),
     Path: _PATH,
     PathLike: _PATH,
-    Hashable: _Kind(_is_hashable, "a name: a text or a number"),
+    Hashable: _Kind(_is_hashable, "a name: a string or a number"),
     Callable: _Kind(callable, "a function"),
 }

@@ -106,7 +106,7 @@ class Setup(Named):
         if not self.load < 1:
             raise ConfigError("load", self.load, "between 0 and 1")
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
-            raise ConfigError("changes", self.changes, "parameters and values, by scheme")
+            raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
     def build(self) -> Graph:
         """Return the network."""

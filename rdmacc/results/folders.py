@@ -59,11 +59,13 @@ def write_folder(
     except OSError as error:
         raise ConfigError("folder", str(target), f"a folder that can be written ({error})") from None
     if is_here:
-        raise ConfigError("folder", str(target), "another than the one in which this runs: it is put in place whole")
+        raise ConfigError(
+            "folder", str(target), "a folder other than the working directory: saving replaces the whole folder"
+        )
     if target.is_symlink():
-        raise ConfigError("folder", str(target), "a folder itself, not a symbolic link")
+        raise ConfigError("folder", str(target), "a real folder, not a symbolic link")
     if not (is_new or target.is_dir()):
-        raise ConfigError("folder", str(target), "a folder, or a new one")
+        raise ConfigError("folder", str(target), "a folder, or a path that does not exist yet")
     there = {path.name for path in target.iterdir()} if not is_new else set()
     if there - own or (there and f"{kind}.json" not in there):
         example = sorted(there - own or there)[0]
@@ -128,12 +130,12 @@ def read_folder(folder: str | Path, kind: str, names: Sequence[str]) -> tuple[di
             raise ConfigError("folder", str(source), f"{wanted}, in format {FORMAT}, not {about.get('format')!r}")
         digest = about.pop("digest", None)
         if digest != _digest(_canonical(about)):
-            raise ValueError(f"{kind}.json has another digest: it was changed")
+            raise ValueError(f"the digest of {kind}.json does not match: it was changed")
         frames = {}
         for name in names:
             content = _read(source / f"{name}.parquet")
             if _digest(content) != about["digests"][f"{name}.parquet"]:
-                raise ValueError(f"{name}.parquet has another digest: it was changed")
+                raise ValueError(f"the digest of {name}.parquet does not match: it was changed")
             frames[name] = pd.read_parquet(pa.BufferReader(content))
     except (OSError, ValueError, KeyError, TypeError, RecursionError, pa.ArrowException) as error:
         if isinstance(error, ConfigError):

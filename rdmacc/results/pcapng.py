@@ -101,7 +101,7 @@ def write_pcapng(
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True in the call of simulate() for this")
+        raise ConfigError("trace", False, "True: call simulate(..., trace=True)")
     if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
         raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
     frames = _Frames(result.plan)
@@ -170,7 +170,7 @@ def _seen(
     fabric = plan.fabric
     sent, arrived = rows["what"] == SENT, rows["what"] == ARRIVED
     if node is not None and link is not None:
-        raise ConfigError("node and link", (node, link), "given one at a time")
+        raise ConfigError("node and link", (node, link), "given separately: pass one of them")
     if node is not None:
         if node not in fabric.index:
             raise unknown("node", node, fabric.index, "the name of a node")

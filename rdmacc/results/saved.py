@@ -87,7 +87,7 @@ class SavedResult(Recorded):
         ConfigError
             Always: a trace is not saved.
         """
-        raise ConfigError("result", "saved", "as simulate() returns it: a trace is not saved")
+        raise ConfigError("result", "saved", "a result that simulate() returned: a saved result has no trace")
 
     def summary(self) -> Summary:
         """Return the numbers that say how the run went; `print` them."""

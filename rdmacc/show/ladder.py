@@ -281,7 +281,7 @@ def _lifelines(result: Result, hops: pd.DataFrame, nodes: Sequence[Hashable] | N
             if not _is_in(name, fabric.index):
                 raise unknown("nodes", name, fabric.index, "the name of a node")
         if len(set(nodes)) != len(nodes) or len(nodes) < 2:
-            raise ConfigError("nodes", list(nodes), "at least two nodes, each once")
+            raise ConfigError("nodes", list(nodes), "at least two different nodes")
         return list(nodes)
     depth: dict[Hashable, list[int]] = {}
     for hop in _rows(hops[hops["kind"] == "data"]):

@@ -99,7 +99,7 @@ def check_alike(workers: Mapping[str, Mapping[str, str]]) -> None:
         for name, version in own.items():
             if theirs.get(name) != version:
                 found = f"{name} {theirs.get(name, 'missing')}"
-                raise ConfigError(f"worker {worker}", found, f"{name} {version}, as it is here")
+                raise ConfigError(f"worker {worker}", found, f"{name} {version}, the version installed here")
 
 
 def _about() -> dict[str, str]:

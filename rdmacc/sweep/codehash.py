@@ -91,7 +91,9 @@ def _reached(kind: type[Any]) -> tuple[str, set[str]]:
     """Return the digest of what a class reaches in its module, and the modules that this imports."""
     module = _module(kind)
     if source_file(module) is None:
-        raise ConfigError("experiment", module, "a class of a module with a source file, so that its code can be known")
+        raise ConfigError(
+            "experiment", module, "a class of a module with a source file, because results are keyed by its code"
+        )
     tree = syntax_tree(module)
     defined: dict[str, list[ast.stmt]] = {}
     for node in tree.body:

@@ -327,14 +327,14 @@ def _stored(
 ) -> tuple[Sweep, dict[str, PointLike]]:
     """Return what the store has, and by name each point as its experiment knows it."""
     if not isinstance(changes or {}, Mapping):
-        raise ConfigError("changes", changes, "values by parameter name")
+        raise ConfigError("changes", changes, "a mapping from parameter name to value")
     seed, seeds, changes = check_seed(seed), check_seeds(seeds), dict(changes or {})
     points: Mapping[str, tuple[PointLike, PointLike]]
     if seeds is None:
         points = {point.name: (point, point) for point in experiment.checked_points(scale, seed, changes)}
     else:
         if not isinstance(experiment, Seeded):
-            raise ConfigError("seeds", seeds, f"None: {experiment.name} does not say what its points are for several")
+            raise ConfigError("seeds", seeds, f"None: {experiment.name} does not define points for several seeds")
         points = experiment.seeded_points(scale, seed, seeds, changes)
     asked, shown = ({name: both[place] for name, both in points.items()} for place in (0, 1))
     identities = identify(experiment, asked)
@@ -388,7 +388,7 @@ class _Keeper:
         except ConfigError as error:
             return Failed(str(error))
         except OSError as error:  # a full disk, a folder that may not be written: the other points go on
-            return Failed(f"computed, but it could not be stored in {self.store.folder}: {error}")
+            return Failed(f"computed, but could not be stored in {self.store.folder}: {error}")
         found.tables[name] = as_stored(outcome.table)
         found.provenance[name] = provenance
         return outcome

@@ -191,7 +191,7 @@ class Store:
         """
         for field, name in (("experiment", experiment), ("key", key)):
             if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > 200:
-                raise ConfigError(field, name, "letters, digits, '.', '_' and '-', the first no dot")
+                raise ConfigError(field, name, "letters, digits, '.', '_' and '-', not starting with a dot")
         return self.folder / experiment / f"{key}.parquet"
 
     def load(self, identity: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]] | None:
@@ -215,7 +215,7 @@ class Store:
         except FileNotFoundError:
             return None
         except (RuntimeError, ValueError, TypeError, OSError) as error:
-            _log.warning("rdmacc: %s is computed again, %s is not used: %s", identity["point"], path, error)
+            _log.warning("rdmacc: recomputing %s, ignoring %s: %s", identity["point"], path, error)
             return None
 
     def save(self, table: pd.DataFrame, provenance: Mapping[str, Any]) -> None:

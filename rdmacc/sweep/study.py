@@ -302,7 +302,7 @@ def study(
     check_executor(executor)
     chosen = [check_seed(one) for one in seeds] if is_list(seeds) else list(range(check_seeds(seeds) or 1))  # type: ignore[arg-type,union-attr]
     if not chosen or len(set(chosen)) != len(chosen):
-        raise ConfigError("seeds", seeds, "at least one seed, each once")
+        raise ConfigError("seeds", seeds, "at least one seed, without repeats")
     runs = runs_of(network, work, named, values, chosen, until, probes, faults, check)
     parts = [part for one in runs for part in as_scheme(one.scenario.scheme).components]
     if all(source_file(type(part).__module__) for part in parts):

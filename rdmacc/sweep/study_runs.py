@@ -172,7 +172,11 @@ def named_schemes(schemes: Any) -> dict[str, Scheme]:
         differs = [key for key in table if any(other.get(key) != table[key] for other in others)]
         name = f"{one.name} ({', '.join(f'{key[1]}={table[key]}' for key in differs)})" if differs else one.name
         if name in named:
-            raise ConfigError("schemes", name, "each scheme once; give schemes that differ in structure as a mapping")
+            raise ConfigError(
+                "schemes",
+                name,
+                "without repeats; pass schemes that differ in structure as a mapping from name to scheme",
+            )
         named[name] = one
     if not named:
         raise ConfigError("schemes", schemes, "at least one scheme")
@@ -197,18 +201,18 @@ def values_of(vary: Any, network: Any, work: Any, schemes: Mapping[str, Scheme])
         If a parameter has no values, or one twice, or if nothing takes it.
     """
     if vary is not None and not isinstance(vary, Mapping):
-        raise ConfigError("vary", vary, "values by parameter name")
+        raise ConfigError("vary", vary, "a mapping from parameter name to values")
     values = {}
     for name, given in (vary or {}).items():
         if name in ("seed", "scheme"):
             raise ConfigError("vary", name, f"must be given as {name}s=")
         if name in (*QUANTITIES, "start_ps", "size_bytes", "fct_ps", "slowdown"):
-            raise ConfigError("vary", name, "another name: the study's frames have a column of this one")
+            raise ConfigError("vary", name, "another name: the study's frames already have a column of this name")
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ConfigError(f"vary, {name}", given, "several values, in a list")
+            raise ConfigError(f"vary, {name}", given, "a list of values")
         values[name] = list(given)
         if not values[name] or any(values[name].count(one) > 1 for one in values[name]):
-            raise ConfigError(f"vary, {name}", given, "at least one value, each once")
+            raise ConfigError(f"vary, {name}", given, "at least one value, without repeats")
         if not (_takes(network, name) or _takes(work, name) or any(_has(one, name) for one in schemes.values())):
             known = {row["parameter"] for one in schemes.values() for row in scheme_table(one)}
             known |= {own for made in (network, work) if callable(made) for own in inspect.signature(made).parameters}

@@ -320,7 +320,7 @@ def check_executor(executor: object) -> None:
         If it is no Executor.
     """
     if executor is not None and not hasattr(executor, "submit"):
-        raise ConfigError("executor", executor, "an Executor; of dask_executor(...), what `with ... as executor` gives")
+        raise ConfigError("executor", executor, "an Executor; use `with dask_executor(...) as executor:`")
 
 
 def check_jobs(jobs: int) -> int:

@@ -247,7 +247,7 @@ def _kind(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> Any:
 def _given(link: Mapping[str, Any], name: str, example: str, place: str) -> Any:
     if name not in link:
         has = f"; it has {', '.join(map(str, link))}" if link else ""
-        raise ConfigError(name, None, f"given for every link, such as {name}='{example}'{has}", where=place)
+        raise ConfigError(name, None, f"set on every link, such as {name}='{example}'{has}", where=place)
     return link[name]
 
 
@@ -431,7 +431,7 @@ def _check_node(graph: Graph, name: Hashable, node: Mapping[str, Any]) -> None:
             _check_rate(node["rate_bps"], place)
         for written in ("buffer", "buffer_bytes"):
             if written in node:
-                raise ConfigError(written, node[written], "given to switches alone: a host has no buffer", where=place)
+                raise ConfigError(written, node[written], "set only on switches: a host has no buffer", where=place)
         return
     buffer = node.get("buffer_bytes")
     if not _is_int(buffer) or not 1 <= int(buffer or 0) < 2**63:

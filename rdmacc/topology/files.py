@@ -89,7 +89,7 @@ def from_node_link(
     try:
         content = json.loads(Path(path).read_text(), parse_constant=_no_constant)
         if not isinstance(content, Mapping):
-            raise TypeError("no object")
+            raise TypeError("not a JSON object")
         key = next(name for name in ("edges", "links") if name in content)
         graph = nx.node_link_graph(dict(content), edges=key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration, nx.NetworkXException) as error:
@@ -99,7 +99,7 @@ def from_node_link(
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _network(
@@ -135,8 +135,8 @@ def _link(
             continue
         key, unit = (given, "") if isinstance(given, str) else given
         if key not in attributes:
-            raise ConfigError(name, None, f"given as {key!r}; there are {sorted(attributes)}", place)
+            raise ConfigError(name, None, f"stored as {key!r}, but the file has {sorted(attributes)}", place)
         value = attributes[key]
         if not isinstance(value, str) and not unit:
-            raise ConfigError(key, value, f"a text with its unit, or pass {name}=({key!r}, its unit)", place)
+            raise ConfigError(key, value, f"a string with a unit, or pass {name}=({key!r}, its unit)", place)
         yield name, f"{value}{unit}"

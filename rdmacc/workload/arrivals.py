@@ -191,7 +191,7 @@ def incasts(
     if width > least:
         raise ConfigError("degree", degree, f"at most {least}, the senders besides the receiver")
     if (rate is None) == (load is None):
-        raise ConfigError("rate", rate, f"given if load is not, and only then; load = {load!r}")
+        raise ConfigError("rate", rate, f"given exactly when load is not; load = {load!r}")
     definition = as_definition(of)
     if load is not None:
         per_incast = width * definition.mean_bytes(distribution)
@@ -253,17 +253,17 @@ def _arrivals(
 ) -> tuple[int, Floats]:
     """Return how many events a Poisson process of `rate` per second has, and when, in ps, ascending."""
     if (count is None) == (duration is None):
-        raise ConfigError("count", count, f"given if duration is not, and only then; duration = {duration!r}")
+        raise ConfigError("count", count, f"given exactly when duration is not; duration = {duration!r}")
     if count is not None:
         number = checked_whole("count", count, 1)
         return number, np.cumsum(rng.exponential(1e12 / rate, size=number))
     assert duration is not None
     span_ps = time_ps(duration, field="duration")
     if rate * span_ps / 1e12 > MOST_OF_ANYTHING:
-        raise ConfigError("duration", duration, f"shorter: at most {MOST_OF_ANYTHING} messages arrive in it")
+        raise ConfigError("duration", duration, f"shorter: a workload has at most {MOST_OF_ANYTHING} messages")
     number = int(rng.poisson(rate * span_ps / 1e12))
     if not number:
-        allowed = f"longer: at {rate:.3g} messages per second, none arrives in it"
+        allowed = f"longer: at {rate:.3g} messages per second, none arrived"
         raise ConfigError("duration", duration, allowed)
     return number, np.sort(rng.random(number)) * span_ps
 

@@ -210,7 +210,7 @@ def _check_ends(frame: pd.DataFrame, fabric: Fabric) -> None:
     wrong = (src == dst) != computes
     if wrong.any():
         row = int(np.argmax(wrong))
-        allowed = "missing or the same as src: the row computes" if computes[row] else "must differ from src"
+        allowed = "missing or equal to src: the row is a computation" if computes[row] else "must differ from src"
         raise row_error(frame, row, "dst", frame["dst"].iloc[row], allowed)
     sends = np.flatnonzero(~computes)
     reachable = fabric.reachable_many(src[sends], dst[sends])
@@ -260,4 +260,4 @@ def check_acyclic(waiting: Int64s, wanted: Int64s, labels: pd.Index[Any]) -> Non
         circle = walk[walk.index(row) :]
     names = [str(labels[row]) for row in (*circle, circle[0])]
     shown = " -> ".join(names if len(names) <= 12 else [*names[:6], "...", *names[-5:]])
-    raise ConfigError("after", shown, "must not make messages wait on each other in a circle")
+    raise ConfigError("after", shown, "must not make messages wait on each other in a cycle")

@@ -61,7 +61,7 @@ def from_csv(path: str | PathLike[str], others: Sequence[str] = ()) -> pd.DataFr
                 break  # `messages` says more of these
             raise unknown("column", column, known, "a column of a workload, or one of others=")
     if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what a row has beyond the header for its name
-        raise ConfigError("file", str(path), "a CSV file whose rows have no more cells than its header")
+        raise ConfigError("file", str(path), "a CSV file without rows longer than its header")
     if "message" in frame:
         frame = frame.set_index("message")
     if "after" in frame:

@@ -297,7 +297,9 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
         If nodes have several GPUs.
     """
     if nccl.node > 1:
-        raise ConfigError("node", nccl.node, "1 with trees; nodes of several GPUs have rings or a hierarchy")
+        raise ConfigError(
+            "node", nccl.node, "1 with trees; for several GPUs per node, use rings or the hierarchical algorithm"
+        )
     n = len(names)
     last: Ready = [[] for _ in range(n)]
     for half, total in enumerate(shares(size, 2 * nccl.channels)):

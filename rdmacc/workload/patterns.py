@@ -71,7 +71,7 @@ def incast(
         jitter over several rounds without a period.
     """
     if isinstance(senders, str):
-        raise ConfigError("senders", senders, "several hosts, in a list, or how many of hosts= to draw")
+        raise ConfigError("senders", senders, "a list of hosts, or how many to draw from hosts=")
     host_names("receiver", [receiver])
     if isinstance(senders, (int, np.integer)):
         names = _drawn(int(senders), receiver, hosts, seed)
@@ -221,7 +221,7 @@ def many_to_many(
 def _drawn(count: int, receiver: Host, hosts: Sequence[Host] | None, seed: int) -> list[Host]:
     """Return `count` random hosts, in the order of `hosts`."""
     if hosts is None:
-        raise ConfigError("senders", count, "hosts in a list; to draw so many at random, pass hosts= too")
+        raise ConfigError("senders", count, "a list of hosts; to draw this many at random, also pass hosts=")
     pool = [host for host in hosts if host != receiver]
     degree = checked_whole("senders", count, 1)
     if degree > len(pool):

@@ -42,7 +42,7 @@ def job(workload: pd.DataFrame, *, name: str, placement: Sequence[Host] | None =
         ranks = ranks_of(frame)
         places = host_names("placement", placement)[: len(ranks)]
         if len(places) < len(ranks) or len(set(places)) < len(places):
-            raise ConfigError("placement", placement, f"{len(ranks)} different hosts, one for each of the job's")
+            raise ConfigError("placement", placement, f"{len(ranks)} different hosts, one for each host of the job")
         to = dict(zip(ranks, places, strict=True))
         for end in ("src", "dst"):
             frame[end] = pd.Series([to[host] for host in frame[end]], frame.index, dtype=object)

@@ -53,13 +53,11 @@ class SizeDistribution:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise ConfigError("name", self.name, "a text")
+            raise ConfigError("name", self.name, "a string")
         try:
             sizes, chances = np.asarray(self.sizes, float), np.asarray(self.probabilities, float)
         except (TypeError, ValueError, OverflowError):
-            raise ConfigError(
-                "sizes", self.sizes, "numbers, and so must be the probabilities", where=self.name
-            ) from None
+            raise ConfigError("sizes", self.sizes, "numbers, like the probabilities", where=self.name) from None
         if sizes.ndim != 1 or chances.ndim != 1 or len(sizes) < 2 or len(sizes) != len(chances):
             allowed = "at least two knots, and as many probabilities"
             raise ConfigError("sizes", self.sizes, allowed, where=self.name)

@@ -138,7 +138,7 @@ class TrainingStep(Parameters):
             allowed = f"a divisor of {self.data} replicas and of the model's {self.model.experts} experts"
             raise ConfigError("experts", self.experts, allowed)
         if self.optimizer == "fsdp" and (self.pipeline > 1 or self.model.experts > 1 or self.micro_batches > 1):
-            raise ConfigError("optimizer", "fsdp", "without pipeline, experts and several micro-batches")
+            raise ConfigError("optimizer", "fsdp", "used without pipeline stages, experts or several micro-batches")
         if self.nccl.node % self.tensor and self.tensor % self.nccl.node:
             raise ConfigError("tensor", self.tensor, f"a divisor or a multiple of the {self.nccl.node} GPUs of a node")
 
