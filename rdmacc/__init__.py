@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Import what needs pandas or networkx when it is first asked for: they take most of the time of an import."""
+        """Import names that need pandas or networkx on first use, because those two take most of the import time."""
         if f"{__name__}.{name}" in _LATER:
             value = import_module(f"{__name__}.{name}")
         else:
@@ -115,7 +115,7 @@ _LATER = {
         "poisson", "random_pairs", "request_response", "ring_all_reduce", "sequence", "tree_all_reduce",
     },
 }  # fmt: skip
-"""What `__getattr__` imports, by module. The modules themselves are attributes too, as they are after any import."""
+"""Names that `__getattr__` imports, by module. The modules themselves are attributes too, as after any import."""
 
 __version__ = "0.1.0"
 

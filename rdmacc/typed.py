@@ -1,7 +1,7 @@
-"""Types of arguments, checked when a public function is called: a wrong one is refused at the call, by name.
+"""Type checks of arguments: a public function called with a wrong type raises a ConfigError that names the argument.
 
-The annotations say what is allowed; `typed` reads them once, at the first call. Ranges of numbers and the names of
-things are the functions' own business.
+The annotations define what is allowed; `typed` reads them once, at the first call. Functions check ranges and names
+themselves.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _LATE = {
     "Result": "rdmacc.results.result:Result",
     "Probe": "rdmacc.probes:Probe",
 }
-"""Where names are from that modules import for types alone, as "module:name"."""
+"""Origin, as "module:name", of names that modules import only for type checking."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What an annotation allows, as a test and in words that follow "must be"."""
+    """The values that an annotation allows: a test, and words that follow "must be"."""
 
     accepts: Callable[[Any], bool]
     words: str
@@ -59,7 +59,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
     Parameters
     ----------
     function : callable
-        A function or a method; an argument without an annotation, as `self`, may be anything.
+        A function or a method; an argument without an annotation, such as `self`, is not checked.
 
     Returns
     -------
@@ -95,12 +95,12 @@ _CHECKED: set[CodeType] = set()
 
 
 def unchecked(function: Any) -> Any:
-    """Return the function that `typed` wraps: what it computes does not depend on the checks.
+    """Return the function that `typed` wraps; the checks do not affect its results.
 
     Parameters
     ----------
     function : callable
-        Any function; one that is not wrapped is returned as it is.
+        Any function; one that is not wrapped is returned unchanged.
     """
     return function.__wrapped__ if function.__code__ in _CHECKED else function
 
@@ -116,7 +116,7 @@ def check_types(owner: Any) -> None:
     Raises
     ------
     ConfigError
-        If a field holds something of another type.
+        If a field holds a value of another type.
     """
     kind: Any = type(owner)
     for name, allowed in _fields(kind):
@@ -131,7 +131,7 @@ def _check(name: str, allowed: _Kind, value: object) -> None:
 
 @lru_cache(None)
 def _arguments(function: Any) -> tuple[list[tuple[str, _Kind]], tuple[str, _Kind], dict[str, _Kind]]:
-    """Return what is allowed by position, for further positions, and by name."""
+    """Return the allowed types by position, for further positions, and by name."""
     places, others, by_name = [], ("", _ANYTHING), {}
     for one in inspect.signature(function).parameters.values():
         allowed = _annotated(one.annotation, vars(sys.modules[function.__module__]))
@@ -157,7 +157,7 @@ def _annotated(annotation: Any, names: Mapping[str, Any]) -> _Kind:
 
 
 def _read(node: ast.expr, names: Mapping[str, Any]) -> _Kind:
-    """Return what an annotation allows. Only names are evaluated: few classes of pandas and networkx take brackets."""
+    """Return what an annotation allows. Only names are evaluated: few classes of pandas take brackets."""
     if isinstance(node, ast.BinOp):
         return _either([_read(node.left, names), _read(node.right, names)])
     if isinstance(node, ast.Subscript):
@@ -169,7 +169,7 @@ def _read(node: ast.expr, names: Mapping[str, Any]) -> _Kind:
 
 
 def _parts(node: ast.expr, names: Mapping[str, Any]) -> _Kind | None:
-    """Return what stands in brackets, None for dots and for lists of arguments."""
+    """Return the contents of the brackets, with None for an ellipsis and for lists of arguments."""
     is_kind = not isinstance(node, ast.List) and not (isinstance(node, ast.Constant) and node.value is ...)
     return _read(node, names) if is_kind else None
 
@@ -189,8 +189,8 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
-    """Return what a type allows that is there as an object."""
-    if isinstance(value, str):  # an alias that is written as a text
+    """Return what a type object allows."""
+    if isinstance(value, str):  # an alias written as a string
         return _annotated(value, names)
     if value is None or value is NoneType:
         return _Kind(lambda one: one is None, "None")
@@ -207,7 +207,7 @@ def _of(value: Any, names: Mapping[str, Any]) -> _Kind:
 
 
 def _container(kind: Any, inner: Sequence[_Kind | None]) -> _Kind:
-    """Return what a class allows, with what it holds; `inner` has None for dots."""
+    """Return what a class with type arguments allows; `inner` has None for an ellipsis."""
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if not isinstance(kind, type):
@@ -239,7 +239,7 @@ def _either(kinds: Sequence[_Kind]) -> _Kind:
 
 
 def _is_list(given: Any) -> bool:
-    """Tell whether something is one thing after the other: arrays and columns of frames count."""
+    """Tell whether a value is a sequence; arrays and columns of frames count."""
     return (isinstance(given, Sequence | range) and not isinstance(given, str | bytes | memoryview)) or (
         hasattr(given, "__array__") and getattr(given, "ndim", 0) == 1
     )  # fmt: skip
@@ -285,7 +285,7 @@ def _are_numbers(given: Any) -> bool:
 
 
 _PLAIN = (str, int, float, complex, bytes, list, tuple, dict, set, NoneType, np.generic)
-"""Whose values say more than their type does."""
+"""Aliases whose values mean more than their type."""
 _ANYTHING = _Kind(lambda _: True, "anything")
 _NUMBER = _Kind(_is_number, "a number")
 _NUMBERS = _Kind(_are_numbers, "numbers")

@@ -142,7 +142,7 @@ def find_hops(result: Result) -> pd.DataFrame:
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True: call simulate(..., trace=True)")
+        raise ConfigError("trace", False, "True: call simulate() with trace=True")
     follower = _Follower(result)
     for row in rows[rows["what"] != TRIMMED].tolist():
         follower.read(row)

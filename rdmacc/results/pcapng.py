@@ -101,7 +101,7 @@ def write_pcapng(
     """
     rows = result.outcome.trace
     if rows is None:
-        raise ConfigError("trace", False, "True: call simulate(..., trace=True)")
+        raise ConfigError("trace", False, "True: call simulate() with trace=True")
     if isinstance(snap_bytes, bool) or not isinstance(snap_bytes, int) or snap_bytes < 1:
         raise ConfigError("snap_bytes", snap_bytes, "a whole number, at least 1")
     frames = _Frames(result.plan)

@@ -270,7 +270,7 @@ class Result(Recorded):
             If no trace was kept.
         """
         if self.outcome.trace is None:
-            raise ConfigError("trace", False, "True: call simulate(..., trace=True)")
+            raise ConfigError("trace", False, "True: call simulate() with trace=True")
         frame = trace_frame(self.outcome.trace, self.plan.fabric)
         if len(self.plan.computation):  # its rows lie between those of the messages
             numbers = frame["message"].to_numpy()

@@ -424,7 +424,7 @@ def test_attributes_of_other_names_are_read_with_their_unit(tmp_path):
     nx.write_graphml(graph, tmp_path / "a.graphml")
     net = topology.from_graphml(tmp_path / "a.graphml", rate=("LinkSpeedRaw", "bps"), delay="latency")
     assert net.edges["a", "s"] == {"rate_bps": 25e9, "delay_ps": 2 * US}
-    with pytest.raises(ConfigError, match="a text with its unit"):
+    with pytest.raises(ConfigError, match="a string with a unit"):
         topology.from_graphml(tmp_path / "a.graphml", rate="LinkSpeedRaw", delay="latency")
     with pytest.raises(ConfigError, match="stored as 'speed'"):
         topology.from_graphml(tmp_path / "a.graphml", rate="speed", delay="latency")

@@ -53,7 +53,7 @@ def test_numbers_and_plots_come_back(result, tmp_path):
         ours, theirs = getattr(back.plot, name)().get_lines(), getattr(result.plot, name)().get_lines()
         assert [line.get_xydata().tolist() for line in ours] == [line.get_xydata().tolist() for line in theirs]
     plt.close("all")
-    with pytest.raises(ConfigError, match="a trace is not saved"):
+    with pytest.raises(ConfigError, match="a saved result has no trace"):
         back.plot.ladder()
 
 
