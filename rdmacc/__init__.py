@@ -34,9 +34,9 @@ from rdmacc.switch.red import EcnStep, Red
 
 if TYPE_CHECKING:
     from rdmacc import topology, workload
-    from rdmacc.comparison import compare
     from rdmacc.explorer import explore
     from rdmacc.formats import from_chakra, from_goal, from_hpcc, from_htsim, to_hpcc, to_htsim
+    from rdmacc.models.comparison import compare
     from rdmacc.results.result import Result
     from rdmacc.results.saved import SavedResult, load
     from rdmacc.scenario import Scenario
@@ -97,7 +97,7 @@ else:
 
 
 _LATER = {
-    "rdmacc.comparison": {"compare"},
+    "rdmacc.models.comparison": {"compare"},
     "rdmacc.explorer": {"explore"},
     "rdmacc.formats": {"from_chakra", "from_goal", "from_hpcc", "from_htsim", "to_hpcc", "to_htsim"},
     "rdmacc.results.result": {"Result"},

@@ -160,7 +160,7 @@ class Scheme(Parameters):
         return f"<Scheme {self.name}: {parts}{own}>"
 
     def _repr_html_(self) -> str:
-        from rdmacc.results.tables import html_table
+        from rdmacc.show.tables import html_table
 
         rows = [
             (f"{row['component']}.{row['parameter']}", _shown(row["value"], row["unit"]), str(row["source"]))

@@ -16,7 +16,7 @@ from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.igbn.ladders import LAST, PACKETS, Ladders, arrows_of, data, draw, nak
 from rdmacc.experiments.igbn.setup import ACK_TIMEOUT_PS, CE
 from rdmacc.faults import ScriptedLoss
-from rdmacc.show.ladder import Arrow
+from rdmacc.results.ladder import Arrow
 from rdmacc.sweep.tidy import curve, scalar
 from rdmacc.units import us
 

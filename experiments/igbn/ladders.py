@@ -19,9 +19,9 @@ from rdmacc.faults import ScriptedLoss
 from rdmacc.presets.igbn_2019 import IGBN_2019
 from rdmacc.protocols.go_back_n import TIMEOUT_REASONS
 from rdmacc.results.hops import find_hops
+from rdmacc.results.ladder import Arrow, draw_arrows, find_arrows
 from rdmacc.results.result import Result
 from rdmacc.scenario import Scenario
-from rdmacc.show.ladder import Arrow, draw_arrows, find_arrows
 from rdmacc.show.style import style
 from rdmacc.sweep.tidy import tidy
 

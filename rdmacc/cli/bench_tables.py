@@ -16,7 +16,7 @@ import rdmacc
 from rdmacc.cli.bench import FixedCost, Measurement, measure
 from rdmacc.cli.bench_cases import CASES
 from rdmacc.errors import ConfigError
-from rdmacc.results.tables import text_table
+from rdmacc.show.tables import text_table
 from rdmacc.sweep.codehash import git_commit
 from rdmacc.units import format_size
 

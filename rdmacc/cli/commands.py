@@ -134,7 +134,7 @@ def _changes(pairs: Iterable[str] | None) -> dict[str, Any]:
 def list_experiments() -> None:
     """List the experiments: one for each figure or table of a paper."""
     from rdmacc.experiments import EXPERIMENTS
-    from rdmacc.results.tables import text_table
+    from rdmacc.show.tables import text_table
 
     rows = [(name, one.description, str(len(one.claims))) for name, one in EXPERIMENTS.items()]
     typer.echo(text_table(["experiment", "what it shows", "claims"], rows, "<<>"))

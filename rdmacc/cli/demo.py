@@ -20,8 +20,8 @@ from rdmacc import probes, topology, workload
 from rdmacc.models.fair_share import FairShare
 from rdmacc.results.result import Result
 from rdmacc.results.summary import percentile
-from rdmacc.results.tables import text_table
 from rdmacc.schemes import scheme
+from rdmacc.show.tables import text_table
 from rdmacc.simulation import simulate
 from rdmacc.units import format_rate, format_size, format_time, rate_bps, size_bytes, us
 

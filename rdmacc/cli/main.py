@@ -114,9 +114,9 @@ def schemes(
     """List schemes and presets, the settings of a preset, or the parameters of a scheme with their sources."""
     from rdmacc.presets import PRESETS
     from rdmacc.presets import preset as find_preset
-    from rdmacc.results.tables import text_table
     from rdmacc.scaling import Links
     from rdmacc.schemes import SCHEMES, about, scheme_table
+    from rdmacc.show.tables import text_table
     from rdmacc.units import format_rate
 
     chosen = find_preset(preset) if preset is not None else None
@@ -137,7 +137,7 @@ def schemes(
 
 
 def _scheme_text(table: list[dict[str, Any]], shows_rules: bool) -> str:
-    from rdmacc.results.tables import text_table
+    from rdmacc.show.tables import text_table
 
     parameters = [
         (

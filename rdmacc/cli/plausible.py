@@ -20,8 +20,8 @@ from rdmacc import probes, topology, workload
 from rdmacc.errors import ConfigError
 from rdmacc.probes import Probe
 from rdmacc.results.result import Result
-from rdmacc.results.tables import text_table
 from rdmacc.schemes import SCHEMES, Scheme, as_scheme
+from rdmacc.show.tables import text_table
 from rdmacc.simulation import Simulation, simulate
 from rdmacc.units import format_rate, ps, us
 

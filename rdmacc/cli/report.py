@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rdmacc.results.tables import text_table
+from rdmacc.show.tables import text_table
 from rdmacc.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from rdmacc.errors import RdmaccError, not_installed
 from rdmacc.explorer.picture import draw
 from rdmacc.explorer.setup import MOST_SCHEMES, NETWORKS, WORKS, Setup, movable
 from rdmacc.results.result import Result
-from rdmacc.results.tables import html_table
 from rdmacc.schemes import SCHEMES, about
 from rdmacc.show.png import png
+from rdmacc.show.tables import html_table
 
 __all__ = ["Explorer", "Notes"]
 

@@ -28,7 +28,7 @@ from rdmacc.units import Quantity, format_time
 
 if TYPE_CHECKING:
     from rdmacc.probes import Probe
-    from rdmacc.show.result import ResultPlots
+    from rdmacc.results.plots import ResultPlots
 
 __all__ = ["Recorded", "Result"]
 
@@ -68,7 +68,7 @@ class Recorded(ABC):
     @property
     def plot(self) -> ResultPlots:
         """Plots of the result; each takes `ax` and returns the Axes."""
-        from rdmacc.show.result import ResultPlots  # it draws results, and imports them
+        from rdmacc.results.plots import ResultPlots  # it draws results, and imports them
 
         return ResultPlots(self)
 
@@ -238,12 +238,12 @@ class Result(Recorded):
     @cached_property
     def collectives(self) -> pd.DataFrame:
         """Collectives: see `rdmacc.results.steps.collectives_of`."""
-        return collectives_of(self)
+        return collectives_of(self.plan, self.flows, self.computation)
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
         """Jobs: see `rdmacc.results.steps.jobs_of`."""
-        return jobs_of(self)
+        return jobs_of(self.plan, self.flows, self.computation)
 
     @cached_property
     def probes(self) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from rdmacc.results.result import Result
+    from rdmacc.engine.plan import Plan
 
 __all__ = ["busbw_factor", "collectives_of", "jobs_of"]
 
@@ -42,13 +42,12 @@ def busbw_factor(operation: str, ranks: int) -> float:
     return (ranks - 1) / ranks if operation in ("reduce-scatter", "all-gather", "all-to-all") else 1.0
 
 
-def _rows(result: Result, columns: tuple[str, ...]) -> pd.DataFrame:
+def _rows(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame, columns: tuple[str, ...]) -> pd.DataFrame:
     """Return start, end and labels of all messages and rows of computation; an end that is missing is NaN."""
-    flows, computation = result.flows, result.computation
     parts = []
     for labels, start, end in (
-        (result.plan.workload, flows["start_ps"], flows["start_ps"] + flows["fct_ps"]),
-        (result.plan.computation.frame, computation["start_ps"], computation["end_ps"]),
+        (plan.workload, flows["start_ps"], flows["start_ps"] + flows["fct_ps"]),
+        (plan.computation.frame, computation["start_ps"], computation["end_ps"]),
     ):
         part: dict[str, Any] = {
             "start_ps": start.to_numpy(np.int64),
@@ -58,13 +57,15 @@ def _rows(result: Result, columns: tuple[str, ...]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
-def collectives_of(result: Result) -> pd.DataFrame:
+def collectives_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each collective of the workload.
 
     Parameters
     ----------
-    result : Result
-        The simulation.
+    plan : Plan
+        What was simulated.
+    flows, computation : DataFrame
+        The result's.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def collectives_of(result: Result) -> pd.DataFrame:
         start to the last completion, NaN until then. `time_us` and `busbw_gbytes` (10**9 bytes a second, as nccl-tests
         prints them) are the same in units to read.
     """
-    rows = _rows(result, ("collective", "operation", "ranks", "buffer_bytes"))
+    rows = _rows(plan, flows, computation, ("collective", "operation", "ranks", "buffer_bytes"))
     if "collective" not in rows or rows["collective"].isna().all():
         return pd.DataFrame(
             {name: pd.Series(dtype=object if name == "operation" else float) for name in _COLLECTIVE_COLUMNS}
@@ -91,13 +92,15 @@ def collectives_of(result: Result) -> pd.DataFrame:
     return table.assign(time_us=table["time_ps"] / 1e6, busbw_gbytes=table["busbw_bps"] / 8e9)
 
 
-def jobs_of(result: Result) -> pd.DataFrame:
+def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each job of the workload.
 
     Parameters
     ----------
-    result : Result
-        The simulation.
+    plan : Plan
+        What was simulated.
+    flows, computation : DataFrame
+        The result's.
 
     Returns
     -------
@@ -105,7 +108,7 @@ def jobs_of(result: Result) -> pd.DataFrame:
         `job, hosts, messages, bytes, start_ps, step_ps, computing_ps`: a step is from the first start to the last
         completion, NaN until then; `computing_ps` is the mean over its hosts of the time for which they compute.
     """
-    rows = _rows(result, ("job", "src", "dst", "size_bytes"))
+    rows = _rows(plan, flows, computation, ("job", "src", "dst", "size_bytes"))
     if "job" not in rows:
         rows["job"] = None
     table = []
@@ -114,17 +117,8 @@ def jobs_of(result: Result) -> pd.DataFrame:
         sends = part["size_bytes"] > 0
         start, end = part["start_ps"].min(), part["end_ps"].max(skipna=False)
         busy = sum(_union_ps(one) for _, one in part[~sends & part["end_ps"].notna()].groupby("src"))
-        table.append(
-            (
-                str(job),
-                len(hosts),
-                int(sends.sum()),
-                int(part["size_bytes"].sum()),
-                start,
-                end - start,
-                busy / len(hosts),
-            )
-        )
+        sent_bytes = int(part["size_bytes"].sum())
+        table.append((str(job), len(hosts), int(sends.sum()), sent_bytes, start, end - start, busy / len(hosts)))
     names = ["job", "hosts", "messages", "bytes", "start_ps", "step_ps", "computing_ps"]
     return pd.DataFrame(table, columns=names).astype({"job": str, "step_ps": float, "computing_ps": float})
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.results.tables import html_table, text_table
+from rdmacc.show.tables import html_table, text_table
 from rdmacc.typed import typed
 from rdmacc.units import format_rate, format_size, format_time, time_ps
 

@@ -1,1 +1,1 @@
-"""Plots: the common style, the plots of a result, and ladder diagrams of packets."""
+"""What everything that draws or prints shares: the style of plots, axes of time, bands, pictures, tables."""

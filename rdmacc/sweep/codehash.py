@@ -28,9 +28,9 @@ _NO_RESULT = (
     "rdmacc", "rdmacc.experiments", *(f"rdmacc.experiments.framework{name}" for name in (
         "", ".band", ".bands", ".claim", ".experiment", ".point", ".reading", ".registry", ".scale",
     )),
-    "rdmacc.show", "rdmacc.show.ladder",
-    "rdmacc.show.result", "rdmacc.show.style", "rdmacc.presets", "rdmacc.results.pcapng",
-    "rdmacc.results.tables", "rdmacc.topology.drawing",
+    "rdmacc.show", *(f"rdmacc.show.{name}" for name in ("bands", "png", "style", "tables", "timeline")),
+    "rdmacc.results.ladder", "rdmacc.results.plots", "rdmacc.results.pcapng", "rdmacc.topology.drawing",
+    "rdmacc.presets",
 )  # fmt: skip
 """Modules that show or judge results, or only name things: a scheme's parameters are data of the point."""
 _NOT_MEASURED = ("plot", "claims", "title", "description", "name", "seeding", "seed_stride")

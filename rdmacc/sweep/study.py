@@ -20,8 +20,8 @@ from rdmacc.faults import Fault
 from rdmacc.probes import Probe
 from rdmacc.results.folders import read_folder, write_folder
 from rdmacc.results.summary import check_window, half_width
-from rdmacc.results.tables import html_table, text_table
 from rdmacc.schemes import Scheme, as_scheme
+from rdmacc.show.tables import html_table, text_table
 from rdmacc.sources import source_file
 from rdmacc.sweep.run import Sweep, SweepError, sweep
 from rdmacc.sweep.seeds import check_seed, check_seeds
@@ -42,7 +42,7 @@ from rdmacc.typed import typed
 from rdmacc.units import Quantity
 
 if TYPE_CHECKING:
-    from rdmacc.show.study import StudyPlots
+    from rdmacc.sweep.plots import StudyPlots
 
 __all__ = ["Study", "study"]
 
@@ -92,7 +92,7 @@ class Study:
     @property
     def plot(self) -> StudyPlots:
         """Plots of the study; each takes `ax` and returns the Axes."""
-        from rdmacc.show.study import StudyPlots  # it draws studies, when asked to
+        from rdmacc.sweep.plots import StudyPlots  # it draws studies, when asked to
 
         return StudyPlots(self.runs, self.flows, self.parameters)
 

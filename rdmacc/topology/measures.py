@@ -73,12 +73,12 @@ class TopologyInfo:
         ]
 
     def __str__(self) -> str:
-        from rdmacc.results.tables import text_table
+        from rdmacc.show.tables import text_table
 
         return text_table([self.name, ""], self.rows())
 
     def _repr_html_(self) -> str:
-        from rdmacc.results.tables import html_table
+        from rdmacc.show.tables import html_table
 
         return html_table(["", ""], self.rows(), caption=self.name)
 

@@ -19,10 +19,10 @@ from matplotlib.axes import Axes
 
 import rdmacc
 from rdmacc import models
-from rdmacc.comparison import Comparable, compare
 from rdmacc.errors import ConfigError
 from rdmacc.models import explore as exploring
 from rdmacc.models.base import Model
+from rdmacc.models.comparison import Comparable, compare
 from rdmacc.models.dasr import DasrConvergence, DasrIncast
 from rdmacc.models.dcqcn import DcqcnFluid
 from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rdmacc
-from rdmacc.comparison import compare
 from rdmacc.errors import ConfigError
+from rdmacc.models.comparison import compare
 from rdmacc.models.dasr import DasrConvergence, DasrIncast, sender_counts
 from rdmacc.models.go_back_n import GoBackNGoodput
 from rdmacc.models.hpcc import HpccSteady

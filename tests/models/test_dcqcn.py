@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdmacc.comparison import compare
 from rdmacc.errors import ConfigError
+from rdmacc.models.comparison import compare
 from rdmacc.models.dcqcn import DcqcnFluid, binned
 from rdmacc.models.dcqcn_stability import DcqcnLoop, DcqcnMargin
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import rdmacc
 from rdmacc import topology
-from rdmacc.comparison import compare
 from rdmacc.engine.plan import make_plan
 from rdmacc.errors import ConfigError
+from rdmacc.models.comparison import compare
 from rdmacc.models.filling import run
 from rdmacc.models.ideal import ProcessorSharing
 from rdmacc.models.max_min import MaxMin, message_paths

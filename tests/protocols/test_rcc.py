@@ -9,9 +9,9 @@ import pytest
 
 import rdmacc
 from rdmacc import Clocks, ConfigError, probes
-from rdmacc.comparison import compare
 from rdmacc.engine.compare import differences
 from rdmacc.models import RccFluid, RccLoop
+from rdmacc.models.comparison import compare
 from rdmacc.protocols.rcc import Rcc, base_rtt, count, fair_share
 from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.records import Record

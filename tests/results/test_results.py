@@ -14,7 +14,7 @@ from rdmacc.errors import ConfigError
 from rdmacc.records import Deadline, Float, Int32, Record
 from rdmacc.results.result import Result
 from rdmacc.results.summary import Summary, percentile
-from rdmacc.results.tables import html_table, text_table
+from rdmacc.show.tables import html_table, text_table
 
 STAR = {"rate": "100Gbps", "delay": "1us"}
 

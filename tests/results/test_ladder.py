@@ -13,7 +13,7 @@ import rdmacc
 from rdmacc.errors import ConfigError
 from rdmacc.faults import ScriptedLoss
 from rdmacc.results.hops import find_hops
-from rdmacc.show.ladder import find_arrows
+from rdmacc.results.ladder import find_arrows
 from rdmacc.show.timeline import Timeline
 
 TIMEOUT_PS = 100_000_000_000

@@ -14,9 +14,9 @@ import pandas as pd
 
 from rdmacc.errors import ConfigError, unknown
 from rdmacc.results.result import Result
-from rdmacc.results.tables import html_table
 from rdmacc.scenario import Scenario
 from rdmacc.show.style import COLOURS, canvas, time_unit
+from rdmacc.show.tables import html_table
 from rdmacc.simulation import Simulation
 from rdmacc.typed import typed
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
-from rdmacc.show.ladder import draw_ladder
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
 from rdmacc.typed import typed
 from rdmacc.units import Quantity, format_size
@@ -201,7 +201,7 @@ class ResultPlots:
     ) -> Axes:
         """Draw the packets between some nodes as a ladder (sequence) diagram, of a run with ``trace=True``.
 
-        Parameters are those of `rdmacc.show.ladder.draw_ladder`.
+        Parameters are those of `rdmacc.results.ladder.draw_ladder`.
 
         Parameters
         ----------

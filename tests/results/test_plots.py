@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import matplotlib
@@ -201,19 +199,6 @@ def test_slowdown_by_size_keeps_few_sizes_apart_and_bins_many():
     assert len(slowdown_by_size(undelivered)) == 1
 
 
-def test_ecdf_sorts_and_counts():
-    values, fraction = plotting.ecdf([3, 1, 2, 2])
-    assert values.tolist() == [1, 2, 2, 3]
-    assert fraction.tolist() == [0.25, 0.5, 0.75, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("span_ps", "unit"), [(5e12, "s"), (3e9, "ms"), (1e9, "µs"), (2.5e3, "ns"), (1, "ps"), (0, "ps")]
-)
-def test_time_unit_reads_well(span_ps, unit):
-    assert plotting.time_unit(span_ps)[1] == unit
-
-
 def test_style_does_not_leak(result):
     before = dict(matplotlib.rcParams)
     result.plot.rates()
@@ -250,8 +235,3 @@ def test_save_makes_the_folder_and_closes_the_figure(result, tmp_path):
     path = plotting.save(result.plot.rates().figure, tmp_path / "new" / "rates.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert not plt.get_fignums()
-
-
-def test_matplotlib_is_imported_only_to_draw():
-    code = "import sys, rdmacc, rdmacc.cli.main; sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
