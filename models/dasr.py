@@ -150,7 +150,7 @@ class DasrConvergence(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class DasrIncast(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------

@@ -111,7 +111,7 @@ class DcqcnFluid(DcqcnEquations):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------

@@ -164,7 +164,7 @@ class MaxMin(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------

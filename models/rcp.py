@@ -203,7 +203,7 @@ class RcpFluid(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------

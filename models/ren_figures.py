@@ -98,7 +98,7 @@ class RenRate(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class RenQueue(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         capacities : sequence of float
             Link rates in bit/s; the model's own by default.
 
@@ -281,7 +281,7 @@ class RenUtilisation(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         flows : sequence of int
             Initial numbers of flows; the model's own by default.
 
@@ -352,7 +352,7 @@ def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     table : DataFrame
         As `sensitivity` returns it.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; default: a new figure.
 
     Returns
     -------

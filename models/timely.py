@@ -207,7 +207,7 @@ class TimelyFluid(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------

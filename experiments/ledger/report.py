@@ -83,13 +83,13 @@ class Report:
     Parameters
     ----------
     folder : path
-        Where to; made if it is not there.
+        Target folder; created if it does not exist.
     planned : sequence of Experiment
         What will be in it, in the order of its pages.
     scale : {"quick", "paper"}
         Scale of all figures.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     since : path, optional
         Another report, or its folder: the front page says which verdicts have changed since.
     seeds : int, optional

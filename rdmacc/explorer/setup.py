@@ -55,7 +55,7 @@ class Setup(Named):
     hosts : int
         Number of hosts, 4 to 32.
     rate_gbps, delay_us : float
-        Of every link.
+        Rate and delay of every link.
     work : str
         One of `WORKS`.
     size_kb : float
@@ -63,7 +63,7 @@ class Setup(Named):
     load : float
         Of web search, a fraction of the hosts' links.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     schemes : tuple of str
         One to three registered schemes.
     changes : mapping

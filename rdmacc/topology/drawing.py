@@ -38,7 +38,7 @@ def draw(graph: Graph, ax: Axes | None = None) -> Axes:
     graph : networkx.Graph
         A valid network, from a builder or not.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; default a new figure.
+        Axes to draw on; default: a new figure.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def exact_decimal(number: object, field: str, allowed: str) -> Decimal:
     Parameters
     ----------
     number : number
-        What a user gave.
+        The user's value.
     field : str
         The field's name, for the error.
     allowed : str
