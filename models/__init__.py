@@ -20,43 +20,6 @@ of them sliders in a notebook.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from rdmacc.sources import lazy_names
 
-_HOME = {
-    "AlphaBeta": "alpha_beta",
-    "DasrConvergence": "dasr",
-    "DasrIncast": "dasr",
-    "DcqcnFluid": "dcqcn",
-    "DcqcnLoop": "dcqcn_stability",
-    "DcqcnMargin": "dcqcn_stability",
-    "FairShare": "fair_share",
-    "GoBackNGoodput": "go_back_n",
-    "HpccSteady": "hpcc",
-    "MaxMin": "max_min",
-    "Model": "base",
-    "PatchedTimelyFluid": "timely",
-    "ProcessorSharing": "ideal",
-    "RccFluid": "rcc",
-    "RccLoop": "rcc_stability",
-    "RccMarginSurface": "rcc_surface",
-    "RcpFluid": "rcp",
-    "RenQueue": "ren_figures",
-    "RenRate": "ren_figures",
-    "RenUtilisation": "ren_figures",
-    "TimelyFluid": "timely",
-    "tune": "rcc_stability",
-}
-
-__all__ = [*_HOME]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a model when it is first asked for: some need libraries that take a second to load."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+__getattr__, __dir__, __all__ = lazy_names(__name__)

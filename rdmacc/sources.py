@@ -12,9 +12,11 @@ import hashlib
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rdmacc.errors import ConfigError
 
@@ -24,6 +26,7 @@ __all__ = [
     "import_closure",
     "imports_of",
     "is_standard",
+    "lazy_names",
     "source_file",
     "source_hashes",
     "statements_of",
@@ -224,3 +227,43 @@ def source_hashes(roots: Iterable[str], skipped: Collection[str] = ()) -> dict[s
 @cache
 def _digest(module: str) -> str:
     return digest_of(syntax_tree(module))
+
+
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package that imports its names when they are first asked for.
+
+    The package's stub lists them: ``from rdmacc.topology import star as star`` says where a name is from, to type
+    checkers and to `__getattr__`. pandas and networkx take most of the time of an import, and not all need them.
+
+    Parameters
+    ----------
+    package : str
+        Full name of the package, with a file ``__init__.pyi``.
+    """
+    stub = ast.parse(Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_bytes())
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: str(node.module) for node in imports for alias in node.names}
+    modules = {module for name in home.values() for module in _with_parents(name)} | {
+        f"{package}.{name}" for name, module in home.items() if module == package
+    }
+
+    def get(name: str) -> Any:
+        own = f"{package}.{name}"
+        if own in modules:
+            value: Any = import_module(own)
+        elif name in home:
+            value = getattr(import_module(home[name]), name)
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *home})
+
+    return get, names, sorted(home)
+
+
+def _with_parents(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[: number + 1]) for number in range(len(parts))]

@@ -19,15 +19,15 @@ from importlib import import_module
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from types import CodeType, FunctionType, NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar, cast
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from rdmacc.errors import ConfigError
 
-__all__ = ["check_types", "typed", "unchecked"]
+__all__ = ["check_types", "typed"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -87,22 +87,7 @@ def typed(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 _check(name, by_name[name], value)
         return function(*given, **named)
 
-    _CHECKED.add(cast(FunctionType, checked).__code__)
     return checked
-
-
-_CHECKED: set[CodeType] = set()
-
-
-def unchecked(function: Any) -> Any:
-    """Return the function that `typed` wraps; the checks do not affect its results.
-
-    Parameters
-    ----------
-    function : callable
-        Any function; one that is not wrapped is returned unchanged.
-    """
-    return function.__wrapped__ if function.__code__ in _CHECKED else function
 
 
 def check_types(owner: Any) -> None:

@@ -26,7 +26,6 @@ from rdmacc.errors import ConfigError
 from rdmacc.handlers.bytecode import bytecode_of
 from rdmacc.handlers.language import NATIVE
 from rdmacc.sources import is_standard
-from rdmacc.typed import unchecked
 
 __all__ = ["content_hash"]
 
@@ -36,6 +35,9 @@ _LIBRARIES = ("numpy", "numba", "scipy")
 
 _OURS = ("rdmacc.component", "rdmacc.parameters", "rdmacc.records", "rdmacc.scaling", "rdmacc.schemes")
 """Classes of these modules count by their names: both keys hold the modules' sources."""
+
+_CHECKING = "rdmacc.typed"
+"""Functions of this module check arguments, and compute nothing: what they wrap counts."""
 
 _HIDDEN = frozenset({"globals", "vars", "eval", "exec", "locals", "__import__"})
 """Built-in functions that reach what no bytecode names."""
@@ -152,7 +154,8 @@ class _Walk:
         if kind in _PLAIN:
             return value
         if kind is types.FunctionType:
-            value = unchecked(value)
+            if value.__globals__.get("__name__") == _CHECKING:
+                value = getattr(value, "__wrapped__", value)
             # A function of a library's with a closure may hold one of ours.
             if value in NATIVE or (not value.__closure__ and _is_library_file(value.__code__.co_filename)):
                 return ("name", value.__module__, value.__qualname__)

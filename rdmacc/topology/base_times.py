@@ -104,7 +104,7 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
     int
         Picoseconds; 0 if no two hosts are connected.
     """
-    hosts = _unlike_hosts(fabric)
+    hosts = np.array([host for group in fabric.alike_hosts() for host in group[:2]], np.int64)
     most = 0
     for src in hosts:
         others = hosts[(hosts != src) & fabric.reachable_many(np.full(len(hosts), src), hosts)]
@@ -116,26 +116,6 @@ def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ac
                 back = _delays_ps(fabric, np.full(len(others), src), others)
             most = max(most, int((there + back).max()))
     return most
-
-
-def _unlike_hosts(fabric: Fabric) -> Int64s:
-    """Return two hosts of each kind; hosts with one link are of the same kind if switch, rates and delays are equal."""
-    first = np.asarray(fabric.node_first_port)
-    kept: dict[tuple[float, ...], int] = {}
-    found = []
-    for host in fabric.hosts.tolist():
-        port = int(first[host])
-        if first[host + 1] - port == 1:
-            back = int(fabric.port_reverse[port])
-            kind = (
-                float(fabric.port_peer[port]), float(fabric.port_rate_bps[port]), float(fabric.port_rate_bps[back]),
-                float(fabric.port_delay_ps[port]), float(fabric.port_delay_ps[back]),
-            )  # fmt: skip
-            kept[kind] = kept.get(kind, 0) + 1
-            if kept[kind] > 2:
-                continue
-        found.append(host)
-    return np.array(found, np.int64)
 
 
 def _delays_ps(fabric: Fabric, src: Int64s, dst: Int64s) -> Int64s:

@@ -235,6 +235,16 @@ class Fabric:
         first = self.route_first[row, column]
         return tuple(self.route_ports[first : first + self.route_count[row, column]].tolist())
 
+    def alike_hosts(self) -> list[list[int]]:
+        """Return the hosts in groups: those that hang on one switch by links of the same rates and delay are alike."""
+        nic = self.node_first_port[self.hosts]
+        back = self.port_reverse[nic]
+        columns = (self.attach[self.hosts], self.port_rate_bps[nic], self.port_rate_bps[back], self.port_delay_ps[nic])
+        groups: dict[tuple[float, ...], list[int]] = {}
+        for host, *kind in zip(self.hosts.tolist(), *(column.tolist() for column in columns), strict=True):
+            groups.setdefault(tuple(kind), []).append(host)
+        return list(groups.values())
+
     def reachable(self, src: int, dst: int) -> bool:
         """Tell whether node `src` has a path to host `dst`.
 

@@ -272,16 +272,9 @@ def _host_pairs(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return representative pairs of hosts, and the number of ordered pairs that each represents.
 
-    Hosts on one switch with links of the same rate and delay are equivalent: the first represents all of them, and the
-    first two represent the pairs among them.
+    The first of several equivalent hosts represents all of them, and the first two represent the pairs among them.
     """
-    nic = fabric.node_first_port[fabric.hosts]
-    rates, back = fabric.port_rate_bps[nic].tolist(), fabric.port_rate_bps[fabric.port_reverse[nic]].tolist()
-    link = list(zip(rates, back, fabric.port_delay_ps[nic].tolist(), strict=True))
-    classes: dict[tuple[int, tuple[float, float, int]], list[int]] = {}
-    for host, attachment, kind in zip(fabric.hosts.tolist(), fabric.attach[fabric.hosts].tolist(), link):
-        classes.setdefault((attachment, kind), []).append(host)
-    members = list(classes.values())
+    members = fabric.alike_hosts()
     count = np.array([len(names) for names in members], dtype=np.float64)
     first = np.array([names[0] for names in members], dtype=np.int64)
     second = np.array([names[min(1, len(names) - 1)] for names in members], dtype=np.int64)
