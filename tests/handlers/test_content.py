@@ -408,7 +408,7 @@ def test_what_leaves_the_language_is_refused_when_it_is_run(
     module = lab(kind)
     scheme = rdmacc.Scheme(name="lab", control=module.Mine())
     change(module)
-    with pytest.raises(ConfigError, match=r"^Mine\.on_ack.*: must|^Mine\.on_ack.*what the hook offers"):
+    with pytest.raises(ConfigError, match=r"^Mine\.on_ack.*: must|^Mine\.on_ack.*an argument that the hook offers"):
         rdmacc.simulate(NETWORK, WORK, scheme, engine=engine, check=check, progress=False)
 
 
