@@ -93,18 +93,7 @@ class RenRate(Model):
         return time_ps + left / rate
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both rates over time, and the completion times.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Axes to draw on; default: a new figure.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw both rates over time, and the completion times."""
         times = self.evaluate().set_index("protocol")["fct_ps"]
         with canvas(ax) as ax:
             for name, curve in self.solve().groupby("protocol", sort=False):

@@ -117,11 +117,14 @@ class Component(Parameters):
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    spans_ports : bool
+        True if the sender gives each packet a path, so that a queue pair may leave its host by several links at once.
     at_reference : tuple of str
         Parameters that hold at the component's `reference_bps`; its handlers scale them to each link.
     """
 
     pairwise: ClassVar[bool] = False
+    spans_ports: ClassVar[bool] = False
     at_reference: ClassVar[tuple[str, ...]] = ()
 
     @property

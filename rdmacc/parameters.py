@@ -302,8 +302,6 @@ def check(name: str, value: Any, default: Any, metadata: Mapping[str, Any]) -> A
         If the value is of another type than the default, or not allowed.
     """
     unit, choices = metadata.get("unit", ""), metadata.get("choices", ())
-    if metadata.get("is_checked_later"):
-        return value
     if metadata.get("is_vector"):
         plain = {**metadata, "is_vector": False}
         first = default[0] if default else None

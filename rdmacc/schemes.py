@@ -186,6 +186,11 @@ class Scheme(Parameters):
         return self.connection == "pair"
 
     @property
+    def spans_ports(self) -> bool:
+        """True if a queue pair leaves its host by all links that lead to the receiver, not by one of them."""
+        return any(part.spans_ports for part in self.components)
+
+    @property
     def marks_at_nic(self) -> bool:
         """True if a component marks packets at the sending host's port too."""
         return any(part.marks_at_nic for part in self.components)

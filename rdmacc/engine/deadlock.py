@@ -14,9 +14,9 @@ import networkx as nx
 
 from rdmacc.engine.outcome import PfcState
 from rdmacc.engine.plan import Plan
-from rdmacc.switch.admission import IngressAccount, SharedBuffer
+from rdmacc.rules.admission import IngressAccount, SharedBuffer
+from rdmacc.rules.pfc import may_resume
 from rdmacc.switch.buffer import Pfc
-from rdmacc.switch.pfc import may_resume
 
 __all__ = ["find_deadlock"]
 

@@ -29,6 +29,7 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.nics import joined
 from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
 from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
@@ -170,6 +171,8 @@ def make_plan(
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
+    if scheme.spans_ports:
+        fabric = joined(_with_paths_by_packet(fabric, scheme, workload))
     scheme = scheme.at(fabric)
     _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
@@ -235,6 +238,19 @@ def make_plan(
         watches=tuple(_watch(probe, fabric, scheme, qp, frame) for probe in probes),
     )  # fmt: skip
     return plan
+
+
+def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame) -> Fabric:
+    """Return the network; raise a ConfigError if hosts have several links and messages have a path each."""
+    if (np.diff(fabric.node_first_port)[fabric.hosts] > 1).any():
+        if scheme.routing in ("ecmp", "symmetric"):
+            allowed = "'entropy' or 'source': its queue pairs leave hosts by several links, packet by packet"
+            raise ConfigError(f"routing of {scheme.name}", scheme.routing, allowed)
+        for name in PATH_COLUMNS:
+            if name in workload:
+                allowed = f"absent with {scheme.name}, whose queue pairs leave hosts by several links"
+                raise ConfigError("column", name, allowed)
+    return fabric
 
 
 def _check_tick(fabric: Fabric, scheme: Scheme) -> None:

@@ -23,7 +23,7 @@ from rdmacc.typed import check_types, typed
 __all__ = ["MOST_SCHEMES", "NETWORKS", "WORKS", "Setup", "movable", "warm_up"]
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
-WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search")
+WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search", "all-reduce")
 MOST_SCHEMES = 3
 _HALVINGS = 30
 _WATCHED = 3
@@ -59,7 +59,7 @@ class Setup(Named):
     work : str
         One of `WORKS`.
     size_kb : float
-        Of each message; of web search, the load is what counts.
+        Of each message; of an all-reduce, each host's data. Of web search, the load is what counts.
     load : float
         Of web search, a fraction of the hosts' links.
     seed : int
@@ -225,6 +225,8 @@ class Setup(Named):
             return _Call("long_flows", pairs, _size(_LONG * self.size_kb), ["0us", later])
         if self.work == "permutation":
             return _Call("permutation", hosts, size, seed=self.seed)
+        if self.work == "all-reduce":
+            return _Call("ring_all_reduce", hosts, _size(max(self.size_kb, len(hosts) / 1e3)))
         return _Call("poisson", _NETWORK, "web_search", self.load, count=40, seed=self.seed)
 
 

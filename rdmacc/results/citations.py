@@ -112,8 +112,8 @@ _PAPERS = (
     Paper(
         "infiniband",
         "InfiniBand Trade Association",
-        "InfiniBand architecture specification, volume 1",
-        "annex A10",
+        "InfiniBand architecture specification, volume 1, release 1.2.1",
+        "annex A10,",
         2007,
     ),
     Paper(
@@ -124,7 +124,14 @@ _PAPERS = (
         2010,
     ),
     Paper("irn", "Mittal et al.", "Revisiting network support for RDMA", "SIGCOMM", 2018),
-    Paper("luna_solar", "Miao et al.", "From Luna to Solar", "SIGCOMM", 2022),
+    Paper(
+        "luna_solar",
+        "Miao et al.",
+        "From Luna to Solar: The evolutions of the compute-to-storage networks in Alibaba Cloud",
+        "SIGCOMM",
+        2022,
+        "10.1145/3544216.3544238",
+    ),
     Paper(
         "ndp",
         "Handley et al.",
@@ -174,11 +181,13 @@ _PAPERS = (
         "reps",
         "Bonato et al.",
         "REPS: Recycled entropy packet spraying for adaptive load balancing and failure mitigation",
-        "arXiv",
-        2024,
+        "EuroSys",
+        2026,
     ),
     Paper("rfc5681", "Allman, Paxson and Blanton", "TCP congestion control", "RFC 5681,", 2009),
-    Paper("rfc6582", "Henderson et al.", "The NewReno modification to TCP's fast recovery", "RFC 6582,", 2012),
+    Paper(
+        "rfc6582", "Henderson et al.", "The NewReno modification to TCP's fast recovery algorithm", "RFC 6582,", 2012
+    ),
     Paper("roy", "Roy et al.", "Inside the social network's (datacenter) network", "SIGCOMM", 2015),
     Paper(
         "swift",

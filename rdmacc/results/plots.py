@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
+from rdmacc.results.activity import draw_step, jobs_of_hosts
 from rdmacc.results.ladder import draw_ladder
 from rdmacc.results.summary import slowdown_by_size
 from rdmacc.show.style import axis_time_unit, draw_fct_cdf, draw_trace, new_axes, style, value_unit
@@ -231,6 +232,36 @@ class ResultPlots:
         result = cast("Result", self._result)
         result.packet_trace  # noqa: B018 - it says so if there is none
         return draw_ladder(result, messages, nodes, start, end, ax, squeeze=squeeze)
+
+    @typed
+    def step(self, hosts: Sequence[Hashable] | None = None, ax: Axes | None = None) -> Axes:
+        """Draw who computes, who sends and who waits, over time: see `rdmacc.results.activity.draw_step`.
+
+        A saved result does not tell jobs apart.
+
+        Parameters
+        ----------
+        hosts : sequence of hashable, optional
+            Which hosts, from top to bottom; by default all that compute or send.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            `ax`, or the axes of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If a host neither computes nor sends, or nothing has started.
+        """
+        result, is_new = cast("Result", self._result), ax is None
+        jobs = jobs_of_hosts(result.plan) if hasattr(result, "plan") else {}
+        ax = draw_step(result.flows, result.computation, result.now_ps, jobs, hosts, ax)
+        if is_new:
+            ax.set_title(f"Step under {self._scheme}", loc="left")
+        return ax
 
     @property
     def _scheme(self) -> str:

@@ -100,7 +100,7 @@ class Recorded(ABC):
 class Result(Recorded):
     """The outcome of a simulation.
 
-    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`.
+    ``result.plot`` draws it: `rates`, `queues`, `fct_cdf`, `slowdown_by_size`, `probe`, `ladder`, `step`.
 
     Attributes
     ----------

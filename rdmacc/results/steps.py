@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 if TYPE_CHECKING:
     from rdmacc.engine.plan import Plan
 
-__all__ = ["busbw_factor", "collectives_of", "jobs_of"]
+__all__ = ["busbw_factor", "collectives_of", "jobs_of", "merged"]
 
 _COLLECTIVE_COLUMNS = (
     "collective", "operation", "ranks", "size_bytes", "start_ps", "time_ps", "algbw_bps", "busbw_bps", "time_us",
@@ -123,9 +124,30 @@ def jobs_of(plan: Plan, flows: pd.DataFrame, computation: pd.DataFrame) -> pd.Da
     return pd.DataFrame(table, columns=names).astype({"job": str, "step_ps": float, "computing_ps": float})
 
 
+def merged(
+    start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], gap: float = 0.0
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return when at least one of some spans is under way: starts and ends of what is left as they are joined.
+
+    Parameters
+    ----------
+    start, end : ndarray
+        The spans; shape N, at least one.
+    gap : float
+        Spans that are at most so far apart are joined too.
+
+    Examples
+    --------
+    >>> [times.tolist() for times in merged(np.array([5.0, 0.0, 9.0]), np.array([6.0, 3.0, 12.0]), 2.0)]
+    [[0.0, 9.0], [6.0, 12.0]]
+    """
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    first = np.flatnonzero(np.concatenate(([True], start[1:] > end[:-1] + gap)))
+    return start[first], end[np.append(first[1:], len(start)) - 1]
+
+
 def _union_ps(rows: pd.DataFrame) -> float:
     """Return how long at least one of some rows is active."""
-    ordered = rows.sort_values("start_ps")
-    start, end = ordered["start_ps"].to_numpy(np.float64), ordered["end_ps"].to_numpy(np.float64)
-    before = np.concatenate(([-np.inf], np.maximum.accumulate(end)[:-1]))
-    return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
+    start, end = merged(rows["start_ps"].to_numpy(np.float64), rows["end_ps"].to_numpy(np.float64))
+    return float((end - start).sum())

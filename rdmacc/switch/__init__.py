@@ -1,14 +1,12 @@
 """Switch features: what a port does to the packets that pass it, and how a switch shares its buffer.
 
+What follows from their parameters is decided in `rdmacc.rules`.
+
 =================  ===========================================================================================
 module             feature
 =================  ===========================================================================================
 `buffer`           shared buffers: PFC (lossless) or drop-tail (lossy)
-`admission`        the rules: who gets a place in the buffer
-`pfc`              the rules: when to pause a neighbour and when to let it resume
 `queueing`         strict priorities, weighted round robin, rate-limited credits, trimming to the header
-`classes`          the rules: which class goes next
-`credits`          the rules: when the next credit may go
 `red`              ECN by a step or a RED ramp
 `trimming`         NDP's payload trimming
 `selective_drop`   Aeolus' dropping of unscheduled packets

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from rdmacc.parameters import OptionalSize, Parameters, Size, param
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, NUM_CLASSES
 
-__all__ = ["FLOWLETS", "ROUTINGS", "NicOrder", "Queueing", "Routing"]
+__all__ = ["ROUTINGS", "NicOrder", "Queueing", "Routing"]
 
 Routing = Literal["ecmp", "symmetric", "spray-random", "spray-round-robin", "source", "entropy", "adaptive"]
 ROUTINGS = get_args(Routing)
@@ -23,9 +23,6 @@ ROUTINGS = get_args(Routing)
 A switch with n ports towards a host takes the one of number `packet.path` modulo n and leaves the quotient to the next
 switch. So the numbers below `qp.paths` are the paths, where the switches of a tier have equally many ports up.
 """
-
-FLOWLETS = 1024
-"""Places of a switch's table of flowlets (adaptive routing); messages share one by a hash."""
 
 NicOrder = Literal["round-robin", "srpt"]
 """A NIC serves its ready queue pairs in turn, or the one whose message has the fewest packets left."""

@@ -40,6 +40,7 @@ from rdmacc.topology.papers import (
     ren_leaf_spine,
     ren_testbed,
 )
+from rdmacc.topology.planes import multi_plane, rail_optimised
 
 __all__ = [
     "Graph",
@@ -64,6 +65,8 @@ __all__ = [
     "hosts",
     "igbn_pair",
     "leaf_spine",
+    "multi_plane",
+    "rail_optimised",
     "rcc_dumbbell",
     "rcc_fat_tree",
     "rcc_multi_bottleneck",

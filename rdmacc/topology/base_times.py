@@ -31,6 +31,10 @@ def base_fct_ps(
 
     and a shorter last packet starts on hop i at max(F_i(m) - d_i, its arrival from hop i - 1).
 
+    Of a host that sends by w links at once (:func:`rdmacc.topology.nics.joined`), every w-th packet takes the same
+    link: from there to the receiver's NIC t_j counts as t_j / w under the maximum, and the last packet follows the one
+    w before it. A short one may get ahead of full ones there; then the message ends with the last full one.
+
     Parameters
     ----------
     fabric : Fabric
@@ -68,27 +72,43 @@ def base_fct_ps(
     nodes = sources.copy()
     through = np.zeros(len(sizes), dtype=np.int64)
     slowest, arrival = np.zeros_like(through), np.zeros_like(through)
+    width = np.ones_like(through)
     active = np.arange(len(sizes))
     while len(active):
         ports = fabric.first_ports(nodes[active], targets[active])
         byte_ps, delay = fabric.port_byte_ps[ports], fabric.port_delay_ps[ports]
         time = (full_wire * byte_ps + 0.5).astype(np.int64)
+        width[active] = _width(fabric, nodes[active], targets[active], width[active])
+        beside = width[active]
         through[active] += time + delay
-        slowest[active] = np.maximum(slowest[active], time)
-        ended = through[active] + (full[active] - 1) * slowest[active] - delay
-        start = np.where(has_full[active], np.maximum(ended, arrival[active]), arrival[active])
+        slowest[active] = np.maximum(slowest[active], time // beside)
+        ended = through[active] + (full[active] - beside) * slowest[active] - delay
+        follows = (full[active] >= beside) & (~fabric.is_nic[nodes[active]] | (arrival[active] >= ended - time))
+        start = np.where(follows, np.maximum(ended, arrival[active]), arrival[active])
         arrival[active] = start + (rest_wire[active] * byte_ps + 0.5).astype(np.int64) + delay
         nodes[active] = fabric.port_peer[ports]
         active = active[nodes[active] != targets[active]]
-    return np.where(has_rest, arrival, through + (full - 1) * slowest).reshape(given[0].shape)
+    whole = through + (full - 1) * slowest
+    return np.where(has_rest, np.where(has_full, np.maximum(arrival, whole), arrival), whole).reshape(given[0].shape)
+
+
+def _width(fabric: Fabric, nodes: Int64s, dst: Int64s, width: Int64s) -> Int64s:
+    """Return by how many links at once messages go on from nodes, by how many they came there."""
+    columns = fabric.attach[dst]
+    end = fabric.attachments[columns]
+    links = fabric.node_first_port[end + 1] - fabric.node_first_port[end] - 1
+    most = np.where(fabric.is_nic[end], links, 1)
+    sent_by = fabric.route_count[fabric.route_row[nodes], columns]
+    width = np.where(fabric.is_nic[nodes], np.minimum(sent_by, most), width)
+    return np.where(nodes == end, 1, width)
 
 
 def largest_rtt_ps(fabric: Fabric, payload_bytes: int, header_bytes: int = 0, ack_bytes: int = 0) -> int:
     """Return the largest base round trip between any two connected hosts.
 
-    The round trip is that of a packet, store-and-forward, and of its ACK. The defaults (a packet's payload, and an ACK
-    of propagation delay only) give the base RTT that the HPCC simulator uses for all queue pairs (third.cc, GLOBAL_T).
-    Hosts on the same switch with equal links count as one.
+    Of a packet there, store-and-forward, and an ACK back; as they are by default, a packet's payload alone and the
+    links' delays alone, what the HPCC simulator gives all queue pairs as base RTT (third.cc, GLOBAL_T). Of hosts whose
+    links are alike two count.
 
     Parameters
     ----------

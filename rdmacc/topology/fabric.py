@@ -22,7 +22,7 @@ from rdmacc.state import HOST_NIC, IN_NETWORK, LAST_HOP, LINK_CLASSES
 from rdmacc.topology.base import Graph, completed, validate
 from rdmacc.topology.routes import Bools, Int8s, Int32s, attach_of, climbs_of, ports_of, routes_of, rows_of
 
-__all__ = ["Fabric"]
+__all__ = ["Fabric", "routed"]
 
 Int64s: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -46,6 +46,8 @@ class Fabric:
     """Node numbers, by node name."""
     is_host: Bools
     """Shape N."""
+    is_nic: Bools
+    """Whether a node is the part of a host's NIC that has its links (:func:`rdmacc.topology.nics.joined`); shape N."""
     hosts: Int32s
     """Node numbers of the hosts, ascending; shape H."""
     buffer_bytes: Int64s
@@ -106,32 +108,8 @@ class Fabric:
         nodes = [node for _, node in graph.nodes(data=True)]
         is_host = np.array([node["kind"] == "host" for node in nodes], dtype=np.bool_)
         buffers = [0 if node["kind"] == "host" else int(node["buffer_bytes"]) for node in nodes]
-        ports = ports_of(graph, index)
-        node, peer = ports["port_node"], ports["port_peer"]
-        first = np.zeros(len(names) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
-        port_class = np.where(is_host[node], HOST_NIC, np.where(is_host[peer], LAST_HOP, IN_NETWORK))
-        attachments, attach, last_port = attach_of(is_host, first, peer, ports["port_reverse"])
-        route_first, route_count, route_ports = routes_of(is_host, first, peer, attachments)
-        return cls(
-            name=str(graph.graph.get("name", "")),
-            names=names,
-            index=index,
-            is_host=is_host,
-            hosts=np.flatnonzero(is_host).astype(np.int32),
-            buffer_bytes=np.array(buffers, dtype=np.int64),
-            node_first_port=first,
-            port_class=port_class.astype(np.int8),
-            port_climbs=climbs_of(is_host, first, node, peer),
-            attachments=attachments,
-            attach=attach,
-            last_port=last_port,
-            route_row=rows_of(is_host, attachments, attach),
-            route_first=route_first,
-            route_count=route_count,
-            route_ports=route_ports,
-            **ports,
-        )
+        is_nic = np.zeros(len(names), np.bool_)
+        return routed(str(graph.graph.get("name", "")), names, is_host, is_nic, buffers, ports_of(graph, index))
 
     def without(self, ports: Sequence[int]) -> Fabric:
         """Return the fabric with the routes that remain after ports have failed; the numbering stays the same.
@@ -195,11 +173,24 @@ class Fabric:
         except TypeError:  # unhashable, such as a tuple with a list in it
             here = there = None
         if here is not None and there is not None:
-            low, high = self.node_first_port[here : here + 2]
-            found = low + int(np.searchsorted(self.port_peer[low:high], there))
-            if found < high and self.port_peer[found] == there:
-                return int(found)
+            for one, other in ((here, there), (self.outer(here), self.outer(there))):
+                low, high = self.node_first_port[one : one + 2]
+                found = low + int(np.searchsorted(self.port_peer[low:high], other))
+                if found < high and self.port_peer[found] == other:
+                    return int(found)
         raise ConfigError("port", f"{node}->{peer}", "a link of the network")
+
+    def outer(self, node: int) -> int:
+        """Return the node that has a host's links: the host itself unless they are :func:`rdmacc.topology.nics.joined`.
+
+        Parameters
+        ----------
+        node : int
+            Number of a node.
+        """
+        first, last = self.node_first_port[node : node + 2]
+        beyond = int(self.port_peer[first]) if self.is_host[node] and last > first else node
+        return beyond if self.is_nic[beyond] else node
 
     def link_class(self, port: int) -> str:
         """Return "host_nic", "last_hop" or "in_network".
@@ -236,14 +227,23 @@ class Fabric:
         return tuple(self.route_ports[first : first + self.route_count[row, column]].tolist())
 
     def alike_hosts(self) -> list[list[int]]:
-        """Return the hosts in groups: those that hang on one switch by links of the same rates and delay are alike."""
+        """Return the hosts in groups: those whose links lead to the same switches at the same rates and delays."""
         nic = self.node_first_port[self.hosts]
         back = self.port_reverse[nic]
         columns = (self.attach[self.hosts], self.port_rate_bps[nic], self.port_rate_bps[back], self.port_delay_ps[nic])
-        groups: dict[tuple[float, ...], list[int]] = {}
+        groups: dict[tuple[Any, ...], list[int]] = {}
         for host, *kind in zip(self.hosts.tolist(), *(column.tolist() for column in columns), strict=True):
+            outer = self.outer(host)
+            if outer != host:
+                ports = range(*self.node_first_port[outer : outer + 2].tolist())
+                kind = [self._kind(port) for port in ports if self.port_peer[port] != host]
             groups.setdefault(tuple(kind), []).append(host)
         return list(groups.values())
+
+    def _kind(self, port: int) -> tuple[float, ...]:
+        """Return what a link is like: where it leads, rates and delay."""
+        rates = self.port_rate_bps[[port, self.port_reverse[port]]].tolist()
+        return (int(self.port_peer[port]), *rates, int(self.port_delay_ps[port]))
 
     def reachable(self, src: int, dst: int) -> bool:
         """Tell whether node `src` has a path to host `dst`.
@@ -391,3 +391,50 @@ class Fabric:
             ports.append(int(port))
             node = int(self.port_peer[port])
         return ports
+
+
+def routed(
+    name: str, names: list[Any], is_host: Bools, is_nic: Bools, buffers: list[int], ports: dict[str, Any]
+) -> Fabric:
+    """Return the fabric of some nodes and ports.
+
+    Parameters
+    ----------
+    name : str
+        Of the network.
+    names : list
+        Of the nodes.
+    is_host, is_nic : ndarray of bool
+        What the nodes are; shape N.
+    buffers : list of int
+        Shared buffer of each node, bytes.
+    ports : dict
+        The arrays of the ports, by their names in `Fabric`.
+    """
+    node, peer = ports["port_node"], ports["port_peer"]
+    first = np.zeros(len(names) + 1, dtype=np.int32)
+    np.cumsum(np.bincount(node, minlength=len(names)), out=first[1:])
+    attachments, attach, last_port = attach_of(is_host, first, peer, ports["port_reverse"])
+    route_first, route_count, route_ports = routes_of(is_host, first, peer, attachments)
+    leaves, enters = is_host[node] | is_nic[node] & ~is_host[peer], is_host[peer] | is_nic[peer]
+    port_class = np.where(leaves, HOST_NIC, np.where(enters, LAST_HOP, IN_NETWORK))
+    return Fabric(
+        name=name,
+        names=names,
+        index={name: i for i, name in enumerate(names)},
+        is_host=is_host,
+        is_nic=is_nic,
+        hosts=np.flatnonzero(is_host).astype(np.int32),
+        buffer_bytes=np.array(buffers, dtype=np.int64),
+        node_first_port=first,
+        port_class=port_class.astype(np.int8),
+        port_climbs=climbs_of(is_host, first, node, peer),
+        attachments=attachments,
+        attach=attach,
+        last_port=last_port,
+        route_row=rows_of(is_host, attachments, attach),
+        route_first=route_first,
+        route_count=route_count,
+        route_ports=route_ports,
+        **ports,
+    )

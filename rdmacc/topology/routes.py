@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rdmacc.topology.base import Graph, port_rate_bps
 
-__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of"]
+__all__ = ["Bools", "Int8s", "Int32s", "attach_of", "climbs_of", "ports_of", "routes_of", "rows_of", "sorted_ports"]
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Int8s: TypeAlias = npt.NDArray[np.int8]
@@ -26,22 +26,36 @@ def ports_of(graph: Graph, index: dict[Any, int]) -> dict[str, Any]:
     index : dict
         Number of each node, by name.
     """
-    links = [(index[one], index[other], int(link["delay_ps"])) for one, other, link in graph.edges(data=True)]
+    ends = [(index[one], index[other]) for one, other in graph.edges]
     there = [port_rate_bps(graph, one, other) for one, other in graph.edges]
     back = [port_rate_bps(graph, other, one) for one, other in graph.edges]
-    ends = np.array([link[:2] for link in links], dtype=np.int32).reshape(-1, 2)
-    node, peer = np.concatenate([ends, ends[:, ::-1]]).T
+    delay = [int(link["delay_ps"]) for *_, link in graph.edges(data=True)]
+    return sorted_ports(np.array(ends, dtype=np.int32).reshape(-1, 2), there, back, delay)
+
+
+def sorted_ports(ends: npt.NDArray[Any], there: Any, back: Any, delay: Any) -> dict[str, Any]:
+    """Return the arrays of the ports of links, sorted by node and peer.
+
+    Parameters
+    ----------
+    ends : ndarray of int
+        Numbers of the two nodes of each link; shape L x 2.
+    there, back : array_like of float
+        Rates from the first to the second, and back; shape L, bit/s.
+    delay : array_like of int
+        Propagation; shape L, ps.
+    """
+    node, peer = np.concatenate([ends, ends[:, ::-1]]).astype(np.int32).T
     order = np.lexsort((peer, node))
-    place = np.empty(len(order), dtype=np.int32)
+    place = np.empty_like(order, dtype=np.int32)
     place[order] = np.arange(len(order))
-    rate = np.array([*there, *back], dtype=np.float64)[order]
-    delay = np.tile(np.array([link[2] for link in links], dtype=np.int64), 2)[order]
+    rate = np.concatenate([np.asarray(there, np.float64), np.asarray(back, np.float64)])[order]
     return {
         "port_node": np.ascontiguousarray(node[order]),
         "port_peer": np.ascontiguousarray(peer[order]),
-        "port_reverse": np.roll(place, len(links))[order],
+        "port_reverse": np.roll(place, len(ends))[order],
         "port_rate_bps": rate,
-        "port_delay_ps": delay,
+        "port_delay_ps": np.tile(np.asarray(delay, dtype=np.int64), 2)[order],
         "port_byte_ps": 8e12 / rate,
     }
 

@@ -1,9 +1,9 @@
 """Every public object says what it is for, what it takes, what it gives and what it raises.
 
 Public is what a module's ``__all__`` lists, and the public methods of the classes in it, everywhere but inside the
-engines and what reads handlers (`rdmacc.engine`, `rdmacc.handlers`: nobody outside calls them), the command line (an
-option's help is beside the option) and the single figures (`rdmacc.experiments.<paper>`: objects of the base class,
-found by name). The rules:
+engines, their rules and what reads handlers (`rdmacc.engine`, `rdmacc.rules`, `rdmacc.handlers`: nobody outside calls
+them), the command line (an option's help is beside the option) and the single figures (`rdmacc.experiments.<paper>`:
+objects of the base class, found by name). The rules:
 
 - everything has a docstring; a method that overrides a documented one with the same arguments may leave it at that one,
   and a handler (`on_*`) at what `rdmacc.component` says of its hook and of its arguments;
@@ -36,7 +36,7 @@ import rdmacc
 import rdmacc.experiments
 import rdmacc.models
 
-PRIVATE = re.compile(r"rdmacc\.(engine|cli|handlers)(\.|$)|rdmacc\.experiments\.(?!base$)|rdmacc\.__main__")
+PRIVATE = re.compile(r"rdmacc\.(engine|cli|handlers|rules)(\.|$)|rdmacc\.experiments\.(?!base$)|rdmacc\.__main__")
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises)\n-+\n", re.MULTILINE)
 HEADING = re.compile(r"^\S.*\n-+$", re.MULTILINE)
 ENTRY = re.compile(r"^(\S.*?)(?: :.*)?$", re.MULTILINE)

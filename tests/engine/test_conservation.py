@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rdmacc
@@ -110,7 +110,6 @@ def check_after(result):
 
 
 @pytest.mark.slow
-@settings(max_examples=2 * settings.default.max_examples)
 @given(scenario=scenarios("pfc"), seed=st.integers(0, 2**31))
 def test_lossless_networks(engine, scenario, seed):
     graph, work, scheme = scenario
@@ -129,7 +128,6 @@ def test_lossless_networks(engine, scenario, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=2 * settings.default.max_examples)
 @given(scenario=scenarios("droptail"), seed=st.integers(0, 2**31))
 def test_lossy_networks(engine, scenario, seed):
     graph, work, scheme = scenario
@@ -142,7 +140,6 @@ def test_lossy_networks(engine, scenario, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=2 * settings.default.max_examples)
 @given(
     scenario=st.one_of(scenarios("droptail"), scenarios("pfc")),
     seed=st.integers(0, 2**31),

@@ -12,7 +12,6 @@ from rdmacc.engine.compiled.rows import (
     RECEIVER_TIMER,
     SENDER_TIMER,
     TRANSFER_TIMER,
-    clock,
     host_at,
     load_entry,
     message_at,
@@ -25,6 +24,7 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     recycle,
 )
+from rdmacc.engine.compiled.rules import address_reply, is_delivered, read_clock, reply_class
 from rdmacc.engine.compiled.scanning_nic import advance
 from rdmacc.engine.compiled.senders import call_sender, new_request
 from rdmacc.engine.compiled.timers import MAX_SLOTS, arm, arm_slots, slot_offset
@@ -54,7 +54,7 @@ def host_receive(g, number, node, in_port_number, now):
     host = host_at(g, node)
     host.rx_wire_bytes += packet.wire_bytes
     host.rx_packets += 1
-    host.clock_ps = clock(g, host, now) if g.has_clocks else now
+    host.clock_ps = read_clock(host, g.clock_jitter_ps, now) if g.has_clocks else now
     if kind in (DATA, REQUEST):
         on_arrival(g, host, node, number, now)
     else:
@@ -112,8 +112,7 @@ def on_arrival(g, host, node, number, now):
     if packet.kind == DATA:
         if packet.accepted:
             g.accepted_bytes += packet.payload_bytes
-            if message.received_packets == message.packets and message.delivered_ps < 0:
-                message.delivered_ps = now
+            if is_delivered(message, now):
                 if message.is_incoming:
                     forget_incoming(g, host, message_number)
                 if g.has_dependents:
@@ -228,13 +227,8 @@ def send(g, number, qp_number, message_number, now):
         recycle(g, number)
         return
     qp = qp_at(g, qp_number)
-    reply.message = message_number
-    reply.qp = qp_number
-    reply.dst = qp.src
-    reply.payload_bytes = 0
-    if reply.wire_bytes == 0:
-        reply.wire_bytes = g.cnp_bytes if kind == CNP else g.ack_bytes
-    reply.sent_ps = clock(g, host_at(g, qp.dst), now) if g.has_clocks else now
+    address_reply(g, reply, qp, message_at(g, message_number))
+    reply.sent_ps = read_clock(host_at(g, qp.dst), g.clock_jitter_ps, now) if g.has_clocks else now
     if kind == ACK:
         g.acks += 1
     elif kind == NAK:
@@ -245,8 +239,7 @@ def send(g, number, qp_number, message_number, now):
         g.credits += 1
     elif kind == ADVERT:
         g.adverts += 1
-    cls = reply.priority
-    enqueue(g, port_at(g, qp.reply_nic), number, g.nic_ack_priority if cls == g.ack_priority else cls, now)
+    enqueue(g, port_at(g, qp.reply_nic), number, reply_class(g, reply), now)
 
 
 @jit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit, load_f8, load_i1, load_i4, load_i8, lowest_bit, prefetch, store_i8
-from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.compiled.events import pop_event, push_event, replace_event
 from rdmacc.engine.compiled.heap import EVENT_BYTES
 from rdmacc.engine.compiled.hosts import expire, host_receive
@@ -49,12 +48,13 @@ from rdmacc.engine.compiled.rows import (
     sample_at,
     watch_at,
 )  # fmt: skip
-from rdmacc.engine.compiled.switches import route, route_entry, switch_receive
+from rdmacc.engine.compiled.rules import expire_pace, route_key
+from rdmacc.engine.compiled.rules import is_lost as is_lost_by_chance
+from rdmacc.engine.compiled.switches import next_hop, route_entry, switch_receive
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.engine.ranks import ORDER_SHIFT, RANK_SHIFT
 from rdmacc.engine.trace import ARRIVED
-from rdmacc.records import NEVER
-from rdmacc.state import DATA, IDLE, MAC, NUM_CLASSES, PAUSE, RESUME
+from rdmacc.state import NUM_CLASSES, PAUSE, RESUME
 
 __all__ = [
     "CALM",
@@ -161,7 +161,7 @@ def deliver(g, number, now):
     )
     hop = -1
     if not is_lost and not port.peer_is_host and packet.kind < PAUSE:
-        hop = route(g, port.peer, packet)
+        hop = next_hop(g, port.peer, packet, route_key(packet))
         if hop >= 0:  # needed as soon as the next event has been found
             fetch_port(g, hop)
             prefetch(ingress_row(g, port.reverse * NUM_CLASSES + packet.priority))
@@ -188,16 +188,6 @@ def deliver(g, number, now):
 
 
 @rarely
-def is_lost_by_chance(port, packet):
-    """Draw whether a link with loss loses a packet."""
-    loss = port.loss_data if packet.kind == DATA else port.loss_control
-    if loss > 0.0 and packet.priority != MAC:
-        port.loss_count += 1
-        return uniform(port.loss_key, port.loss_count) < loss
-    return False
-
-
-@rarely
 def is_scripted_loss(g, packet):
     """Count a transmission that scripts name; return whether it is one to lose."""
     is_lost = False
@@ -215,11 +205,8 @@ def is_scripted_loss(g, packet):
 def pace(g, number, now):
     """Serve a pacing timer: its event may be early or stale, since deadlines move."""
     qp = qp_at(g, number)
-    if now == qp.pace_timer_armed:
-        qp.pace_timer_armed = NEVER
-        if qp.pace_timer_ps < NEVER:
-            qp.state = IDLE
-            schedule(g, number, now)
+    if expire_pace(qp, now):
+        schedule(g, number, now)
 
 
 @jit

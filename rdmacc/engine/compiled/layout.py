@@ -27,10 +27,10 @@ from rdmacc.engine.records import (
 )
 from rdmacc.handlers.hooks import records_of
 from rdmacc.records import NEVER, Byte, Float, Int, Int32, Record, record_dtype
+from rdmacc.rules.admission import IngressAccount, SharedBuffer
+from rdmacc.rules.classes import ClassTurns
+from rdmacc.rules.credits import TokenBucket
 from rdmacc.state import NUM_CLASSES
-from rdmacc.switch.admission import IngressAccount, SharedBuffer
-from rdmacc.switch.classes import ClassTurns
-from rdmacc.switch.credits import TokenBucket
 
 if TYPE_CHECKING:
     from rdmacc.schemes import Scheme

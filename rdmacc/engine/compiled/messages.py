@@ -16,6 +16,16 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     rank_last,
 )
+from rdmacc.engine.compiled.rules import (
+    close_message,
+    close_pair,
+    fail_waiting,
+    has_ended,
+    is_due,
+    open_message,
+    starts_later,
+    wait_for_less,
+)
 from rdmacc.engine.compiled.senders import call_sender
 from rdmacc.engine.compiled.timers import cancel
 from rdmacc.records import NEVER
@@ -28,16 +38,10 @@ def start(g, number, now):
     """Start a message at its sender."""
     message = message_at(g, number)
     qp = qp_at(g, message.qp)
-    if g.start_delay_ps and not message.is_delayed:
-        message.is_delayed = 1
-        message.start_ps = now
+    if starts_later(message, g.start_delay_ps, now):
         push_event(g, now + g.start_delay_ps, rank_last(g, START + number))
         return
-    if not message.is_delayed:
-        message.start_ps = now
-    message.is_open = 1
-    qp.remaining -= 1
-    qp.active_messages += 1
+    open_message(qp, message)
     message.next_pending = -1
     if qp.first_pending < 0:
         qp.first_pending = number
@@ -54,13 +58,8 @@ def start(g, number, now):
 @jit
 def after_sender(g, qp_number, message_number, now):
     """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
-    message = message_at(g, message_number)
-    if message.is_open:
-        if message.una_psn >= message.packets:
-            message.acked_ps = now
-            finish(g, qp_number, message_number, now)
-        elif message.failed:
-            finish(g, qp_number, message_number, now)
+    if has_ended(message_at(g, message_number), now):
+        finish(g, qp_number, message_number, now)
     schedule(g, qp_number, now)
 
 
@@ -68,7 +67,7 @@ def after_sender(g, qp_number, message_number, now):
 def finish(g, qp_number, number, now):
     """Take a message out of its queue pair; release what waits for it."""
     qp, message = qp_at(g, qp_number), message_at(g, number)
-    message.is_open = 0
+    close_message(qp, message)
     if qp.first_pending == number:
         qp.first_pending = message.next_pending
     else:
@@ -78,17 +77,12 @@ def finish(g, qp_number, number, now):
         message_at(g, before).next_pending = message.next_pending
         if qp.last_pending == number:
             qp.last_pending = before
-    qp.active_messages -= 1
-    if message.failed:
-        unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
-        qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
-        if g.has_dependents:
-            fail_dependents(g, number)
+    if message.failed and g.has_dependents:
+        fail_dependents(g, number)
     if g.has_dependents:
         count_down(g, number, now, True)
     cancel(g, 2, g.n_transfer_slots, message_row(g, number), NEVER)
-    if qp.active_messages == 0 and qp.remaining == 0:
-        qp.closed = 1
+    if close_pair(qp):
         cancel(g, 0, g.n_sender_slots, qp_row(g, qp_number), NEVER)
     g.unfinished -= 1
 
@@ -101,8 +95,11 @@ def count_down(g, number, now, is_acked):
         return
     for i in range(load_entry(g.dependent_first, number), load_entry(g.dependent_first, number + 1)):
         waiting = load_entry(g.dependents, i)
-        src = message_at(g, waiting).src if waiting < g.n_messages else computation_at(g, waiting).src
-        if (src == message.src) == is_acked:
+        if waiting < g.n_messages:
+            is_time = is_due(message_at(g, waiting), message, is_acked)
+        else:
+            is_time = is_due(computation_at(g, waiting), message, is_acked)
+        if is_time:
             release(g, waiting, load_i8(g.dependent_delays + 8 * i), now)
 
 
@@ -110,19 +107,14 @@ def count_down(g, number, now, is_acked):
 def release(g, number, delay_ps, now):
     """Let something wait for one less, and start when the delay after it is over."""
     if number < g.n_messages:
-        message = message_at(g, number)
-        if delay_ps:
-            message.start_ps = max(message.start_ps, now + delay_ps)
-        message.waits_for -= 1
-        if message.waits_for == 0:
-            push_event(g, max(now, message.start_ps), rank_last(g, START + number))
+        start_ps = wait_for_less(message_at(g, number), delay_ps, now)
+        if start_ps < NEVER:
+            push_event(g, start_ps, rank_last(g, START + number))
         return
     row = computation_at(g, number)
-    if delay_ps:
-        row.start_ps = max(row.start_ps, now + delay_ps)
-    row.waits_for -= 1
-    if row.waits_for == 0:
-        row.start_ps = max(now, row.start_ps)
+    start_ps = wait_for_less(row, delay_ps, now)
+    if start_ps < NEVER:
+        row.start_ps = start_ps
         push_event(g, row.start_ps + row.duration_ps, rank_last(g, START + number))
 
 
@@ -147,17 +139,13 @@ def fail_dependents(g, number):
             number = load_entry(g.dependents, i)
             if number < g.n_messages:
                 waiting = message_at(g, number)
-                if not waiting.failed and waiting.waits_for > 0:
-                    waiting.failed = 1
-                    waiting.waits_for = -1
+                if fail_waiting(waiting):
                     g.unfinished -= 1
                     waiting.next_pending = todo
                     todo = number
             else:
                 row = computation_at(g, number)
-                if not row.failed and row.waits_for > 0:
-                    row.failed = 1
-                    row.waits_for = -1
+                if fail_waiting(row):
                     g.unfinished -= 1
                     row.next_pending = todo
                     todo = number

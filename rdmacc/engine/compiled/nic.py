@@ -11,8 +11,6 @@ from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook,
 from rdmacc.engine.compiled.rows import (
     PACE,
     backlog_of,
-    clock,
-    cut_ps,
     host_at,
     load_entry,
     message_at,
@@ -21,17 +19,26 @@ from rdmacc.engine.compiled.rows import (
     port_at,
     queue_of,
     rank_now,
-    whole_ps,
+)
+from rdmacc.engine.compiled.rules import (
+    arm_pace,
+    has_unsent,
+    may_send,
+    next_start_ps,
+    packets_left,
+    read_clock,
+    request_class,
+    sends_in_order,
+    wait_for_turn,
+    write_data,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, DATA_CLASS, IDLE, PACING, READY
+from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
 
 __all__ = [
     "join",
     "join_line",
-    "may_send",
-    "next_start_ps",
     "next_turn",
     "send_data",
     "send_next_nic",
@@ -48,33 +55,15 @@ def sendable_message(g, qp):
 
 
 @jit
-def may_send(qp):
-    """Tell whether window and credits allow a packet."""
-    return qp.inflight_bytes < qp.window_bytes and qp.credits > 0
-
-
-@jit
 def unsent_message(g, qp):
     """Return the first message with a packet to send, -1 for none."""
     number = qp.first_pending
     while number >= 0:
         message = message_at(g, number)
-        if message.next_psn < message.granted_psn:
+        if has_unsent(message):
             return number
         number = message.next_pending
     return -1
-
-
-@jit
-def next_start_ps(g, qp, now):
-    """Return when the pacing rate lets the next packet start."""
-    if qp.last_wire_bytes == 0:
-        return now
-    if qp.rate_bps <= 0.0:
-        return NEVER
-    if g.tick_ps:
-        return qp.last_start_ps + cut_ps(qp.last_wire_bytes, qp.rate_bps, g.tick_ps)
-    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps)
 
 
 @jit
@@ -83,23 +72,15 @@ def join_line(g, qp, now):
     if qp.state == READY:
         return False
     message_number = sendable_message(g, qp)
-    start = next_start_ps(g, qp, now) if message_number >= 0 else NEVER
+    start = next_start_ps(qp, g.tick_ps, now) if message_number >= 0 else NEVER
     port = port_at(g, qp.nic)
-    if start >= NEVER:
-        qp.state = IDLE
-        qp.pace_timer_ps = NEVER
-        return False
-    if start <= now or start <= port.busy_until_ps:
-        qp.state = READY
-        qp.pace_timer_ps = NEVER
+    state = wait_for_turn(qp, start, port.busy_until_ps, now)
+    if state == READY:
         cls = message_at(g, message_number).priority
         port.waiting |= 1 << cls
         join(g, port, cls, qp)
         return True
-    qp.state = PACING
-    qp.pace_timer_ps = start
-    if start < qp.pace_timer_armed:
-        qp.pace_timer_armed = start
+    if state == PACING and arm_pace(qp):
         push_event(g, start, rank_now(g, PACE + qp.number))
     return False
 
@@ -133,7 +114,7 @@ def send_next_nic(g, port, now):
         port.queue_bytes -= g.wire_bytes
         qp.state = IDLE
         number = sendable_message(g, qp)
-        if number < 0 or next_start_ps(g, qp, now) > now:  # its rate or window has changed since it queued
+        if number < 0 or next_start_ps(qp, g.tick_ps, now) > now:  # its rate or window has changed since it queued
             join_line(g, qp, now)
             continue
         port.served = place
@@ -162,8 +143,7 @@ def remaining_packets(g, qp):
     number = sendable_message(g, qp)
     if number < 0:
         return NEVER
-    message = message_at(g, number)
-    return message.packets - message.next_psn
+    return packets_left(message_at(g, number))
 
 
 @jit
@@ -204,26 +184,13 @@ def send_data(g, port, qp, message_number, now):
     psn = message.next_psn
     number = new_packet(g)
     packet = packet_at(g, number)
-    packet.kind = DATA
-    packet.priority = message.priority
-    packet.message = message_number
-    packet.qp = qp.number
-    packet.dst = qp.dst
-    packet.psn = psn
-    payload = g.payload_bytes
-    if psn == message.packets - 1:
-        payload = message.size_bytes - psn * payload
-    packet.payload_bytes = payload
-    packet.wire_bytes = max(payload + g.header_bytes, g.least_wire_bytes)
-    packet.sent_ps = clock(g, host_at(g, port.node), now) if g.has_clocks else now
-    message.next_psn = psn + 1
-    if psn == message.highest_psn:
-        message.highest_psn = psn + 1
-    else:
+    write_data(g, packet, qp, message)
+    packet.sent_ps = read_clock(host_at(g, port.node), g.clock_jitter_ps, now) if g.has_clocks else now
+    if not sends_in_order(message, psn):
         note_out_of_order(g, message, psn)
-    qp.inflight_bytes += payload
+    qp.inflight_bytes += packet.payload_bytes
     qp.credits -= 1
-    g.sent_bytes += payload
+    g.sent_bytes += packet.payload_bytes
     request = -1
     if g.on_send:
         request = call_sender(g, g.on_send, qp.number, message_number, g.packets + number * g.packet_bytes, now)
@@ -238,6 +205,4 @@ def send_data(g, port, qp, message_number, now):
     qp.last_wire_bytes = packet.wire_bytes
     transmit(g, port, number, now)
     if request >= 0 and address_request(g, request, qp.number, message_number, now):
-        cls = packet_at(g, request).priority
-        # One of a data class waits with its message, whatever its class there; the caller sees to its turn.
-        join_queue(g, port, request, cls if cls < DATA_CLASS else message.priority, now)
+        join_queue(g, port, request, request_class(packet_at(g, request), message), now)  # the caller sees to its turn

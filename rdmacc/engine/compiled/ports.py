@@ -6,7 +6,6 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.nic import join_line, send_next_nic
 from rdmacc.engine.compiled.queues import (
-    is_busy,
     join_queue,
     next_class,
     release,
@@ -25,8 +24,9 @@ from rdmacc.engine.compiled.rows import (
     qp_at,
     queue_of,
     recycle,
+    switch_at,
 )
-from rdmacc.engine.compiled.rules import choose_class, obey
+from rdmacc.engine.compiled.rules import choose_class, end_pause, is_busy, obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
 from rdmacc.records import NEVER
@@ -104,7 +104,7 @@ def send_next_switch(g, port, now):
 @jit
 def depart(g, port, number, now):
     """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
-    if g.on_dequeue:
+    if g.on_dequeue and not switch_at(g, port.node).is_nic:
         packet = packet_at(g, number)
         was_marked = packet.ce
         run_port_hook(g, g.on_dequeue, port, number, now)
@@ -188,9 +188,7 @@ def restore_port(g, number):
     """Bring a port back: neither side knows of a pause, so tell the neighbour of those that hold."""
     port, now = port_at(g, number), g.now_ps
     port.is_down = 0
-    if port.paused:
-        port.paused_ps += now - port.paused_since_ps
-        port.paused = 0
+    end_pause(port, now)
     for ingress in range(number * NUM_CLASSES, (number + 1) * NUM_CLASSES):
         if ingress_at(g, ingress).pause_sent:
             send_pfc(g, ingress, PAUSE, now)

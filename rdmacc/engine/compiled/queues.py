@@ -13,7 +13,6 @@ from rdmacc.engine.compiled.rows import (
     SHAPE,
     WAKE,
     backlog_of,
-    cut_ps,
     discard,
     ingress_at,
     new_packet,
@@ -25,13 +24,14 @@ from rdmacc.engine.compiled.rows import (
     rank_in,
     rank_now,
     switch_at,
-    whole_ps,
 )
 from rdmacc.engine.compiled.rules import (
     choose_class,
     credit_ready_ps,
     fits_queue,
+    is_busy,
     may_resume,
+    put_on_link,
     queue_limit_bytes,
     release_lossless,
     release_lossy,
@@ -40,11 +40,10 @@ from rdmacc.engine.compiled.rules import (
 )
 from rdmacc.engine.compiled.timers import arm
 from rdmacc.engine.trace import SENT
-from rdmacc.state import CREDITS, DATA, DATA_CLASS, MAC, NUM_CLASSES, RESUME
+from rdmacc.state import CREDITS, DATA_CLASS, MAC, NUM_CLASSES, RESUME
 
 __all__ = [
     "append",
-    "is_busy",
     "join_queue",
     "next_class",
     "release",
@@ -98,34 +97,17 @@ def wake_at_end(g, port):
 
 
 @jit
-def is_busy(g, port, now):
-    """Tell whether a transmission is under way; with a tick, its end may be still to come in this instant."""
-    if port.busy_until_ps != now:
-        return port.busy_until_ps > now
-    return g.tick_ps > 0 and port.order > g.order_now
-
-
-@jit
 def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
-    wire = packet.wire_bytes
-    end = now + (cut_ps(wire, port.rate_bps, g.tick_ps) if g.tick_ps else whole_ps(wire * port.byte_ps))
-    port.busy_until_ps = end
-    port.tx_bytes += wire
-    if packet.kind == DATA:
-        port.tx_data_packets += 1
-    else:
-        port.tx_control_packets += 1
+    put_on_link(port, packet, g.tick_ps, now)
     if g.has_trace:
         note(g, SENT, port.number, number, now)
     packet.order = port.order = next_order(g)
-    arrival = end + port.delay_ps
-    packet.arrival_ps = arrival
     packet.next = -1
     if port.flight_head < 0:  # only the head of the packets under way has an event
         port.flight_head = number
-        push_event(g, arrival, rank_in(g, DELIVER + port.number, packet.order))
+        push_event(g, packet.arrival_ps, rank_in(g, DELIVER + port.number, packet.order))
     else:
         if port.flight_next < 0:
             port.flight_next = number
@@ -182,7 +164,8 @@ def release(g, node, number, now):
     switch = switch_at(g, node)
     packet = packet_at(g, number)
     if not g.is_lossless:
-        release_lossy(switch, packet.wire_bytes)
+        if not switch.is_nic:
+            release_lossy(switch, packet.wire_bytes)
         return
     account = ingress_at(g, packet.ingress)
     release_lossless(g, switch, account, packet.wire_bytes)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc import units
 from rdmacc.engine.compiled import layout
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, prefetch, record_at, store_i8
-from rdmacc.engine.compiled.chance import uniform
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.plain import globals_at
 from rdmacc.engine.ranks import LAST_ORDER, ORDER_MASK, ORDER_SHIFT, RANK_CLASSES, RANK_SHIFT, TICK_SHIFT
@@ -26,9 +24,7 @@ __all__ = [
     "TRANSFER_TIMER",
     "WAKE",
     "backlog_of",
-    "clock",
     "computation_at",
-    "cut_ps",
     "discard",
     "fetch_port",
     "globals_at",
@@ -55,7 +51,6 @@ __all__ = [
     "sample_at",
     "switch_at",
     "watch_at",
-    "whole_ps",
 ]
 
 (
@@ -71,7 +66,6 @@ __all__ = [
     EGRESS_TIMER,
     PROBE,
 ) = ((number + 1) << RANK_SHIFT for number in range(len(RANK_CLASSES)))
-whole_ps, cut_ps = jit(units.whole_ps), jit(units.cut_ps)
 
 RANK_MASK = (1 << RANK_SHIFT) - 1
 _TICK_NUMBERS = (1 << TICK_SHIFT) - 1
@@ -302,11 +296,3 @@ def rank_last(g, rank):
 def rank_without_order(rank):
     """Return the rank that an event would have without a tick."""
     return (((rank >> TICK_SHIFT) & _TICK_CLASSES) << RANK_SHIFT) + (rank & _TICK_NUMBERS)
-
-
-@jit
-def clock(g, host, now):
-    """Read a host's clock."""
-    host.clock_count += 1
-    side = 2.0 * uniform(host.clock_key, host.clock_count) - 1.0
-    return now + host.clock_offset_ps + int(side * g.clock_jitter_ps)

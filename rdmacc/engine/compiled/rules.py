@@ -1,48 +1,50 @@
-"""The rules of `rdmacc.switch` compiled: buffer admission, PFC, the choice of class, the rate of credits."""
+"""The rules of `rdmacc.rules` compiled."""
 
 from __future__ import annotations
 
 from numba.extending import overload
 
+from rdmacc.engine.compiled import chance  # noqa: F401 - what rules call for chance
 from rdmacc.engine.compiled.address import jit
-from rdmacc.engine.compiled.machine_code import OVERLOAD
-from rdmacc.switch import adaptive, admission, credits, pfc
-from rdmacc.switch.classes import choose_class as _choose_class
-from rdmacc.switch.classes import first_class
+from rdmacc.engine.compiled.machine_code import OVERLOAD, rarely
+from rdmacc.rules import addressing, admission, classes, credits, links, pacing, pfc, progress, routing
+from rdmacc.units import cut_ps, whole_ps
 
 __all__ = [
-    "admit_lossless",
-    "admit_lossy",
-    "choose_class",
-    "credit_ready_ps",
-    "fits_queue",
-    "may_resume",
-    "must_pause",
-    "obey",
-    "queue_limit_bytes",
-    "release_lossless",
-    "release_lossy",
-    "spend_credit",
-    "wait_ps",
+    "address_reply", "address_request", "admit_lossless", "admit_lossy", "arm_pace", "choose_class", "close_message",
+    "close_pair", "credit_ready_ps", "cut_payload", "draw_deflection", "end_pause", "expire_pace", "fail_waiting",
+    "first_in_scan", "fits_queue", "flowlet_place", "has_ended", "has_unsent", "is_busy", "is_deflection_port",
+    "is_delivered", "is_due", "is_lost", "may_resume", "may_send", "modulo", "must_pause", "next_start_ps", "obey",
+    "open_message", "packets_left", "put_on_link", "queue_limit_bytes", "read_clock", "release_lossless",
+    "release_lossy", "reply_class", "request_class", "route_key", "sends_in_order", "spend_credit", "starts_later",
+    "wait_for_less", "wait_for_turn", "wait_ps", "way_by_distance", "way_by_packet", "way_in_turn", "write_data",
     "write_frame",
-]
+]  # fmt: skip
 
+for _rule in (classes.first_class, admission.xoff_bytes, routing.modulo, cut_ps, whole_ps):
+    overload(_rule, strict=False, jit_options=OVERLOAD)(lambda *_, rule=_rule: rule)  # rules call it
 
-@overload(first_class, jit_options=OVERLOAD)
-def _first_class(classes):
-    return first_class
-
-
-@overload(admission.xoff_bytes)
-def _xoff_bytes(policy, buffer):
-    return admission.xoff_bytes
-
-
+starts_later, open_message, has_ended = jit(progress.starts_later), jit(progress.open_message), jit(progress.has_ended)
+has_unsent, packets_left = jit(progress.has_unsent), jit(progress.packets_left)
+sends_in_order, is_delivered = jit(progress.sends_in_order), jit(progress.is_delivered)
+close_message, close_pair = jit(progress.close_message), jit(progress.close_pair)
+is_due, wait_for_less, fail_waiting = jit(progress.is_due), jit(progress.wait_for_less), jit(progress.fail_waiting)
+may_send, next_start_ps, wait_for_turn = jit(pacing.may_send), jit(pacing.next_start_ps), jit(pacing.wait_for_turn)
+arm_pace, expire_pace = jit(pacing.arm_pace), jit(pacing.expire_pace)
+write_data, request_class = jit(addressing.write_data), jit(addressing.request_class)
+address_reply, address_request = jit(addressing.address_reply), jit(addressing.address_request)
+reply_class = jit(addressing.reply_class)
+put_on_link, is_busy, is_lost = jit(links.put_on_link), jit(links.is_busy), rarely(links.is_lost)
+end_pause, read_clock = jit(links.end_pause), jit(links.read_clock)
+modulo, route_key, wait_ps = jit(routing.modulo), jit(routing.route_key), jit(routing.wait_ps)
+way_by_packet, way_in_turn = jit(routing.way_by_packet), jit(routing.way_in_turn)
+way_by_distance, flowlet_place = jit(routing.way_by_distance), jit(routing.flowlet_place)
+first_in_scan, draw_deflection = jit(routing.first_in_scan), jit(routing.draw_deflection)
+is_deflection_port, cut_payload = jit(routing.is_deflection_port), rarely(routing.cut_payload)
 admit_lossless, admit_lossy = jit(admission.admit_lossless), jit(admission.admit_lossy)
 release_lossless, release_lossy = jit(admission.release_lossless), jit(admission.release_lossy)
 queue_limit_bytes, fits_queue = jit(admission.queue_limit_bytes), jit(admission.fits_queue)
 must_pause, may_resume = jit(pfc.must_pause), jit(pfc.may_resume)
 obey, write_frame = jit(pfc.obey), jit(pfc.write_frame)
-choose_class = jit(_choose_class)
-wait_ps = jit(adaptive.wait_ps)
+choose_class = jit(classes.choose_class)
 credit_ready_ps, spend_credit = jit(credits.credit_ready_ps), jit(credits.spend_credit)

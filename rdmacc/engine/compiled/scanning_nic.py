@@ -6,9 +6,10 @@ from rdmacc.engine.compiled.address import jit
 from rdmacc.engine.compiled.bit_trees import following, leave, qp_in_place
 from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
-from rdmacc.engine.compiled.nic import join, may_send, next_start_ps, send_data, send_queued, unsent_message
+from rdmacc.engine.compiled.nic import join, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
 from rdmacc.engine.compiled.rows import PACE, backlog_of, message_at, port_at, queue_of, rank_now
+from rdmacc.engine.compiled.rules import may_send, next_start_ps, packets_left
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, READY
@@ -82,11 +83,11 @@ def turn(g, port, now):
         if first < 0:
             first = place
         message = message_at(g, number)
-        if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(g, qp, now) <= now:
+        if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(qp, g.tick_ps, now) <= now:
             if not g.is_srpt:
                 return place
-            if message.packets - message.next_psn < fewest:
-                chosen, fewest = place, message.packets - message.next_psn
+            if packets_left(message) < fewest:
+                chosen, fewest = place, packets_left(message)
     return chosen
 
 
@@ -105,7 +106,7 @@ def set_timer(g, port, now):
             first = place
         qp = qp_in_place(g, port, place)
         if qp.credits > 0:
-            start = min(start, next_start_ps(g, qp, now))
+            start = min(start, next_start_ps(qp, g.tick_ps, now))
     if now < start < NEVER:
         push_timer(g, port, start)
 
@@ -123,6 +124,6 @@ def push_timer(g, port, at_ps):
 def advance(g, qp, now):
     """Bring the timer forward if a new rate has."""
     port = port_at(g, qp.nic)
-    start = next_start_ps(g, qp, now)
+    start = next_start_ps(qp, g.tick_ps, now)
     if start < port.timer_ps < NEVER:
         push_timer(g, port, max(start, now))

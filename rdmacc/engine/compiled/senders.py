@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rdmacc.engine.compiled.address import call, jit
 from rdmacc.engine.compiled.rows import (
-    clock,
     host_at,
+    message_at,
     message_row,
     new_packet,
     packet_at,
@@ -14,6 +14,8 @@ from rdmacc.engine.compiled.rows import (
     qp_row,
     recycle,
 )
+from rdmacc.engine.compiled.rules import address_request as write_request
+from rdmacc.engine.compiled.rules import read_clock
 from rdmacc.engine.compiled.timers import arm
 
 __all__ = ["address_request", "call_sender", "new_request"]
@@ -44,12 +46,7 @@ def address_request(g, number, qp_number, message_number, now):
         recycle(g, number)
         return False
     qp = qp_at(g, qp_number)
-    request.message = message_number
-    request.qp = qp_number
-    request.dst = qp.dst
-    request.payload_bytes = 0
-    if request.wire_bytes == 0:
-        request.wire_bytes = g.ack_bytes
-    request.sent_ps = clock(g, host_at(g, qp.src), now) if g.has_clocks else now
+    write_request(g, request, qp, message_at(g, message_number))
+    request.sent_ps = read_clock(host_at(g, qp.src), g.clock_jitter_ps, now) if g.has_clocks else now
     g.requests += 1
     return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from rdmacc.engine.compiled.address import call, jit, load_i8, store_i4, store_i8
-from rdmacc.engine.compiled.chance import hash63
 from rdmacc.engine.compiled.layout import ROUTE_COUNT, ROUTE_IN_ROW, ROUTE_SHIFT
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.ports import enqueue, forward, pause_or_resume
@@ -27,45 +26,40 @@ from rdmacc.engine.compiled.rows import (
 from rdmacc.engine.compiled.rules import (
     admit_lossless,
     admit_lossy,
+    cut_payload,
+    draw_deflection,
+    first_in_scan,
     fits_queue,
+    flowlet_place,
+    is_deflection_port,
+    modulo,
     must_pause,
     queue_limit_bytes,
     wait_ps,
+    way_by_distance,
+    way_by_packet,
+    way_in_turn,
 )
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
+from rdmacc.rules.routing import ADAPTIVE, FLOWLETS, SPRAY_ROUND_ROBIN, SYMMETRIC
 from rdmacc.state import (
     ACCEPT,
     DATA,
     DATA_CLASS,
     DEFLECT,
     DROP,
-    IN_NETWORK,
     NUM_CLASSES,
     PAUSE,
-    REQUEST,
     RETURN,
     TRIM,
     TRIM_TAIL,
 )
-from rdmacc.switch.adaptive import ENTROPY_BITS
-from rdmacc.switch.queueing import FLOWLETS, ROUTINGS
 
 __all__ = [
-    "adapt", "admit", "call_route", "may_deflect", "modulo", "next_hop", "own_hop", "reroute", "route", "route_entry",
+    "adapt", "admit", "call_route", "choice_of", "first_up", "next_hop", "own_hop", "reroute", "route_entry",
     "switch_receive", "trim", "trim_tail", "turn_back",
 ]  # fmt: skip
-
-ECMP, SYMMETRIC, SPRAY_RANDOM, SPRAY_ROUND_ROBIN, SOURCE, ENTROPY, ADAPTIVE = range(len(ROUTINGS))
-
-
-@jit
-def route(g, node, packet):
-    """Return the port by which the routing sends a packet on; -1 for none."""
-    key = packet.message * 2
-    if packet.kind != DATA and packet.kind != REQUEST:
-        key += 1
-    return next_hop(g, node, packet, key)
 
 
 @jit
@@ -81,7 +75,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
         port_at(g, before).lost_packets += 1
         discard(g, number, before, now)
         return
-    if g.on_route and kind == DATA:
+    if g.on_route and kind == DATA and not switch_at(g, node).is_nic:
         hop = reroute(g, number, node, in_port_number, hop, now)
     port = port_at(g, hop)
     if port.is_down:  # routes do not know yet
@@ -89,7 +83,7 @@ def switch_receive(g, number, node, in_port_number, hop, now):
         discard(g, number, hop, now)
         return
     if packet.priority >= DATA_CLASS:
-        if g.on_enqueue:
+        if g.on_enqueue and not switch_at(g, node).is_nic:
             was_marked = packet.ce
             run_port_hook(g, g.on_enqueue, port, number, now)
             if packet.ce and not was_marked:
@@ -146,43 +140,54 @@ def next_hop(g, node, packet, key):
         return first if count else -1
     if g.hash_as:
         key = 2 * load_entry(g.hash_as, key >> 1) + (key & 1)
-    if g.routing == ECMP:
-        chosen = modulo(hash63(switch.salt, key), count)
-    elif g.routing == SYMMETRIC:  # the same at equal distance, there and back, and another one at each tier
-        chosen = modulo(hash63(g.symmetric_salt, (key >> 1) * 64 + load_entry(g.distance, cell)), count)
-    elif g.routing == SPRAY_RANDOM:
-        chosen = modulo(hash63(switch.salt, switch.spray_count), count)
-        switch.spray_count += 1
-    elif g.routing == SOURCE:
-        chosen = modulo(packet.path, count)
-        packet.path //= count
-    elif g.routing == ENTROPY:
-        chosen = modulo(hash63(switch.salt, (key << ENTROPY_BITS) + packet.path), count)
+    if g.routing == SYMMETRIC:
+        chosen = way_by_distance(g.symmetric_salt, key, load_entry(g.distance, cell), count)
     elif g.routing == ADAPTIVE:
         chosen = adapt(g, switch, entry, key)
-    else:
+    elif g.routing == SPRAY_ROUND_ROBIN:
         turn = load_entry(g.spray_counts, cell)
-        chosen = modulo(hash63(switch.salt, column) + turn, count)
+        chosen = way_in_turn(switch, column, turn, count)
         store_i4(g.spray_counts + cell * 4, np.int32(turn + 1))
+    else:
+        chosen = way_by_packet(g.routing, switch, packet, key, count)
+    if switch.is_nic:
+        chosen = first_up(g, entry, chosen)
+    return choice_of(g, entry, chosen)
+
+
+@jit
+def choice_of(g, entry, chosen):
+    """Return the port of a number among those of a route."""
+    first = entry >> ROUTE_SHIFT
     return first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen)
+
+
+@rarely
+def first_up(g, entry, chosen):
+    """Return the first of a route's choices, from one on, whose port is up; that one if none is."""
+    count = entry & ROUTE_COUNT
+    for turn in range(count):
+        other = modulo(chosen + turn, count)
+        if not port_at(g, choice_of(g, entry, other)).is_down:
+            return other
+    return chosen
 
 
 @rarely
 def adapt(g, switch, entry, key):
     """Return which choice has the shortest queue, or the last packet's of the message if that is not long ago."""
-    count, first = entry & ROUTE_COUNT, entry >> ROUTE_SHIFT
-    place = g.flowlets + (switch.route_row * FLOWLETS + modulo(hash63(key, 0), FLOWLETS)) * 16
+    count = entry & ROUTE_COUNT
+    place = g.flowlets + (switch.route_row * FLOWLETS + flowlet_place(key)) * 16
     if g.flowlet_gap_ps > 0 and g.now_ps - load_i8(place) < g.flowlet_gap_ps:
         store_i8(place, g.now_ps)
         return modulo(load_i8(place + 8), count)
-    best = modulo(hash63(switch.salt, switch.spray_count), count)
-    switch.spray_count += 1
-    place_of_best, least = best, NEVER
+    first_way = first_in_scan(switch, count)
+    best, least = first_way, NEVER
     for turn in range(count):
-        chosen = place_of_best + turn
+        chosen = first_way + turn
         if chosen >= count:
             chosen -= count
-        port = port_at(g, first + chosen if entry & ROUTE_IN_ROW else load_entry(g.route_ports, first + chosen))
+        port = port_at(g, choice_of(g, entry, chosen))
         wait = wait_ps(port)
         if wait < least:
             best, least = chosen, wait
@@ -208,14 +213,6 @@ def own_hop(g, node, key):
 
 
 @jit
-def modulo(number, count):
-    """Return number % count, quickly for powers of two."""
-    if count & (count - 1) == 0:
-        return number & (count - 1)
-    return number % count
-
-
-@jit
 def reroute(g, number, node, in_port_number, hop, now):
     """Let switch features send a data packet another way than its route; return its port."""
     packet = packet_at(g, number)
@@ -228,14 +225,13 @@ def reroute(g, number, node, in_port_number, hop, now):
         first, last = load_entry(g.node_first_port, node), load_entry(g.node_first_port, node + 1)
         count = 0
         for other in range(first, last):
-            if may_deflect(g, other, hop, in_port_number):
+            if is_deflection_port(port_at(g, other), hop, in_port_number):
                 count += 1
         if count:
-            drawn = modulo(hash63(switch.salt, (1 << 40) + switch.deflections), count)
-            switch.deflections += 1
+            drawn = draw_deflection(switch, count)
             port_at(g, hop).deflected_packets += 1
             for other in range(first, last):
-                if may_deflect(g, other, hop, in_port_number):
+                if is_deflection_port(port_at(g, other), hop, in_port_number):
                     if drawn == 0:
                         hop = other
                         break
@@ -245,13 +241,6 @@ def reroute(g, number, node, in_port_number, hop, now):
     elif packet.route >= 0:
         hop = packet.route
     return hop
-
-
-@jit
-def may_deflect(g, other, hop, in_port_number):
-    """Tell whether a packet may be deflected to a port: to a switch, not back and not where it is crowded."""
-    port = port_at(g, other)
-    return port.link_class == IN_NETWORK and other != hop and other != in_port_number and not port.is_down
 
 
 @jit
@@ -268,11 +257,7 @@ def trim(g, number, port, now):
     """Cut a packet's payload off."""
     packet = packet_at(g, number)
     g.trimmed_bytes += packet.payload_bytes
-    packet.payload_bytes = 0
-    packet.wire_bytes = g.trimmed_wire_bytes
-    packet.priority = g.trimmed_priority
-    packet.is_trimmed = 1
-    packet.verdict = ACCEPT
+    cut_payload(packet, g.trimmed_wire_bytes, g.trimmed_priority)
     port.trimmed_packets += 1
     if g.has_trace:
         note(g, TRIMMED, port.number, number, now)
@@ -311,7 +296,7 @@ def admit(g, packet, node, port, now):
     """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
     switch = switch_at(g, node)
     if not g.is_lossless:
-        if admit_lossy(g, switch, port.queue_bytes, packet.wire_bytes):
+        if switch.is_nic or admit_lossy(g, switch, port.queue_bytes, packet.wire_bytes):
             return True
         port.dropped_packets += 1
         return False

@@ -40,9 +40,10 @@ from rdmacc.engine.ranks import LAST_ORDER, RANKS, TICK_RANKS
 from rdmacc.engine.trace import ROW
 from rdmacc.handlers.hooks import bits_of, calls_of, has_requests, records_of
 from rdmacc.records import NEVER, Field, record_dtype
+from rdmacc.rules.routing import FLOWLETS
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 from rdmacc.switch.buffer import Pfc
-from rdmacc.switch.queueing import FLOWLETS, ROUTINGS
+from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Tables", "routes_of"]
@@ -127,7 +128,7 @@ class Tables:
             limit_bytes=0 if isinstance(policy, Pfc) else policy.limit_bytes,
             routing=ROUTINGS.index(scheme.routing), is_srpt=scheme.nic_order == "srpt",
             start_delay_ps=scheme.start_delay_ps, tick_ps=scheme.tick_ps, order_now=LAST_ORDER,
-            nic_ack_priority=scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority,
+            nic_ack_priority=scheme.nic_ack_priority,
         )  # fmt: skip
         queueing = scheme.queueing
         self._set(
@@ -188,7 +189,7 @@ class Tables:
         self.hosts = hosts
         self.switches = self._rows("switch", fabric.n_nodes, SWITCH)
         self.switches["shared_bytes"], self.switches["salt"] = plan.shared_bytes, plan.ecmp_salt
-        self.switches["route_row"] = fabric.route_row
+        self.switches["route_row"], self.switches["is_nic"] = fabric.route_row, fabric.is_nic
         strides = self.layout.row_bytes["port"], QUEUE.itemsize
         self.queues = np.ndarray((count, NUM_CLASSES), QUEUE, self._memory["port"], QUEUES_AT, strides)
         self.backlogs = zeroed(count * NUM_CLASSES * BACKLOG.itemsize)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from rdmacc import state
-from rdmacc.chance import uniform
 from rdmacc.engine.records import Clock
 from rdmacc.engine.reference.messages import Message, after_sender, count_down
 from rdmacc.engine.reference.nic import NicPort, QueuePair
 from rdmacc.engine.reference.ports import Port
 from rdmacc.engine.reference.senders import FROM_SENDER, send_request
 from rdmacc.records import NEVER
-from rdmacc.state import CNP, DATA, NONE, PAUSE
+from rdmacc.rules.addressing import address_reply, reply_class
+from rdmacc.rules.links import read_clock
+from rdmacc.rules.progress import is_delivered
+from rdmacc.state import DATA, NONE, PAUSE
 
 __all__ = ["Host"]
 
@@ -58,9 +60,7 @@ class Host(state.Host, Clock):
 
     def clock(self, now: int) -> int:
         """Read the host's clock."""
-        self.clock_count += 1
-        side = 2.0 * uniform(self.clock_key, self.clock_count) - 1.0
-        return int(now + self.clock_offset_ps + int(side * self._net.plan.clock_jitter_ps))
+        return read_clock(self, self._net.plan.clock_jitter_ps, now)
 
     def on_arrival(self, packet: Any, message: Message, now: int) -> None:
         """Run the receiver's handlers on a packet of a sender and send what they filled in."""
@@ -76,8 +76,7 @@ class Host(state.Host, Clock):
                 net.on_data(self, qp, message, packet, reply, notice, now)
             if packet.accepted:
                 net.accepted_bytes += packet.payload_bytes
-                if message.received_packets == message.packets and message.delivered_ps < 0:
-                    message.delivered_ps = now
+                if is_delivered(message, now):
                     if message.is_incoming:
                         message.is_incoming = 0
                         del self.incoming[message.number]
@@ -133,13 +132,7 @@ class Host(state.Host, Clock):
         if reply.kind == NONE:
             net.recycle(reply)
             return
-        reply.message = message.number
-        reply.qp = qp.number
-        reply.dst = qp.src
-        reply.payload_bytes = 0
-        if reply.wire_bytes == 0:
-            reply.wire_bytes = net.cnp_bytes if reply.kind == CNP else net.ack_bytes
+        address_reply(net.plan.scheme, reply, qp, message)
         reply.sent_ps = now if not net.has_clocks else self.clock(now)
         net.reply_counts[reply.kind] += 1
-        cls = reply.priority
-        qp.reply_nic.enqueue(reply, net.nic_ack_priority if cls == net.ack_priority else cls, now)
+        qp.reply_nic.enqueue(reply, reply_class(net.plan.scheme, reply), now)

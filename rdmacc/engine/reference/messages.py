@@ -10,6 +10,16 @@ from rdmacc.engine.records import ComputationProgress, MessageProgress
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.senders import call_sender, send_request
 from rdmacc.records import NEVER
+from rdmacc.rules.progress import (
+    close_message,
+    close_pair,
+    fail_waiting,
+    has_ended,
+    is_due,
+    open_message,
+    starts_later,
+    wait_for_less,
+)
 
 __all__ = [
     "Computation", "Message", "after_sender", "count_down", "end_computation", "fail_dependents", "finish",
@@ -52,16 +62,10 @@ def start(net: Any, number: int, now: int) -> None:
     """Start a message at its sender."""
     message = net.messages[number]
     qp = message.queue_pair
-    if net.start_delay_ps and not message.is_delayed:
-        message.is_delayed = 1
-        message.start_ps = now
+    if starts_later(message, net.start_delay_ps, now):
         push(net.env, now + net.start_delay_ps, net.ranks["start"] + number, partial(start, net, number))
         return
-    if not message.is_delayed:
-        message.start_ps = now
-    message.is_open = 1
-    qp.remaining -= 1
-    qp.active_messages += 1
+    open_message(qp, message)
     qp.pending.append(message)
     if net.on_start is not None:
         request = call_sender(net, net.on_start, qp, message, None, now)
@@ -83,28 +87,20 @@ def note_out_of_order(net: Any, message: Any, psn: int) -> None:
 
 def after_sender(net: Any, qp: Any, message: Any, now: int) -> None:
     """Finish a message that is acknowledged or given up; let the queue pair send what it now may."""
-    if message.is_open:
-        if message.una_psn >= message.packets:
-            message.acked_ps = now
-            finish(net, qp, message, now)
-        elif message.failed:
-            finish(net, qp, message, now)
+    if has_ended(message, now):
+        finish(net, qp, message, now)
     qp.nic.schedule(qp, now)
 
 
 def finish(net: Any, qp: Any, message: Any, now: int) -> None:
     """Take a message out of its queue pair; release what waits for it."""
-    message.is_open = 0
+    close_message(qp, message)
     qp.pending.remove(message)
-    qp.active_messages -= 1
     if message.failed:
-        unacknowledged = min(message.next_psn * message.payload_bytes, message.size_bytes)
-        qp.inflight_bytes -= unacknowledged - min(message.una_psn * message.payload_bytes, message.size_bytes)
         fail_dependents(net, message.number)
     count_down(net, message, now, is_acked=True)
     cancel(net, "Transfer", message)
-    if qp.active_messages == 0 and qp.remaining == 0:
-        qp.closed = 1
+    if close_pair(qp):
         cancel(net, "Sender", qp)
     net.unfinished -= 1
 
@@ -120,21 +116,19 @@ def count_down(net: Any, message: Any, now: int, is_acked: bool) -> None:
     if net.plan.dependents is None or message.failed:
         return
     for number, delay_ps in net.plan.dependents.of(message.number):
-        if (net.waiting(number).src == message.src) == is_acked:
+        if is_due(net.waiting(number), message, is_acked):
             _release(net, number, delay_ps, now)
 
 
 def _release(net: Any, number: int, delay_ps: int, now: int) -> None:
     """Let something wait for one less, and start when the delay after it is over."""
     waiting = net.waiting(number)
-    if delay_ps:
-        waiting.start_ps = max(waiting.start_ps, now + delay_ps)
-    waiting.waits_for -= 1
-    if waiting.waits_for == 0:
+    start_ps = wait_for_less(waiting, delay_ps, now)
+    if start_ps < NEVER:
         if number < len(net.messages):
-            push(net.env, max(now, waiting.start_ps), net.ranks["start"] + number, partial(start, net, number))
+            push(net.env, start_ps, net.ranks["start"] + number, partial(start, net, number))
         else:
-            waiting.start_ps = max(now, waiting.start_ps)
+            waiting.start_ps = start_ps
             schedule_computation(net, waiting)
 
 
@@ -160,8 +154,6 @@ def fail_dependents(net: Any, number: int) -> None:
     while todo:
         for waiting_number, _ in net.plan.dependents.of(todo.pop()):
             waiting = net.waiting(waiting_number)
-            if not waiting.failed and waiting.waits_for > 0:
-                waiting.failed = 1
-                waiting.waits_for = -1
+            if fail_waiting(waiting):
                 net.unfinished -= 1
                 todo.append(waiting_number)

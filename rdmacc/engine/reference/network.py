@@ -36,13 +36,13 @@ from rdmacc.errors import HandlerError, RdmaccError
 from rdmacc.handlers.checked import Trail, explain
 from rdmacc.handlers.hooks import bits_of, has_requests, limits_of
 from rdmacc.records import NEVER, record_dtype
+from rdmacc.rules.admission import queue_limit_bytes
 from rdmacc.state import (
     ACK,
     ADVERT,
     CNP,
     CREDIT,
     DATA_CLASS,
-    IN_NETWORK,
     KIND_NAMES,
     NAK,
     NONE,
@@ -51,7 +51,7 @@ from rdmacc.state import (
     RETURN,
     Packet,
 )  # fmt: skip
-from rdmacc.switch.admission import queue_limit_bytes
+from rdmacc.switch.queueing import ROUTINGS
 from rdmacc.topology.fabric import Fabric
 
 __all__ = ["Network"]
@@ -133,10 +133,8 @@ class Network:
         self.reply_handlers[RETURN] = self.binding.hooks["on_return"]
         self.timers = self.binding.timers
         self.wire_bytes, self.payload_bytes = scheme.wire_bytes, scheme.payload_bytes
-        self.header_bytes, self.ack_bytes, self.cnp_bytes = scheme.header_bytes, scheme.ack_bytes, scheme.cnp_bytes
-        self.least_wire_bytes = scheme.least_wire_bytes
-        self.data_priority, self.ack_priority = scheme.data_priority, scheme.ack_priority
-        self.nic_ack_priority = scheme.nic_ack_priority if scheme.nic_ack_priority >= 0 else scheme.ack_priority
+        self.ack_priority = scheme.ack_priority
+        self.routing = ROUTINGS.index(scheme.routing)
         self.path_ports = _path_ports(plan)
         self.marks_at_nic = scheme.marks_at_nic
         self.sent_bytes = self.accepted_bytes = self.discarded_bytes = self.dropped_bytes = 0
@@ -188,11 +186,6 @@ class Network:
         for name, record in self._attached[owner]:
             setattr(thing, name, record())
         return thing
-
-    def fabric_ports(self, node: int) -> list[Any]:
-        """Return a switch's ports to other switches."""
-        first, last = self.fabric.node_first_port[node : node + 2]
-        return [port for port in self.ports[first:last] if port.link_class == IN_NETWORK]
 
     def is_scripted_loss(self, packet: Any) -> bool:
         """Count a transmission that a script names; return whether it is one to lose."""

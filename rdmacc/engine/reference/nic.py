@@ -13,8 +13,10 @@ from rdmacc.engine.reference.messages import Message, note_out_of_order
 from rdmacc.engine.reference.ports import FIRST_CLASS, Port
 from rdmacc.engine.reference.senders import address_request
 from rdmacc.records import NEVER
-from rdmacc.state import DATA, DATA_CLASS, IDLE, NUM_CLASSES, PACING, READY
-from rdmacc.units import cut_ps, whole_ps
+from rdmacc.rules.addressing import request_class, write_data
+from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn
+from rdmacc.rules.progress import has_unsent, packets_left, sends_in_order
+from rdmacc.state import IDLE, NUM_CLASSES, PACING, READY
 
 __all__ = ["NicPort", "QueuePair"]
 
@@ -22,7 +24,7 @@ __all__ = ["NicPort", "QueuePair"]
 class QueuePair(state.QueuePair, QueuePairUse):
     """A queue pair: its unacknowledged messages first in, first out, and the NIC that serves it."""
 
-    __slots__ = ("_gap_bps", "_gap_bytes", "_gap_ps", "nic", "pending", "reply_nic")
+    __slots__ = ("nic", "pending", "reply_nic")
 
     pace_timer_armed: int
 
@@ -31,55 +33,30 @@ class QueuePair(state.QueuePair, QueuePairUse):
         self.pending: deque[Message] = deque()
         self.nic: Any = None
         self.reply_nic: Any = None
-        self._gap_bytes, self._gap_bps, self._gap_ps = 0, 0.0, 0  # time from start to start, for a size and a rate
 
     def sendable_message(self) -> Message | None:
         """Return the first message with a packet to send, if window and credits allow one."""
-        if self.inflight_bytes < self.window_bytes and self.credits > 0:  # `may_send`, `unsent_message`
-            for message in self.pending:
-                if message.next_psn < message.granted_psn:
-                    return message
-        return None
-
-    def may_send(self) -> bool:
-        """Tell whether window and credits allow a packet."""
-        return bool(self.inflight_bytes < self.window_bytes and self.credits > 0)
+        return self.unsent_message() if may_send(self) else None
 
     def unsent_message(self) -> Message | None:
         """Return the first message with a packet to send."""
         for message in self.pending:
-            if message.next_psn < message.granted_psn:
+            if has_unsent(message):
                 return message
         return None
 
     def next_start_ps(self, now: int) -> int:
         """Return when the pacing rate lets the next packet start."""
-        wire_bytes, rate_bps = self.last_wire_bytes, self.rate_bps
-        if wire_bytes != self._gap_bytes or rate_bps != self._gap_bps:
-            if wire_bytes == 0:
-                return now
-            if rate_bps <= 0.0:
-                return NEVER
-            tick_ps = self.nic._net.tick_ps
-            if tick_ps:
-                self._gap_ps = cut_ps(wire_bytes, rate_bps, tick_ps)
-            else:  # in the kernel's order: another one rounds to another picosecond now and then
-                self._gap_ps = whole_ps(wire_bytes * 8e12 / rate_bps)
-            self._gap_bytes, self._gap_bps = wire_bytes, rate_bps
-        return self.last_start_ps + self._gap_ps
+        return int(next_start_ps(self, self.nic._net.tick_ps, now))
 
     def remaining_packets(self) -> int:
         """Return how many packets the message that is served next has left to send."""
         message = self.sendable_message()
-        return NEVER if message is None else message.packets - message.next_psn
+        return NEVER if message is None else packets_left(message)
 
     def pace(self, now: int) -> None:
         """Serve the pacing timer: its event may be early or stale, since deadlines move."""
-        if now != self.pace_timer_armed:
-            return
-        self.pace_timer_armed = NEVER
-        if self.pace_timer_ps < NEVER:
-            self.state = IDLE
+        if expire_pace(self, now):
             self.nic.schedule(self, now)
 
 
@@ -144,26 +121,13 @@ class NicPort(Port):
         net = self._net
         psn = message.next_psn
         packet = net.new_packet()
-        packet.kind = DATA
-        packet.priority = message.priority
-        packet.message = message.number
-        packet.qp = qp.number
-        packet.dst = qp.dst
-        packet.psn = psn
-        payload = net.payload_bytes
-        if psn == message.packets - 1:
-            payload = message.size_bytes - psn * payload
-        packet.payload_bytes = payload
-        packet.wire_bytes = max(payload + net.header_bytes, net.least_wire_bytes)
+        write_data(net.plan.scheme, packet, qp, message)
         packet.sent_ps = now if not net.has_clocks else self.node.clock(now)
-        message.next_psn = psn + 1
-        if psn == message.highest_psn:
-            message.highest_psn = psn + 1
-        else:
+        if not sends_in_order(message, psn):
             note_out_of_order(net, message, psn)
-        qp.inflight_bytes += payload
+        qp.inflight_bytes += packet.payload_bytes
         qp.credits -= 1
-        net.sent_bytes += payload
+        net.sent_bytes += packet.payload_bytes
         request = net.new_packet() if net.has_requests else None
         if net.on_send is not None:
             net.on_send(qp, message, packet, request, now)
@@ -178,9 +142,7 @@ class NicPort(Port):
         qp.last_wire_bytes = packet.wire_bytes
         self.transmit(packet, now)
         if request is not None and address_request(net, request, qp, message, now):
-            cls = request.priority
-            # One of a data class waits with its message, whatever its class there; the caller sees to its turn.
-            self.join_queue(request, cls if cls < DATA_CLASS else message.priority, now)
+            self.join_queue(request, request_class(request, message), now)  # the caller sees to its turn
 
     def schedule(self, qp: Any, now: int) -> None:
         """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake the port."""
@@ -193,36 +155,14 @@ class NicPort(Port):
             return False
         message = qp.sendable_message()
         start_ps = NEVER if message is None else qp.next_start_ps(now)
-        if start_ps >= NEVER:
-            qp.state = IDLE
-            qp.pace_timer_ps = NEVER
-        elif start_ps <= now and self.is_idle(now):
-            qp.state = IDLE
-            qp.pace_timer_ps = NEVER
-            if self._net.wire_bytes > self.peak_queue_bytes:  # as if it had been in line
-                self.peak_queue_bytes = self._net.wire_bytes
-            self.serve(qp, message, now)
-            if self.waiting and not self.is_wake_pending:
-                self.wake_at_end()
-        elif start_ps <= now or start_ps <= self.busy_until_ps:
-            qp.state = READY
-            qp.pace_timer_ps = NEVER
-            cls = message.priority
-            self.waiting |= 1 << cls
-            self.join(self.lines[cls], qp)
+        state = wait_for_turn(qp, start_ps, self.busy_until_ps, now)
+        if state == READY:
+            assert message is not None
+            self.waiting |= 1 << message.priority
+            self.join(self.lines[message.priority], qp)
             return True
-        else:
-            qp.state = PACING
-            qp.pace_timer_ps = start_ps
-            if start_ps < qp.pace_timer_armed:
-                qp.pace_timer_armed = start_ps
-                push(self._net.env, start_ps, self._net.rank("pace", qp.number), qp.pace)
-        return False
-
-    def is_idle(self, now: int) -> bool:
-        """Tell whether what comes now may be sent at once."""
-        if self._is_plain and not (self.waiting or self.paused or self.is_wake_pending or self.is_down):
-            return self.busy_until_ps <= now
+        if state == PACING and arm_pace(qp):
+            push(self._net.env, start_ps, self._net.rank("pace", qp.number), qp.pace)
         return False
 
     def join(self, line: list[int], qp: Any) -> None:

@@ -7,17 +7,16 @@ from heapq import heappush
 from typing import Any
 
 from rdmacc import state
-from rdmacc.chance import uniform
 from rdmacc.engine.ranks import ORDER_SHIFT
 from rdmacc.engine.records import LinkLoss, Transmitter, Turns
 from rdmacc.engine.reference.events import push
 from rdmacc.engine.trace import ARRIVED, SENT
-from rdmacc.state import CREDITS, DATA, DATA_CLASS, HOST_NIC, MAC, NUM_CLASSES, PAUSE
-from rdmacc.switch.admission import IngressAccount, fits_queue
-from rdmacc.switch.classes import ClassTurns, choose_class, first_class
-from rdmacc.switch.credits import TokenBucket, credit_ready_ps, spend_credit
-from rdmacc.switch.pfc import obey, write_frame
-from rdmacc.units import transmission_ps
+from rdmacc.rules.admission import IngressAccount, fits_queue
+from rdmacc.rules.classes import ClassTurns, choose_class, first_class
+from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
+from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
+from rdmacc.rules.pfc import obey, write_frame
+from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES, PAUSE
 
 __all__ = ["Ingress", "Port", "SwitchPort"]
 
@@ -42,12 +41,11 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         "_deliver",
         "_deliver_rank",
         "_events",
-        "_is_plain",
         "_may_lose",
         "_net",
-        "_transmission_ps",
         "_wake",
         "_wake_rank",
+        "at_host",
         "flight",
         "ingress",
         "node",
@@ -63,6 +61,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self._net = net
         self.number = number
         self.link_class = int(fabric.port_class[number])
+        self.at_host = bool(fabric.is_host[fabric.port_node[number]])
         self.climbs = int(fabric.port_climbs[number])
         self.rate_bps = float(fabric.port_rate_bps[number])
         self.byte_ps = float(fabric.port_byte_ps[number])
@@ -75,9 +74,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.queues: list[deque[Any]] = [deque() for _ in range(NUM_CLASSES)]
         self.waiting_bytes = [0] * DATA_CLASS  # of classes that are limited
         self.flight: deque[Any] = deque()
-        self._transmission_ps: dict[int, int] = {}
-        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.link_class == HOST_NIC))
-        self._is_plain = net.is_strict and not net.tick_ps and not any(net.limits)
+        self._may_lose = bool(self.loss_data or self.loss_control or (net.scripts and self.at_host))
         self._deliver_rank, self._wake_rank = net.ranks["deliver"] + number, net.ranks["wake"] + number
         self._deliver, self._wake = self.deliver, self.wake  # bound once
         self._events = net.env._queue
@@ -91,14 +88,6 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def enqueue(self, packet: Any, cls: int, now: int) -> None:
         """Append a packet to a class's queue and see that it will be sent."""
-        if self._is_plain and not (self.waiting or self.paused or self.is_wake_pending or self.is_down):
-            if self.busy_until_ps <= now:  # idle: the packet need not join a queue to leave it at once
-                if cls >= DATA_CLASS:
-                    if packet.wire_bytes > self.peak_queue_bytes:
-                        self.peak_queue_bytes = packet.wire_bytes
-                    self.depart(packet, now)
-                self.transmit(packet, now)
-                return
         if self.join_queue(packet, cls, now) and not self.is_wake_pending:
             self.kick(now)
 
@@ -159,14 +148,10 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         """Send now if the transmitter is free, else wake up when it is."""
         if self.is_down:
             return
-        if self.busy_until_ps > now or (self.busy_until_ps == now and self.ends_later()):
+        if is_busy(self._net, self, now):
             self.wake_at_end()
         else:
             self.send_next(now)
-
-    def ends_later(self) -> bool:
-        """Tell whether a transmission that ends now is still to come in this instant, as it may be with a tick."""
-        return bool(self._net.tick_ps) and self.order > self._net.order_now
 
     def wake_at_end(self) -> None:
         """Wake up when the transmission under way ends."""
@@ -188,28 +173,18 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def transmit(self, packet: Any, now: int) -> None:
         """Put a packet on the link."""
-        net, wire = self._net, packet.wire_bytes
-        try:
-            duration = self._transmission_ps[wire]
-        except KeyError:
-            duration = self._transmission_ps[wire] = transmission_ps(wire, self.rate_bps, net.tick_ps)
-        self.busy_until_ps = end = now + duration
-        self.tx_bytes += wire
-        if packet.kind == DATA:
-            self.tx_data_packets += 1
-        else:
-            self.tx_control_packets += 1
+        net = self._net
+        put_on_link(self, packet, net.tick_ps, now)
         if net.trace is not None:
             net.trace.add(now, SENT, self.number, packet)
         if net.tick_ps:
             packet.order = self.order = net.next_order()
-        packet.arrival_ps = arrival = end + self.delay_ps
         flight = self.flight
         if not flight:  # only the head of the packets under way has an event
             rank = self._deliver_rank
             if self.order:
                 rank += self.order << ORDER_SHIFT
-            heappush(self._events, (arrival, rank, 0, self._deliver))
+            heappush(self._events, (packet.arrival_ps, rank, 0, self._deliver))
         flight.append(packet)
 
     def deliver(self, now: int) -> None:
@@ -235,12 +210,9 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
 
     def is_lost(self, packet: Any) -> bool:
         """Tell whether the link loses a packet: by chance, or because a script says so."""
-        loss = self.loss_data if packet.kind == DATA else self.loss_control
-        if loss and packet.priority != MAC:
-            self.loss_count += 1
-            if uniform(self.loss_key, self.loss_count) < loss:
-                return True
-        return bool(self._net.scripts) and self.link_class == HOST_NIC and self._net.is_scripted_loss(packet)
+        if is_lost(self, packet):
+            return True
+        return bool(self._net.scripts) and self.at_host and self._net.is_scripted_loss(packet)
 
     def pause_or_resume(self, packet: Any, now: int) -> None:
         """Obey a PFC frame that came back over the link."""
@@ -255,7 +227,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         for cls, queue in enumerate(self.queues):
             while queue:
                 packet = self.take(cls)
-                if cls >= DATA_CLASS and self.link_class != HOST_NIC:
+                if cls >= DATA_CLASS and not self.at_host:
                     self.node.release(packet, now)
                 self._lose(packet, now)
         self.waiting = self.ready_classes()
@@ -267,9 +239,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def restore(self, now: int) -> None:
         """The link is back: neither side knows of a pause, so tell the neighbour of those that hold."""
         self.is_down = 0
-        if self.paused:
-            self.paused_ps += now - self.paused_since_ps
-            self.paused = 0
+        end_pause(self, now)
         for account in self.ingress:
             if account.pause_sent:
                 self.node.send_pfc(account, PAUSE, now)
@@ -282,7 +252,6 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def set_rate(self, rate_bps: float) -> None:
         """Set the rate of the link for what is sent from now on."""
         self.rate_bps, self.byte_ps = rate_bps, 8e12 / rate_bps
-        self._transmission_ps.clear()
 
     def storm(self, kind: int, now: int) -> None:
         """Send a PFC frame for each data class."""
@@ -322,7 +291,7 @@ class SwitchPort(Port):
     def depart(self, packet: Any, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self._net
-        if net.on_dequeue is not None:
+        if net.on_dequeue is not None and not self.node.is_nic:
             was_marked = packet.ce
             net.on_dequeue(self, packet, now)
             if packet.ce and not was_marked:

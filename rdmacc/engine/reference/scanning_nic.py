@@ -17,6 +17,8 @@ from rdmacc.engine.reference.events import push
 from rdmacc.engine.reference.nic import NicPort
 from rdmacc.engine.reference.ports import FIRST_CLASS
 from rdmacc.records import NEVER
+from rdmacc.rules.pacing import may_send
+from rdmacc.rules.progress import packets_left
 from rdmacc.state import IDLE, READY
 
 __all__ = ["ScanningNicPort"]
@@ -80,11 +82,11 @@ class ScanningNicPort(NicPort):
             message = qp.unsent_message()
             if message is None:
                 self.leave(qp)
-            elif not self.paused & 1 << message.priority and qp.may_send() and qp.next_start_ps(now) <= now:
+            elif not self.paused & 1 << message.priority and may_send(qp) and qp.next_start_ps(now) <= now:
                 if self._net.is_round_robin:
                     return qp
-                if message.packets - message.next_psn < fewest:
-                    chosen, fewest = qp, message.packets - message.next_psn
+                if packets_left(message) < fewest:
+                    chosen, fewest = qp, packets_left(message)
         return chosen
 
     def set_timer(self, now: int) -> None:

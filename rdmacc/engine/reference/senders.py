@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rdmacc.rules import addressing
 from rdmacc.state import DATA, NONE, REQUEST
 
 __all__ = ["FROM_SENDER", "address_request", "call_sender", "new_request", "send_request"]
@@ -31,12 +32,7 @@ def address_request(net: Any, request: Any, qp: Any, message: Any, now: int) -> 
     if request.kind == NONE:
         net.recycle(request)
         return False
-    request.message = message.number
-    request.qp = qp.number
-    request.dst = qp.dst
-    request.payload_bytes = 0
-    if request.wire_bytes == 0:
-        request.wire_bytes = net.ack_bytes
+    addressing.address_request(net.plan.scheme, request, qp, message)
     request.sent_ps = now if not net.has_clocks else net.nodes[qp.src].clock(now)
     net.reply_counts[REQUEST] += 1
     return True

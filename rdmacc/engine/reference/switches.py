@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rdmacc.chance import hash63
 from rdmacc.engine.records import Routing
 from rdmacc.engine.reference.ports import Ingress, Port
-from rdmacc.engine.reference.senders import FROM_SENDER
 from rdmacc.engine.trace import TRIMMED
 from rdmacc.records import NEVER
-from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, RESUME, RETURN, TRIM, TRIM_TAIL
-from rdmacc.switch.adaptive import ENTROPY_BITS, wait_ps
-from rdmacc.switch.admission import (
+from rdmacc.rules.admission import (
     SharedBuffer,
     admit_lossless,
     admit_lossy,
@@ -20,9 +16,24 @@ from rdmacc.switch.admission import (
     release_lossless,
     release_lossy,
 )
+from rdmacc.rules.pfc import may_resume, must_pause, write_frame
+from rdmacc.rules.routing import (
+    ADAPTIVE,
+    SPRAY_ROUND_ROBIN,
+    SYMMETRIC,
+    cut_payload,
+    draw_deflection,
+    first_in_scan,
+    flowlet_place,
+    is_deflection_port,
+    route_key,
+    wait_ps,
+    way_by_distance,
+    way_by_packet,
+    way_in_turn,
+)
+from rdmacc.state import ACCEPT, DATA, DATA_CLASS, DEFLECT, DROP, PAUSE, RESUME, RETURN, TRIM, TRIM_TAIL
 from rdmacc.switch.buffer import Pfc
-from rdmacc.switch.pfc import may_resume, must_pause, write_frame
-from rdmacc.switch.queueing import FLOWLETS
 
 __all__ = ["Switch"]
 
@@ -40,6 +51,7 @@ class Switch(Routing, SharedBuffer):
         self.is_lossless = isinstance(self.policy, Pfc)
         self.shared_bytes = int(net.plan.shared_bytes[number])
         self.salt = int(net.plan.ecmp_salt[number])
+        self.is_nic = int(net.plan.fabric.is_nic[number])
         self._next_hops: dict[int, Port] = {}
         self._spray_counts: dict[int, int] = {}
         self._flowlets: dict[int, tuple[int, int]] = {}
@@ -51,7 +63,7 @@ class Switch(Routing, SharedBuffer):
             in_port.pause_or_resume(packet, now)
             net.recycle(packet)
             return
-        key = packet.message * 2 if kind in FROM_SENDER else packet.message * 2 + 1
+        key = route_key(packet)
         port = self._next_hops.get(key)
         if port is None:
             port = self.next_hop(packet, key)
@@ -62,13 +74,13 @@ class Switch(Routing, SharedBuffer):
             if net.keeps_paths:
                 self._next_hops[key] = port
         in_class = packet.priority  # features may change it
-        if net.on_route is not None and kind == DATA:
+        if net.on_route is not None and kind == DATA and not self.is_nic:
             port = self.reroute(packet, in_port, port, now)
         if port.is_down:  # routes do not know yet
             port.lost_packets += 1
             net.discard(packet, port, now)
             return
-        if packet.priority >= DATA_CLASS and net.on_enqueue is not None:
+        if packet.priority >= DATA_CLASS and net.on_enqueue is not None and not self.is_nic:
             was_marked = packet.ce
             net.on_enqueue(port, packet, now)
             if packet.ce and not was_marked:
@@ -101,41 +113,36 @@ class Switch(Routing, SharedBuffer):
         count = len(choices)
         if count <= 1:
             return net.ports[choices[0]] if choices else None
-        routing = plan.scheme.routing
         if len(plan.hash_as):
             key = 2 * int(plan.hash_as[key >> 1]) + (key & 1)
-        if routing == "ecmp":
-            chosen = hash63(self.salt, key) % count
-        elif routing == "symmetric":  # the same at equal distance, there and back, and another one at each tier
+        if net.routing == SYMMETRIC:
             distance = int(plan.distance[net.fabric.route_row[self.number], net.fabric.attach[dst]])
-            chosen = hash63(plan.symmetric_salt, (key >> 1) * 64 + distance) % count
-        elif routing == "spray-random":
-            chosen = hash63(self.salt, self.spray_count) % count
-            self.spray_count += 1
-        elif routing == "source":
-            packet.path, chosen = divmod(packet.path, count)
-        elif routing == "entropy":
-            chosen = hash63(self.salt, (key << ENTROPY_BITS) + packet.path) % count
-        elif routing == "adaptive":
+            chosen = way_by_distance(plan.symmetric_salt, key, distance, count)
+        elif net.routing == ADAPTIVE:
             chosen = self.adapt([net.ports[number] for number in choices], key)
-        else:
+        elif net.routing == SPRAY_ROUND_ROBIN:
             column = int(net.fabric.attach[dst])
             turn = self._spray_counts.get(column, 0)
-            chosen = (hash63(self.salt, column) + turn) % count
+            chosen = way_in_turn(self, column, turn, count)
             self._spray_counts[column] = turn + 1
-        return net.ports[choices[chosen]]
+        else:
+            chosen = way_by_packet(net.routing, self, packet, key, count)
+        port = net.ports[choices[chosen]]
+        if port.is_down and self.is_nic:
+            turns = [net.ports[choices[(chosen + turn) % count]] for turn in range(count)]
+            return next((other for other in turns if not other.is_down), port)
+        return port
 
     def adapt(self, ports: list[Port], key: int) -> int:
         """Return which port has the shortest queue, or the last packet's of the message if that is not long ago."""
         now, gap_ps = self._net.now, self._net.plan.scheme.flowlet_gap_ps
-        place = hash63(key, 0) % FLOWLETS
+        place = flowlet_place(key)
         if gap_ps:
             last_ps, chosen = self._flowlets.get(place, (-NEVER, 0))
             if now - last_ps < gap_ps:
                 self._flowlets[place] = now, chosen
                 return chosen % len(ports)
-        first = hash63(self.salt, self.spray_count) % len(ports)
-        self.spray_count += 1
+        first = first_in_scan(self, len(ports))
         turns = [(first + turn) % len(ports) for turn in range(len(ports))]
         best = min(turns, key=lambda chosen: wait_ps(ports[chosen]))
         if gap_ps:
@@ -154,10 +161,10 @@ class Switch(Routing, SharedBuffer):
         net.on_route(self, port, message, packet, now)
         if packet.verdict == DEFLECT:
             packet.verdict = ACCEPT
-            others = [p for p in net.fabric_ports(self.number) if p is not port and p is not in_port and not p.is_down]
+            first, last = net.fabric.node_first_port[self.number : self.number + 2]
+            others = [p for p in net.ports[first:last] if is_deflection_port(p, port.number, in_port.number)]
             if others:
-                drawn = others[hash63(self.salt, (1 << 40) + self.deflections) % len(others)]
-                self.deflections += 1
+                drawn = others[draw_deflection(self, len(others))]
                 port.deflected_packets += 1
                 if net.on_deflect is not None:
                     net.on_deflect(self, drawn, message, packet, now)
@@ -170,11 +177,7 @@ class Switch(Routing, SharedBuffer):
         """Cut a packet's payload off."""
         net = self._net
         net.trimmed_bytes += packet.payload_bytes
-        packet.payload_bytes = 0
-        packet.wire_bytes = net.queueing.trimmed_bytes
-        packet.priority = net.queueing.trimmed_priority
-        packet.is_trimmed = 1
-        packet.verdict = ACCEPT
+        cut_payload(packet, net.queueing.trimmed_bytes, net.queueing.trimmed_priority)
         port.trimmed_packets += 1
         if net.trace is not None:
             net.trace.add(now, TRIMMED, port.number, packet)
@@ -209,7 +212,7 @@ class Switch(Routing, SharedBuffer):
     def admit(self, packet: Any, port: Port, now: int) -> bool:
         """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
         if not self.is_lossless:
-            if admit_lossy(self.policy, self, port.queue_bytes, packet.wire_bytes):
+            if self.is_nic or admit_lossy(self.policy, self, port.queue_bytes, packet.wire_bytes):
                 return True
             port.dropped_packets += 1
             return False
@@ -225,7 +228,8 @@ class Switch(Routing, SharedBuffer):
     def release(self, packet: Any, now: int) -> None:
         """Give a departing packet's bytes back to the buffer; resume a neighbour if it is time."""
         if not self.is_lossless:
-            release_lossy(self, packet.wire_bytes)
+            if not self.is_nic:
+                release_lossy(self, packet.wire_bytes)
             return
         policy, account = self.policy, packet.ingress
         release_lossless(policy, self, account, packet.wire_bytes)

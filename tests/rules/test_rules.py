@@ -1,4 +1,4 @@
-"""The rules of `rdmacc.switch` by hand, at their boundaries: as Python calls them, and compiled."""
+"""The rules of buffers, PFC, classes and credits by hand, at their boundaries: as Python calls them, and compiled."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rdmacc.engine.compiled import rules
 from rdmacc.engine.compiled.layout import GLOBALS, INGRESS, PACKET, PORT, SWITCH
 from rdmacc.engine.records import Routing, Transmitter
 from rdmacc.records import Record
+from rdmacc.rules import addressing, admission, credits, links, pacing, pfc, progress, routing
+from rdmacc.rules import classes as class_rules
+from rdmacc.rules.admission import IngressAccount, SharedBuffer
+from rdmacc.rules.classes import ClassTurns
+from rdmacc.rules.credits import TokenBucket
 from rdmacc.state import CONTROL, CREDITS, DATA_CLASS, MAC, NUM_CLASSES, PAUSE, RESUME, Packet, Port
-from rdmacc.switch import adaptive, admission, credits, pfc
-from rdmacc.switch import classes as class_rules
-from rdmacc.switch.admission import IngressAccount, SharedBuffer
 from rdmacc.switch.buffer import PFC_FRAME_BYTES, DropTail, Pfc
-from rdmacc.switch.classes import ClassTurns
-from rdmacc.switch.credits import TokenBucket
 from rdmacc.switch.queueing import Queueing
 
 
@@ -33,7 +33,7 @@ KINDS = {"switch": (SwitchRow, SWITCH), "account": (IngressAccount, INGRESS), "p
          "packet": (Packet, PACKET)}  # fmt: skip
 PLAIN = {
     name: getattr(module, name)
-    for module in (adaptive, admission, pfc, class_rules, credits)
+    for module in (addressing, admission, class_rules, credits, links, pacing, pfc, progress, routing)
     for name in module.__all__
     if callable(getattr(module, name)) and not isinstance(getattr(module, name), type)
 }

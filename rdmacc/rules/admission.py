@@ -45,19 +45,7 @@ class IngressAccount(Record):
 
 
 def admit_lossy(policy, buffer, queue_bytes, wire_bytes):
-    """Account a packet to the buffer if its egress queue stays below the threshold; return whether it fits.
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    buffer : object
-        The switch's buffer: what is used of it.
-    queue_bytes : object
-        Bytes in the egress queue.
-    wire_bytes : object
-        Size of the packet on the wire.
-    """
+    """Account a packet to the buffer if its egress queue stays below the threshold; return whether it fits."""
     queued = queue_bytes + wire_bytes
     free = buffer.shared_bytes - buffer.used_bytes
     if queued > policy.alpha * free or wire_bytes > free or (policy.limit_bytes and queued > policy.limit_bytes):
@@ -70,47 +58,19 @@ def admit_lossy(policy, buffer, queue_bytes, wire_bytes):
 
 
 def release_lossy(buffer, wire_bytes):
-    """Give the bytes of a departing packet back.
-
-    Parameters
-    ----------
-    buffer : object
-        The switch's buffer: what is used of it.
-    wire_bytes : object
-        Size of the packet on the wire.
-    """
+    """Give the bytes of a departing packet back."""
     buffer.used_bytes -= wire_bytes
 
 
 def xoff_bytes(policy, buffer):
-    """Return what one ingress (port, class) may take of the shared pool: XOFF.
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    buffer : object
-        The switch's buffer: what is used of it.
-    """
+    """Return what one ingress (port, class) may take of the shared pool: XOFF."""
     if policy.xoff_bytes > 0:
         return float(policy.xoff_bytes)
     return policy.alpha * (buffer.shared_bytes - buffer.shared_used)
 
 
 def admit_lossless(policy, buffer, account, wire_bytes):
-    """Account a packet to reserve and shared pool, else to the headroom; return whether it fits.
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    buffer : object
-        The switch's buffer: what is used of it.
-    account : object
-        Account of one ingress (port, class).
-    wire_bytes : object
-        Size of the packet on the wire.
-    """
+    """Account a packet to reserve and shared pool, else to the headroom; return whether it fits."""
     after = account.ingress_bytes + wire_bytes
     over = after - policy.reserve_bytes
     free = buffer.shared_bytes - buffer.shared_used
@@ -133,19 +93,7 @@ def admit_lossless(policy, buffer, account, wire_bytes):
 
 
 def release_lossless(policy, buffer, account, wire_bytes):
-    """Give the bytes of a departing packet back: headroom first, then the shared pool, then the reserve.
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    buffer : object
-        The switch's buffer: what is used of it.
-    account : object
-        Account of one ingress (port, class).
-    wire_bytes : object
-        Size of the packet on the wire.
-    """
+    """Give the bytes of a departing packet back: headroom first, then the shared pool, then the reserve."""
     buffer.used_bytes -= wire_bytes
     headroom = account.headroom_used
     left = wire_bytes
@@ -161,28 +109,12 @@ def release_lossless(policy, buffer, account, wire_bytes):
 
 
 def queue_limit_bytes(queueing, cls):
-    """Return the largest queue of a class below the data classes; 0 for no limit.
-
-    Parameters
-    ----------
-    queueing : object
-        Parameters of the queueing.
-    """
+    """Return the largest queue of a class below the data classes; 0 for no limit."""
     if cls == CREDITS:
         return queueing.credit_limit_bytes if queueing.credit_fraction > 0.0 else 0
     return queueing.control_limit_bytes if cls == CONTROL else 0
 
 
 def fits_queue(waiting_bytes, wire_bytes, limit_bytes):
-    """Return whether a limited queue has room for a packet.
-
-    Parameters
-    ----------
-    waiting_bytes : object
-        Bytes in the queue.
-    wire_bytes : object
-        Size of the packet on the wire.
-    limit_bytes : object
-        Largest queue, in bytes; 0 for no limit.
-    """
+    """Return whether a limited queue has room for a packet."""
     return waiting_bytes + wire_bytes <= limit_bytes

@@ -20,13 +20,7 @@ class ClassTurns(Record):
 
 
 def first_class(classes):
-    """Return the first class of a set that is not empty.
-
-    Parameters
-    ----------
-    classes : object
-        Bit mask of classes, not 0.
-    """
+    """Return the first class of a set that is not empty."""
     cls = 0
     while not classes & 1:
         classes >>= 1
@@ -35,17 +29,7 @@ def first_class(classes):
 
 
 def choose_class(queueing, turns, sendable):
-    """Return the class to serve, of a set that is not empty, and count its turn.
-
-    Parameters
-    ----------
-    queueing : object
-        Parameters of the queueing.
-    turns : object
-        The port's record of whose turn it is.
-    sendable : object
-        Bit mask of the classes that may send, not 0.
-    """
+    """Return the class to serve, of a set that is not empty, and count its turn."""
     cls = first_class(sendable)
     if queueing.wrr_ratio and cls == queueing.wrr_first and sendable & (1 << queueing.wrr_second):
         if turns.wrr_count >= queueing.wrr_ratio:

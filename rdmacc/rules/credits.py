@@ -21,19 +21,7 @@ class TokenBucket(Record):
 
 
 def credit_ready_ps(queueing, port, wire_bytes, now):
-    """Fill the bucket; return when it holds, or will hold, enough for a credit of so many bytes.
-
-    Parameters
-    ----------
-    queueing : object
-        Parameters of the queueing.
-    port : object
-        The port.
-    wire_bytes : object
-        Size of the packet on the wire.
-    now : object
-        Time in ps.
-    """
+    """Fill the bucket; return when it holds, or will hold, enough for a credit of so many bytes."""
     earned = (now - port.credit_updated_ps) / port.byte_ps * queueing.credit_fraction
     port.credit_tokens = min(float(queueing.credit_burst_bytes), port.credit_tokens + earned)
     port.credit_updated_ps = now
@@ -44,13 +32,5 @@ def credit_ready_ps(queueing, port, wire_bytes, now):
 
 
 def spend_credit(port, wire_bytes):
-    """Take a credit's bytes out of the bucket.
-
-    Parameters
-    ----------
-    port : object
-        The port.
-    wire_bytes : object
-        Size of the packet on the wire.
-    """
+    """Take a credit's bytes out of the bucket."""
     port.credit_tokens -= wire_bytes

@@ -1,30 +1,20 @@
 """Priority flow control (IEEE 802.1Qbb): when a switch pauses its neighbour, when it resumes, how a port obeys.
 
 Pure functions over records, called by both engines. `policy` is a `Pfc` (`rdmacc.switch.buffer`), `buffer` and
-`account` are the records of `rdmacc.switch.admission`. The accounting per ingress port and class is that of the HPCC
+`account` are the records of `rdmacc.rules.admission`. The accounting per ingress port and class is that of the HPCC
 simulator (`switch-mmu.cc`: `CheckShouldPause`, `CheckShouldResume`).
 """
 
 from __future__ import annotations
 
+from rdmacc.rules.admission import xoff_bytes
 from rdmacc.state import MAC, PAUSE
-from rdmacc.switch.admission import xoff_bytes
 
 __all__ = ["may_resume", "must_pause", "obey", "write_frame"]
 
 
 def must_pause(policy, buffer, account):
-    """Return whether what came in has reached the threshold (XOFF), or needs headroom.
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    buffer : object
-        The switch's buffer: what is used of it.
-    account : object
-        Account of one ingress (port, class).
-    """
+    """Return whether what came in has reached the threshold (XOFF), or needs headroom."""
     taken = account.ingress_bytes - policy.reserve_bytes
     if taken < 0:
         taken = 0
@@ -32,17 +22,7 @@ def must_pause(policy, buffer, account):
 
 
 def may_resume(policy, buffer, account):
-    """Return whether the headroom is empty and the rest far enough below the threshold (XON).
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    buffer : object
-        The switch's buffer: what is used of it.
-    account : object
-        Account of one ingress (port, class).
-    """
+    """Return whether the headroom is empty and the rest far enough below the threshold (XON)."""
     if account.headroom_used > 0:
         return False
     taken = account.ingress_bytes - policy.reserve_bytes
@@ -52,17 +32,7 @@ def may_resume(policy, buffer, account):
 
 
 def write_frame(policy, frame, kind, cls):
-    """Make a fresh packet a PAUSE or RESUME frame for a class.
-
-    Parameters
-    ----------
-    policy : object
-        Parameters of the buffer.
-    frame : object
-        The packet that is the frame.
-    kind : object
-        PAUSE or RESUME.
-    """
+    """Make a fresh packet a PAUSE or RESUME frame for a class."""
     frame.kind = kind
     frame.psn = cls
     frame.wire_bytes = policy.frame_bytes
@@ -71,17 +41,7 @@ def write_frame(policy, frame, kind, cls):
 
 
 def obey(port, frame, now):
-    """Pause or resume a class of a port as a frame says; return whether the class may send again.
-
-    Parameters
-    ----------
-    port : object
-        The port.
-    frame : object
-        The packet that is the frame.
-    now : object
-        Time in ps.
-    """
+    """Pause or resume a class of a port as a frame says; return whether the class may send again."""
     bit = 1 << frame.psn
     if frame.kind == PAUSE:
         port.pauses += 1

@@ -1,0 +1,55 @@
+"""Transmissions: how long one takes, what it changes at its port, and what the link loses. And the hosts' clocks.
+
+`agenda` knows the scheme's tick and the order of the event under way (`rdmacc.engine.ranks`).
+"""
+
+from __future__ import annotations
+
+from rdmacc.chance import uniform
+from rdmacc.state import DATA, MAC
+from rdmacc.units import cut_ps, whole_ps
+
+__all__ = ["end_pause", "is_busy", "is_lost", "put_on_link", "read_clock"]
+
+
+def put_on_link(port, packet, tick_ps, now):
+    """Begin a packet's transmission: count it, set when it ends and when the packet arrives."""
+    wire = packet.wire_bytes
+    end = now + (cut_ps(wire, port.rate_bps, tick_ps) if tick_ps else whole_ps(wire * port.byte_ps))
+    port.busy_until_ps = end
+    port.tx_bytes += wire
+    if packet.kind == DATA:
+        port.tx_data_packets += 1
+    else:
+        port.tx_control_packets += 1
+    packet.arrival_ps = end + port.delay_ps
+
+
+def is_busy(agenda, port, now):
+    """Return whether a transmission is under way; with a tick, its end may be still to come in this instant."""
+    if port.busy_until_ps != now:
+        return port.busy_until_ps > now
+    return agenda.tick_ps > 0 and port.order > agenda.order_now
+
+
+def is_lost(port, packet):
+    """Draw whether a link with random loss loses a packet."""
+    loss = port.loss_data if packet.kind == DATA else port.loss_control
+    if loss > 0.0 and packet.priority != MAC:
+        port.loss_count += 1
+        return uniform(port.loss_key, port.loss_count) < loss
+    return False
+
+
+def end_pause(port, now):
+    """Let nothing be paused at a port whose link is back."""
+    if port.paused:
+        port.paused_ps += now - port.paused_since_ps
+        port.paused = 0
+
+
+def read_clock(host, jitter_ps, now):
+    """Read a host's clock."""
+    host.clock_count += 1
+    side = 2.0 * uniform(host.clock_key, host.clock_count) - 1.0
+    return now + host.clock_offset_ps + int(side * jitter_ps)

@@ -1,0 +1,57 @@
+"""When a queue pair may send its next packet: window, credits, and the pacing rate."""
+
+from __future__ import annotations
+
+from rdmacc.records import NEVER
+from rdmacc.state import IDLE, PACING, READY
+from rdmacc.units import cut_ps, whole_ps
+
+__all__ = ["arm_pace", "expire_pace", "may_send", "next_start_ps", "wait_for_turn"]
+
+
+def may_send(qp):
+    """Return whether window and credits allow a packet."""
+    return qp.inflight_bytes < qp.window_bytes and qp.credits > 0
+
+
+def next_start_ps(qp, tick_ps, now):
+    """Return when the pacing rate lets the next packet start; NEVER at rate 0."""
+    if qp.last_wire_bytes == 0:
+        return now
+    if qp.rate_bps <= 0.0:
+        return NEVER
+    if tick_ps:
+        return qp.last_start_ps + cut_ps(qp.last_wire_bytes, qp.rate_bps, tick_ps)
+    return qp.last_start_ps + whole_ps(qp.last_wire_bytes * 8e12 / qp.rate_bps)
+
+
+def wait_for_turn(qp, start_ps, busy_until_ps, now):
+    """Set and return what a queue pair waits for: nothing, its turn or, if that is later, its pacing time."""
+    qp.pace_timer_ps = NEVER
+    if start_ps >= NEVER:
+        qp.state = IDLE
+    elif start_ps <= now or start_ps <= busy_until_ps:
+        qp.state = READY
+    else:
+        qp.state = PACING
+        qp.pace_timer_ps = start_ps
+    return qp.state
+
+
+def arm_pace(qp):
+    """Return whether the pacing time needs an event: one earlier than that pending, which then counts as pending."""
+    if qp.pace_timer_ps >= qp.pace_timer_armed:
+        return False
+    qp.pace_timer_armed = qp.pace_timer_ps
+    return True
+
+
+def expire_pace(qp, now):
+    """Return whether a queue pair no longer paces: an event may be early or stale, since deadlines move without it."""
+    if now != qp.pace_timer_armed:
+        return False
+    qp.pace_timer_armed = NEVER
+    if qp.pace_timer_ps >= NEVER:
+        return False
+    qp.state = IDLE
+    return True
