@@ -117,6 +117,9 @@ class Component(Parameters):
     ----------------
     pairwise : bool
         True if all messages from one host to another share one queue pair (and so one rate).
+    shared_after_loss : tuple of str
+        Fields of `Transfer`, or others as ``"message.received_packets"``, that one end writes and the other uses, but
+        never before a packet of the run is lost or not accepted, or a deadline of a message has come.
     spans_ports : bool
         True if the sender gives each packet a path, so that a queue pair may leave its host by several links at once.
     at_reference : tuple of str
@@ -124,6 +127,7 @@ class Component(Parameters):
     """
 
     pairwise: ClassVar[bool] = False
+    shared_after_loss: ClassVar[tuple[str, ...]] = ()
     spans_ports: ClassVar[bool] = False
     at_reference: ClassVar[tuple[str, ...]] = ()
 

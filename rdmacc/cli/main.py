@@ -198,11 +198,12 @@ def bench(
     as_json: JsonOption = False,
     engine: Annotated[BenchEngine, typer.Option("--engine", help="Engine to measure.")] = BenchEngine.simpy,
     only: Annotated[
-        list[str] | None, typer.Option("--only", help="Run only this case: a, b, c, dart or k32; repeatable.")
+        list[str] | None, typer.Option("--only", help="Run only case a, b, c, dart, k16 or k32; repeatable.")
     ] = None,
-    scale: Annotated[
-        float | None, typer.Option("--scale", help="Fraction of each case's messages to simulate.")
-    ] = None,
+    scale: Annotated[float | None, typer.Option("--scale", help="Fraction of each case's messages to run.")] = None,
+    order: Annotated[
+        str, typer.Option("--order", help="Take events by their 'time' or in 'windows', node by node; then counted.")
+    ] = "time",
     compare: Annotated[
         Path | None,
         typer.Option(
@@ -248,7 +249,7 @@ def bench(
         typer.echo(tables.comparisons_text(stored, tables.compare(stored, cases)))
         return
     total = len(engines) * len(cases)
-    running = benchmark.run(engines, cases, scale)
+    running = benchmark.run(engines, cases, scale, order)
     measured = list(tqdm(running, desc="rdmacc bench", unit="case", total=total, leave=False))
     if record is not None:
         tables.append_to(record, measured)

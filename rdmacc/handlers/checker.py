@@ -20,10 +20,13 @@ from rdmacc.handlers.language import ADVICE, BOOL, EXCEPTIONS, FLOAT, INT, NOTHI
 from rdmacc.handlers.source import source_tree
 from rdmacc.handlers.unbound import falls_through, first_unbound
 
-__all__ = ["Checker", "Mark", "Marks"]
+__all__ = ["Access", "Checker", "Mark", "Marks"]
 
 Mark = tuple[int, str]
 """A node of a function's tree by its place in `ast.walk`, and what checked mode does with it."""
+
+Access = tuple[str, str, bool]
+"""An argument, the field of it that is used, and whether it is written."""
 
 Marks = Mapping[Callable[..., Any], frozenset[Mark]]
 
@@ -47,6 +50,8 @@ class Checker:
         By function, what checked mode puts into it.
     used : dict
         What the functions took from outside, by function and name: a number's kind, or the thing itself.
+    accesses : set
+        The fields that they use.
     """
 
     def __init__(
@@ -55,6 +60,7 @@ class Checker:
         self.handler, self.fields, self.writable = handler, fields, writable
         self.marks: dict[Callable[..., Any], set[Mark]] = {}
         self.used: dict[tuple[Callable[..., Any], str], Any] = {}
+        self.accesses: set[Access] = set()
         self.under_way: list[Callable[..., Any]] = []
         self._returned: dict[Any, Kind] = {}
 

@@ -200,6 +200,7 @@ class Expressions:
             if is_write and node.attr not in self._checker.writable[role]:
                 raise self._error(node, self._allowed(role), f"{ast.unparse(node)} = ...")
             codes.add(known[node.attr])
+            self._checker.accesses.add((role, node.attr, is_write or known[node.attr] == "bits"))
         if len(codes) > 1:
             raise self._error(node, "must have the same type in all records that this may be")
         return codes.pop()

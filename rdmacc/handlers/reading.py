@@ -16,7 +16,7 @@ from typing import Any
 
 from rdmacc.component import RECORD_KINDS, Component
 from rdmacc.errors import ConfigError
-from rdmacc.handlers.checker import Checker, Marks
+from rdmacc.handlers.checker import Access, Checker, Marks
 from rdmacc.handlers.expressions import Code, record_kind
 from rdmacc.handlers.hooks import Components
 from rdmacc.handlers.language import ADVICE, INT, LARGEST, NOTHING, Kind, kind_of
@@ -25,7 +25,7 @@ from rdmacc.records import Field
 from rdmacc.scaling import Scaled
 from rdmacc.state import Host, Message, Packet, Port, QueuePair
 
-__all__ = ["check_handlers", "marks_of"]
+__all__ = ["accesses_of", "check_handlers", "marks_of"]
 
 _RECORDS = {"packet": Packet, "reply": Packet, "notice": Packet, "request": Packet, "message": Message, "qp": QueuePair,
             "host": Host, "port": Port}  # fmt: skip
@@ -90,6 +90,30 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
     ConfigError
         If the handler is not allowed.
     """
+    return _reading_of(components, part, name).marks
+
+
+def accesses_of(components: Components, part: Component, name: str) -> frozenset[Access]:
+    """Return which fields of its arguments a handler uses, itself or in a function that it calls.
+
+    Parameters
+    ----------
+    components : sequence of Component
+        The scheme's.
+    part : Component
+        One of them.
+    name : str
+        The handler's name.
+
+    Raises
+    ------
+    ConfigError
+        If the handler is not allowed.
+    """
+    return _reading_of(components, part, name).accesses
+
+
+def _reading_of(components: Components, part: Component, name: str) -> _Reading:
     headers = frozenset(
         field for each in components if (record := each.record("Header")) is not None for field in record.fields
     )
@@ -107,14 +131,15 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
     reading = _READ.get(key)
     if reading is None or not reading.is_current():
         reading = _READ[key] = _read(*key)
-    return reading.marks
+    return reading
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """The marks of a handler, and what they were found from."""
+    """The marks of a handler, the fields that it uses, and what they were found from."""
 
     marks: Marks
+    accesses: frozenset[Access]
     used: Mapping[tuple[Callable[..., Any], str], Any]
     forms: Mapping[Callable[..., Any], Any]
 
@@ -155,7 +180,7 @@ def _read(
         line = function.__code__.co_firstlineno
         raise checker.error(function, line, "return ...", "must return nothing: write into a record")
     marks = {each: frozenset(marks) for each, marks in checker.marks.items()}
-    return _Reading(marks, checker.used, {each: _form(each) for each in marks})
+    return _Reading(marks, frozenset(checker.accesses), checker.used, {each: _form(each) for each in marks})
 
 
 def _fields(

@@ -352,6 +352,7 @@ class Result(Recorded):
             },
             "seed": self.plan.seed,
             "engine": self.engine,
+            "order": self.outcome.order,
             "python": platform.python_version(),
             "versions": {name: metadata.version(name) for name in packages},
             "simulated_ps": self.now_ps,
