@@ -131,7 +131,7 @@ def _params(part: Component) -> frozenset[tuple[str, Code]]:
     values = {param: value.value if isinstance(value, Scaled) else value for param, value in vars(part).items()}
     for param, value in values.items():
         if type(value) is int and abs(value) > LARGEST:
-            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
+            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer of at most 63 bits")
     choices = part.choices()
     return frozenset((param, choices.get(param, code)) for param, (code, _) in part.numbers().items())
 
@@ -188,7 +188,7 @@ def _read(
     handler = f"{owner.__name__}.{name}"
     arguments = inspect.signature(function).parameters
     if len(arguments) != function.__code__.co_argcount:
-        raise ConfigError(handler, function, "must take the arguments that it shows: it wraps another")
+        raise ConfigError(handler, function, "must take the arguments in its signature: it wraps another function")
     checker = Checker(handler, *_fields(owner, name, dict(params), headers))
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
     if checker.read(function, kinds) is not NOTHING:
