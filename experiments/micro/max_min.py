@@ -8,7 +8,6 @@ and, for messages that wait for others, a ring all-reduce of 64 MB among the 64 
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -25,11 +24,11 @@ LOADS = (0.2, 0.4, 0.6, 0.8)
 _COUNT = 2000
 
 
-def _network() -> nx.Graph:
+def _network() -> topology.Graph:
     return topology.leaf_spine(8, 8, 8, rate="100Gbps", delay="1us")
 
 
-def _chains(network: nx.Graph) -> pd.DataFrame:
+def _chains(network: topology.Graph) -> pd.DataFrame:
     """Return two all-reduces, one after the other in time."""
     hosts = topology.hosts(network)
     large = nccl.all_reduce(hosts, "64MB", Nccl(slices=2))
