@@ -2,10 +2,10 @@
 
 Sources: RFC 5681 (duplicate ACKs, fast retransmit), RFC 6582 (New Reno: partial ACKs, `recover`), RFC 3042 (limited
 transmit), RFC 6298 (retransmission timer, RTTs by timestamps as in RFC 7323). The congestion window belongs to the
-control component that follows: the third duplicate ACK reaches it as a NAK, and a timeout shows in `message.timeouts`.
+control component that follows: it sees the third duplicate ACK as a NAK, and a timeout in `message.timeouts`.
 
-Each packet is acknowledged at once. Where TCP inflates the window, `qp.inflight_bytes` is reduced here: each duplicate
-ACK takes a packet off it. A single packet that is sent again does not wait for the window.
+Each packet is acknowledged at once. Where TCP inflates the window, this reduces `qp.inflight_bytes` instead, by one
+packet per duplicate ACK. A single retransmitted packet does not wait for the window.
 
 Assumptions: the receiver's buffer holds `BITS` packets, which is the window that it advertises; after a timeout
 everything unacknowledged is resent unless an ACK arrives first.
