@@ -90,14 +90,11 @@ class Uet(Component):
     # Sender
 
     @staticmethod
-    def on_start(params, message):
-        if params.reorder > 0.0:
-            message.granted_psn = min(KEPT, message.packets)
-
-    @staticmethod
     def on_send(params, qp, sender, message, transfer, packet, now):
         if packet.psn == transfer.new_psn:
             transfer.new_psn += 1
+            if params.reorder > 0.0:
+                message.granted_psn = min(message.una_psn + KEPT, message.packets)
             is_full = qp.inflight_bytes >= qp.window_bytes
             packet.asks_ack = int(is_full or packet.psn == message.packets - 1)
         else:
