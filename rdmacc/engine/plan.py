@@ -259,7 +259,9 @@ def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
     rate_bps, wire_bytes = float(fabric.port_rate_bps[port]), scheme.wire_bytes
     if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
         taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
-        raise ConfigError("tick_ps", scheme.tick_ps, f"less than the time of a full packet on any link: {taken}")
+        raise ConfigError(
+            "tick_ps", scheme.tick_ps, f"shorter than the transmission of a full packet on any link: {taken}"
+        )
 
 
 def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
@@ -495,7 +497,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints, frame: pd.Dat
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
     options = [option for option in options if not option[3].length and not option[3].is_bits]
     if probe.place == "flow" and probe.field == "window_bytes" and not _has_window(scheme):
-        allowed = f"a field that the scheme uses: {scheme.name} sets no window; there is rdmacc.probes.rate({probe.at})"
+        allowed = f"a field that the scheme uses: {scheme.name} sets no window; use rdmacc.probes.rate({probe.at})"
         raise ConfigError(f"field of probe {probe.name!r}", name, allowed)
     for record_name, at, i, field in options:
         if field.name == name:

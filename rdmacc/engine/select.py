@@ -54,7 +54,7 @@ def make_engine(name: str, plan: Plan, order: str = "time") -> Engine:
             return CompiledEngine(plan, order)
         if name == "compiled":
             raise ConfigError("engine", name, f"'simpy' or 'auto' here: {reason}")
-        _log.warning("rdmacc: the SimPy engine runs this: %s", reason)
+        _log.warning("rdmacc: using the SimPy engine: %s", reason)
     from rdmacc.engine.reference.network import Network
 
     return Network(plan)

@@ -68,9 +68,11 @@ def check_handlers(components: Components) -> None:
     ConfigError
         Naming component, handler, line and what to write instead.
     """
+    headers = _headers(components)
     for part in components:
-        for name in part.handlers():
-            marks_of(components, part, name)
+        params = _params(part)
+        for name, function in part.handlers().items():
+            _reading_of(part, name, function, params, headers)
 
 
 def marks_of(components: Components, part: Component, name: str) -> Marks:
@@ -90,7 +92,7 @@ def marks_of(components: Components, part: Component, name: str) -> Marks:
     ConfigError
         If the handler is not allowed.
     """
-    return _reading_of(components, part, name).marks
+    return _reading(components, part, name).marks
 
 
 def accesses_of(components: Components, part: Component, name: str) -> frozenset[Access]:
@@ -110,20 +112,33 @@ def accesses_of(components: Components, part: Component, name: str) -> frozenset
     ConfigError
         If the handler is not allowed.
     """
-    return _reading_of(components, part, name).accesses
+    return _reading(components, part, name).accesses
 
 
-def _reading_of(components: Components, part: Component, name: str) -> _Reading:
-    headers = frozenset(
+def _reading(components: Components, part: Component, name: str) -> _Reading:
+    return _reading_of(part, name, part.handlers()[name], _params(part), _headers(components))
+
+
+def _headers(components: Components) -> frozenset[Field]:
+    """Return the fields that a scheme's packets have."""
+    return frozenset(
         field for each in components if (record := each.record("Header")) is not None for field in record.fields
     )
+
+
+def _params(part: Component) -> frozenset[tuple[str, Code]]:
+    """Return a component's parameters with their types; a text's are its choices."""
     values = {param: value.value if isinstance(value, Scaled) else value for param, value in vars(part).items()}
     for param, value in values.items():
         if type(value) is int and abs(value) > LARGEST:
-            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer within 63 bits")
+            raise ConfigError(f"{type(part).__name__}.{param}", value, "an integer of at most 63 bits")
     choices = part.choices()
-    params = frozenset((param, choices.get(param, code)) for param, (code, _) in part.numbers().items())
-    function = part.handlers()[name]
+    return frozenset((param, choices.get(param, code)) for param, (code, _) in part.numbers().items())
+
+
+def _reading_of(
+    part: Component, name: str, function: Any, params: frozenset[tuple[str, Code]], headers: frozenset[Field]
+) -> _Reading:
     if not isinstance(function, types.FunctionType):
         allowed = f"{ADVICE['function']}, in the component as a static method"
         raise ConfigError(f"{type(part).__name__}.{name}", function, allowed)
@@ -173,7 +188,7 @@ def _read(
     handler = f"{owner.__name__}.{name}"
     arguments = inspect.signature(function).parameters
     if len(arguments) != function.__code__.co_argcount:
-        raise ConfigError(handler, function, "must take the arguments that it shows: it wraps another")
+        raise ConfigError(handler, function, "must take the arguments in its signature: it wraps another function")
     checker = Checker(handler, *_fields(owner, name, dict(params), headers))
     kinds = {argument: INT if argument == "now" else record_kind(argument) for argument in arguments}
     if checker.read(function, kinds) is not NOTHING:

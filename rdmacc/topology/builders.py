@@ -25,7 +25,7 @@ def star(hosts: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     hosts : int
         Number of hosts, at least 1.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of the switch; default :func:`default_buffer_bytes` of `rate`.
 
@@ -49,7 +49,7 @@ def dumbbell(
     delay: Quantity = "1us",
     buffer: Quantity | None = None,
 ) -> Graph:
-    r"""Return two switches with hosts on either side; the link between them is the bottleneck.
+    r"""Return two switches with hosts on each; the link between the switches is the bottleneck.
 
     ::
 
@@ -60,7 +60,7 @@ def dumbbell(
     Parameters
     ----------
     left, right : int
-        Number of hosts on either side; the left ones come first.
+        Number of hosts on each side; the left ones come first.
     rate : number or str
         Rate of the hosts' links.
     bottleneck_rate : number or str, optional
@@ -155,7 +155,7 @@ def fat_tree(k: int, rate: Quantity = "100Gbps", delay: Quantity = "1us", buffer
     k : int
         Ports of a switch: even, at least 2.
     rate, delay : number or str
-        Of every link; numbers are bit/s; a delay carries its unit.
+        Rate and delay of every link; a bare rate is in bit/s, a delay needs its unit.
     buffer : number or str, optional
         Shared buffer of a switch; default :func:`default_buffer_bytes` of `rate`.
 
@@ -254,7 +254,7 @@ def clos(
 
 
 def start(name: str, count: int) -> tuple[Graph, list[str]]:
-    """Return a graph of `count` hosts, and their names; raise a ConfigError if memory may not hold them.
+    """Return a graph of `count` hosts, and their names; raise a ConfigError if there are too many for memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a graph to arrays: ports, attachments, the shortest paths, and which links lead up."""
+"""Compute arrays from a graph: ports, attachments, shortest paths, and the direction (up or down) of links."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def attach_of(is_host: Bools, first: Int32s, peer: Int32s, reverse: Int32s) -> t
 
 
 def rows_of(is_host: Bools, attachments: Int32s, attach: Int32s) -> Int32s:
-    """Return `route_row`: switches and attachments have rows, by number; other hosts have their attachment's.
+    """Return `route_row`: switches and attachments have their own rows; other hosts share their attachment's.
 
     Parameters
     ----------
@@ -117,8 +117,9 @@ def _with_rows(is_host: Bools, attachments: Int32s) -> npt.NDArray[np.int64]:
 def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) -> tuple[Int32s, Int32s, Int32s]:
     """Return `route_first`, `route_count` and `route_ports`.
 
-    The shortest paths to all attachments at once: a set of attachments is a row of bits, and a node joins the sets of
-    its neighbours. A port of node v leads to an attachment if v has found it at the level after the port's peer.
+    This computes the shortest paths to all attachments at once: a set of attachments is a row of bits, and each node
+    takes the union of its neighbours' sets. A port of node v leads to an attachment if v reached it one level after the
+    port's peer did.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
     row[nodes] = np.arange(len(nodes))
     degree = first[nodes + 1] - first[nodes]
     ports = np.repeat(first[nodes] - np.cumsum(degree) + degree, degree) + np.arange(degree.sum())
-    inner = row[peer[ports]] >= 0  # a host that hangs on a switch is on no way to another one
+    inner = row[peer[ports]] >= 0  # a host with one link is not on the path to any other host
     ports = ports[inner]
     here, there = np.repeat(row[nodes], degree)[inner], row[peer[ports]]
     ends = np.searchsorted(here, np.arange(len(nodes) + 1))
@@ -164,7 +165,7 @@ def routes_of(is_host: Bools, first: Int32s, peer: Int32s, attachments: Int32s) 
 
 
 def _levels(here: Any, there: Any, ends: Any, is_host: Bools) -> npt.NDArray[np.uint64]:
-    """Return for each port, from row `here` to row `there`, the attachments that it leads to, as a row of bits."""
+    """Return for each port, from row `here` to row `there`, the attachments that it leads to as a row of bits."""
     width = -(-len(ends) // 64)
     bits = np.zeros((len(is_host), width * 64), dtype=np.uint8)
     bits[ends, np.arange(len(ends))] = 1
@@ -193,10 +194,10 @@ def _distinct_columns(leads: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint
 
 
 def climbs_of(is_host: Bools, first: Int32s, node: Int32s, peer: Int32s) -> Int8s:
-    """Return, for each port, 1 if its link leads up: to a node with more hops to the nearest host.
+    """Return for each port 1 if its link leads up, to a node with more hops to the nearest host, otherwise 0.
 
-    Of two nodes with equal hops the one with the higher number is above. So links up never form a cycle, and neither
-    do links down: paths that go up and then down cannot wait on each other in a cycle.
+    Of two nodes with equal hops, the one with the higher number is above. So neither the upward links nor the downward
+    links form a cycle, and paths that go up and then down cannot wait on each other in a cycle.
 
     Parameters
     ----------

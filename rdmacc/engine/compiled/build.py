@@ -50,10 +50,10 @@ def compiled_kernel() -> Kernel:
     is_new = not is_kept("kernel")
     begin = time.perf_counter()
     if is_new:
-        _log.warning("rdmacc: compiling the simulation kernel, once for this version; this takes about 10 s")
+        _log.warning("rdmacc: compiling the simulation kernel; this takes about 10 s, once per version")
     code = MachineCode(kept("kernel", _compile).values(), _ENTRIES)
     if is_new:
-        where = f"from now on it is loaded from {cache_folder()}" if cache_folder() else "it is not kept"
+        where = f"later runs load it from {cache_folder()}" if cache_folder() else "it is not cached"
         _log.warning("rdmacc: compiled in %.1f s; %s", time.perf_counter() - begin, where)
     return Kernel(**{name: code.function(name, signature) for name, (_, signature, _) in _ENTRIES.items()})
 
