@@ -9,7 +9,7 @@ from __future__ import annotations
 from rdmacc.records import Int32, Record
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
-__all__ = ["ClassTurns", "choose_class", "first_class"]
+__all__ = ["ClassTurns", "choose_class", "count_lane", "first_class"]
 
 
 class ClassTurns(Record):
@@ -40,5 +40,11 @@ def choose_class(queueing, turns, sendable):
         lanes = sendable & ((1 << (DATA_CLASS + queueing.lanes)) - 1)
         later = lanes & (-2 << turns.last_lane)
         cls = first_class(later if later else lanes)
-        turns.last_lane = cls
+        count_lane(queueing, turns, cls)
     return cls
+
+
+def count_lane(queueing, turns, cls):
+    """Count the turn of a class if it is a lane."""
+    if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
+        turns.last_lane = cls
