@@ -184,7 +184,7 @@ class CompiledEngine(Tables):
         """Return the times of all events but those of probes; NEVER where a row is free."""
         near = self._heap[HEAP_PADDING : HEAP_PADDING + int(self.globals["heap_length"])]
         later = self._nodes[: int(self.globals["node_used"])]
-        return [events[events[:, 1] < self._ranks["probe"], 0] for events in (near, later)]
+        return [events[events[:, 1] < self._first_probe, 0] for events in (near, later)]
 
     def peek(self) -> tuple[int, int] | None:
         """Return time and rank of the next event, None if there is none."""

@@ -17,7 +17,8 @@ import numpy as np
 
 from rdmacc.engine.compiled.address import jit, load_i4, load_i8, lowest_bit, prefetch, store_i4, store_i8
 from rdmacc.engine.compiled.heap import near_pop, near_push, near_replace
-from rdmacc.engine.compiled.rows import RANK_MASK, SENDER_TIMER, SHAPE, fetch_port, qp_row, rank_without_order
+from rdmacc.engine.compiled.rows import fetch_port, qp_row, rank_without_order
+from rdmacc.engine.ranks import RANK_MASK, SENDER_TIMER, SHAPE
 from rdmacc.records import NEVER
 
 __all__ = ["FAR_BITS", "NODE_BYTES", "pop_event", "push_event", "replace_event"]

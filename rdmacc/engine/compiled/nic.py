@@ -9,7 +9,6 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.queues import join_queue, next_class, run_port_hook, take, transmit, wake_at_end
 from rdmacc.engine.compiled.rows import (
-    PACE,
     backlog_of,
     host_at,
     load_entry,
@@ -33,6 +32,7 @@ from rdmacc.engine.compiled.rules import (
     write_data,
 )
 from rdmacc.engine.compiled.senders import address_request, call_sender
+from rdmacc.engine.ranks import PACE
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, PACING, READY
 

@@ -8,9 +8,15 @@ from rdmacc.engine.compiled.events import push_event
 from rdmacc.engine.compiled.machine_code import rarely
 from rdmacc.engine.compiled.nic import join, send_data, send_queued, unsent_message
 from rdmacc.engine.compiled.queues import next_class, wake_at_end
-from rdmacc.engine.compiled.rows import PACE, backlog_of, message_at, port_at, queue_of, rank_now
+from rdmacc.engine.compiled.rows import (
+    backlog_of,
+    message_at,
+    port_at,
+    queue_of,
+    rank_now,
+)
 from rdmacc.engine.compiled.rules import may_send, next_start_ps, packets_left
-from rdmacc.engine.ranks import ORDER_SHIFT
+from rdmacc.engine.ranks import ORDER_SHIFT, PACE
 from rdmacc.records import NEVER
 from rdmacc.state import DATA_CLASS, IDLE, READY
 
