@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from rdmacc.bits import make_bits
 from rdmacc.engine.ranks import START
+from rdmacc.engine.reference.classes import class_with
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import Computation, Message, QueuePair
 from rdmacc.engine.reference.hosts import Host
@@ -25,34 +26,37 @@ __all__ = ["make_computation", "make_messages", "make_nodes", "make_queue_pairs"
 _Thing = TypeVar("_Thing")
 
 
-def _with_records(net: Core, thing: _Thing, owner: str) -> _Thing:
-    """Give something the components' records of its kind, as attributes."""
-    for name, record in net.binding.record_slots(owner):
-        setattr(thing, name, record())
-    return thing
+class _Maker(Generic[_Thing]):
+    """Makes things of a class that have the components' records of their kind, as attributes."""
+
+    def __init__(self, net: Core, base: type[_Thing], owner: str) -> None:
+        self._records = net.binding.record_slots(owner)
+        kind: Any = base  # its own key in a cache
+        self._class: type[_Thing] = class_with(kind, tuple(name for name, _ in self._records))
+
+    def __call__(self, *args: Any) -> _Thing:
+        thing = self._class(*args)
+        for name, record in self._records:
+            setattr(thing, name, record())
+        return thing
 
 
 def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
     """Return hosts and switches, and their ports, each by number."""
     fabric = net.fabric
-    nic = ScanningNicPort if net.env.tick_ps else NicPort
+    make_host, make_switch = _Maker(net, Host, "host"), _Maker(net, Switch, "switch")
+    make_nic = _Maker(net, ScanningNicPort if net.env.tick_ps else NicPort, "port")
+    make_output = _Maker(net, SwitchPort, "port")
     nodes: list[Host | Switch] = [
-        _with_records(net, Host(net, node), "host")
-        if fabric.is_host[node]
-        else _with_records(net, Switch(net, node), "switch")
-        for node in range(fabric.n_nodes)
+        make_host(net, node) if fabric.is_host[node] else make_switch(net, node) for node in range(fabric.n_nodes)
     ]
     ports: list[Port] = []
     for number in range(fabric.n_ports):
         node = nodes[fabric.port_node[number]]
-        port: Port
         if isinstance(node, Host):
-            port = nic(net, number)
-            node.add(port)
+            ports.append(node.add(make_nic(net, number)))
         else:
-            port = SwitchPort(net, number)
-            node.add(port)
-        ports.append(_with_records(net, port, "port"))
+            ports.append(node.add(make_output(net, number)))
     for port in ports:
         port.reverse = ports[fabric.port_reverse[port.number]]
         port.peer = nodes[fabric.port_peer[port.number]]
@@ -63,9 +67,9 @@ def make_nodes(net: Core) -> tuple[list[Host | Switch], list[Port]]:
 
 def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]) -> None:
     """Make `net.qps`."""
-    plan = net.plan
+    plan, make = net.plan, _Maker(net, QueuePair, "qp")
     for number in range(plan.n_qps):
-        qp = _with_records(net, QueuePair(), "qp")
+        qp = make()
         nic, reply_nic = ports[plan.qp_port[number]], ports[plan.reply_port[number]]
         assert isinstance(nic, NicPort)
         assert isinstance(reply_nic, NicPort)
@@ -85,7 +89,7 @@ def make_queue_pairs(net: Core, ports: Sequence[Port], hosts: Mapping[int, Host]
 
 def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
     """Make `net.messages`, and let those start that wait for nothing but their time."""
-    plan = net.plan
+    plan, make = net.plan, _Maker(net, Message, "message")
     columns = (
         "qp", "src", "dst", "group", "group_size", "packets", "size_bytes", "start_ps", "weight", "waits_for",
         "priority",
@@ -93,7 +97,7 @@ def make_messages(net: Core, hosts: Mapping[int, Host]) -> None:
     values: list[Any] = [getattr(plan, name)[: plan.n_messages].tolist() for name in columns]
     bits = bits_of(plan.scheme.components)
     for number, row in enumerate(zip(*values, strict=True)):
-        message = _with_records(net, Message(), "message")
+        message = make()
         message.number = number
         for name, value in zip(columns, row, strict=True):
             setattr(message, name, value)

@@ -103,14 +103,10 @@ class Core:
         """Return a packet for a sender's handlers to fill in, None if none of the scheme asks for one."""
         return self.new_packet() if self._has_requests else None
 
-    def note(self, now: int, what: int, port: int, packet: Packet) -> None:
-        """Add a row to the trace, if there is one."""
-        if self.trace is not None:
-            self.trace.add(now, what, port, packet)
-
     def discard(self, packet: Packet, port: int, now: int) -> None:
         """Drop a packet at a port, or on the link behind it."""
-        self.note(now, DROPPED, port, packet)
+        if self.trace is not None:
+            self.trace.add(now, DROPPED, port, packet)
         self.dropped_bytes += packet.payload_bytes
 
     def is_scripted_loss(self, packet: Packet) -> bool:

@@ -57,16 +57,19 @@ class Environment(simpy.Environment):
 
     def call_in_order(self, time_ps: int, rank: int, order: int, function: Callable[[int], None]) -> None:
         """Call a function at a time; with a tick, in an order among what is due then."""
-        heappush(self._queue, (time_ps, rank_in(self, rank, order), next(self._eid), function))
+        if self.tick_ps:
+            rank = rank_in(self, rank, order)
+        heappush(self._queue, (time_ps, rank, next(self._eid), function))
 
     def step(self) -> None:
         """Process the next event."""
-        rank = self._queue[0][1]
+        now, rank, number, event = heappop(self._queue)
         self.order_now = rank >> ORDER_SHIFT
         if rank > _SIMPY_PRIORITY:
-            self._now, _, _, function = heappop(self._queue)
-            function(self._now)
+            self._now = now
+            event(now)
         else:
+            heappush(self._queue, (now, rank, number, event))
             super().step()
 
     def advance(self, time_ps: int) -> None:

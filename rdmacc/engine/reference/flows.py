@@ -39,7 +39,7 @@ class Nic(Protocol):
 class Message(state.Message, MessageProgress):
     """A message, both sides. The components' records are attributes of it: `transfer0`, ..."""
 
-    __slots__ = ("__dict__", "queue_pair")
+    __slots__ = ("queue_pair",)
 
     queue_pair: QueuePair
 
@@ -60,7 +60,7 @@ class QueuePair(state.QueuePair, QueuePairUse):
     The components' records are attributes of it: `sender0`, `receiver0`, ...
     """
 
-    __slots__ = ("__dict__", "first_message", "nic", "pending", "reply_nic")
+    __slots__ = ("first_message", "nic", "pending", "reply_nic")
 
     nic: Nic
     """The sender's port."""
@@ -75,7 +75,10 @@ class QueuePair(state.QueuePair, QueuePairUse):
 
     def unsent_message(self) -> Message | None:
         """Return the first message with a packet to send."""
-        return next((message for message in self.pending if has_unsent(message)), None)
+        for message in self.pending:
+            if has_unsent(message):
+                return message
+        return None
 
     def sendable_message(self) -> Message | None:
         """Return the first message with a packet to send, if window and credits allow one."""

@@ -22,7 +22,7 @@ __all__ = ["Host"]
 class Host(state.Host, Clock):
     """A host. The components' records are attributes of it: `endpoint0`, ..."""
 
-    __slots__ = ("__dict__", "_group_members", "_incoming", "_net", "_qps_here", "nics")
+    __slots__ = ("_group_members", "_has_clock", "_incoming", "_net", "_qps_here", "nics")
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__()
@@ -31,16 +31,18 @@ class Host(state.Host, Clock):
         self.node = number
         self.base_rtt_ps = int(plan.host_base_rtt_ps[number])
         self.clock_offset_ps, self.clock_key = int(plan.clock_offset_ps[number]), int(plan.clock_key[number])
+        self._has_clock = plan.has_clocks  # others show the simulation's time
         self.nics: list[NicPort] = []
         self._incoming: dict[int, Message] = {}
         self._group_members: dict[int, list[Message]] = {}
         self._qps_here: list[QueuePair] = []
 
-    def add(self, port: NicPort) -> None:
-        """Take a port."""
+    def add(self, port: NicPort) -> NicPort:
+        """Take a port; return it."""
         port.host = self
         self.nics.append(port)
         self.line_bps = self.nics[0].rate_bps
+        return port
 
     def expect(self, qp: QueuePair) -> None:
         """Know a queue pair that leads here."""
@@ -52,7 +54,7 @@ class Host(state.Host, Clock):
 
     def clock(self, now: int) -> int:
         """Read the host's clock."""
-        return int(read_clock(self, self._net.plan.clock_jitter_ps, now)) if self._net.plan.has_clocks else now
+        return int(read_clock(self, self._net.plan.clock_jitter_ps, now)) if self._has_clock else now
 
     def receive(self, packet: Packet, in_port: Port, now: int) -> None:
         """Take a packet from the link."""

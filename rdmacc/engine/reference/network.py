@@ -75,13 +75,16 @@ class Network(Core):
     @uncollected()  # the engine makes no cycles, and the collector would look at every record of the network
     def run(self, until_ps: int) -> None:
         """Process every event before `until_ps`, or until the last message is finished."""
-        queue, standstill = self.env.queue, Standstill(self.plan)
+        queue, step = self.env.queue, self.env.step
+        standstill, watches = Standstill(self.plan), self._probes.on_change
         try:
             while queue and self.unfinished and queue[0][0] < until_ps:
-                self.step()
+                self.events += 1
+                step()
                 if self.events % _LOOKS == 0:
                     standstill.look(self)
-                self._probes.note_changes()
+                if watches:
+                    self._probes.note_changes()
         except Exception as error:
             raise self._explained(error) from error
         if self.unfinished and until_ps < NEVER:

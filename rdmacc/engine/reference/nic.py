@@ -34,18 +34,19 @@ class NicPort(Port):
     after the one served last, by number, so that one that has just sent does not get ahead of one that has just come.
     """
 
-    __slots__ = ("host", "lines")
+    __slots__ = ("_marks", "host", "lines")
 
     host: Clock
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__(net, number)
+        self._marks = net.scheme.marks_at_nic
         self.lines: list[list[int]] = [[] for _ in range(NUM_CLASSES)]  # numbers of queue pairs, ascending
 
     # Whose turn it is
 
     def schedule(self, qp: QueuePair, now: int) -> None:
-        """Put a queue pair in line, or wait for its pacing time, or for what it lacks; then wake the port."""
+        """Let a queue pair send, or wait for its turn, for its pacing time or for what it lacks."""
         if self.join_line(qp, now) and not self.is_wake_pending:
             self.kick(now)
 
@@ -54,7 +55,14 @@ class NicPort(Port):
         if qp.state == READY:
             return False
         message = qp.sendable_message()
-        start_ps = self.next_start_ps(qp, message, now)
+        start_ps = NEVER if message is None else next_start_ps(qp, self.net.env.tick_ps, now)
+        if start_ps <= now and message is not None and self.is_idle(now):
+            self.peak_queue_bytes = max(self.peak_queue_bytes, self.net.scheme.wire_bytes)  # as if it had been in line
+            qp.state, qp.pace_timer_ps = IDLE, NEVER
+            self._serve(qp, message, now)
+            if self.waiting and not self.is_wake_pending:
+                self.wake_at_end()
+            return False
         state = wait_for_turn(qp, start_ps, self.busy_until_ps, now)
         if state == PACING and arm_pace(qp):
             self.net.env.call(start_ps, PACE + qp.number, partial(self._pace, qp))
@@ -63,10 +71,6 @@ class NicPort(Port):
         self.waiting |= 1 << message.priority
         self.join(self.lines[message.priority], qp)
         return True
-
-    def next_start_ps(self, qp: QueuePair, message: Message | None, now: int) -> int:
-        """Return when a queue pair's next packet may start: of `message`, NEVER if that is None."""
-        return next_start_ps(qp, self.net.env.tick_ps, now) if message is not None else NEVER
 
     def _pace(self, qp: QueuePair, now: int) -> None:
         """A queue pair's pacing time has come, or had been set to this time before."""
@@ -106,15 +110,19 @@ class NicPort(Port):
                 break
             qp = self.take_turn(cls)
             message = qp.sendable_message()
-            if message is not None and self.next_start_ps(qp, message, now) <= now:
-                self.served = qp.number
-                self.send_data(qp, message, now)
-                self.join_line(qp, now)
+            if message is not None and next_start_ps(qp, self.net.env.tick_ps, now) <= now:
+                self._serve(qp, message, now)
                 break
             self.join_line(qp, now)  # its rate or window has changed since it queued
         # A credit that must wait for tokens has an event of its own.
         if self.waiting & ~self.paused and not self.is_wake_pending and self.busy_until_ps > now:
             self.wake_at_end()
+
+    def _serve(self, qp: QueuePair, message: Message, now: int) -> None:
+        """Send the next packet of a queue pair, and see to the one after it; the caller sees to the wake."""
+        self.served = qp.number
+        self.send_data(qp, message, now)
+        self.join_line(qp, now)
 
     def send_data(self, qp: QueuePair, message: Message, now: int) -> None:
         """Make the message's next packet and put it on the link."""
@@ -130,7 +138,7 @@ class NicPort(Port):
         request = net.new_request()
         if net.on_send is not None:
             net.on_send(qp, message, packet, request, now)
-        if net.scheme.marks_at_nic:
+        if self._marks:
             self._mark(packet, now)
         qp.last_start_ps = now
         qp.last_wire_bytes = packet.wire_bytes

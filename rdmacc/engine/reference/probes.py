@@ -30,7 +30,7 @@ class Probes:
     def __init__(self, net: Core, nodes: Sequence[Any], ports: Sequence[Any]) -> None:
         self.samples: list[Samples] = [[] for _ in net.plan.watches]
         self._net = net
-        self._on_change: list[tuple[Any, str, Samples]] = []
+        self.on_change: list[tuple[Any, str, Samples]] = []
         things = {
             "port": ports, "egress": ports, "host": nodes, "endpoint": nodes, "message": net.messages,
             "transfer": net.messages,
@@ -40,7 +40,7 @@ class Probes:
             if watch.component >= 0:
                 record = getattr(record, f"{watch.record}{watch.component}")
             if watch.probe.every_ps is None:
-                self._on_change.append((record, watch.field.name, self.samples[number]))
+                self.on_change.append((record, watch.field.name, self.samples[number]))
             else:
                 self._wait(number, watch, record, 0)
 
@@ -53,7 +53,7 @@ class Probes:
 
     def note_changes(self) -> None:
         """Sample what has changed."""
-        for record, name, samples in self._on_change:
+        for record, name, samples in self.on_change:
             value = float(getattr(record, name))
             if not samples or samples[-1][1] != value:
                 samples.append((int(self._net.env.now), value))

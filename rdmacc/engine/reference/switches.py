@@ -67,12 +67,12 @@ class SwitchPort(Port):
             return
         packet = self.take(cls)
         if cls >= DATA_CLASS:
-            self._depart(packet, now)
+            self.depart(packet, now)
         self.transmit(packet, now)
         if self.waiting & ~self.paused:
             self.wake_at_end()
 
-    def _depart(self, packet: Packet, now: int) -> None:
+    def depart(self, packet: Packet, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self.net
         if net.on_dequeue is not None:
@@ -108,7 +108,7 @@ class Switch(Routing, SharedBuffer):
     The components' records are attributes of it: `chip0`, ...
     """
 
-    __slots__ = ("__dict__", "_flowlets", "_kept_ways", "_net", "_turns", "accounts", "number", "ports")
+    __slots__ = ("_flowlets", "_kept_ways", "_net", "_turns", "accounts", "number", "ports")
 
     def __init__(self, net: Core, number: int) -> None:
         super().__init__()
@@ -125,14 +125,15 @@ class Switch(Routing, SharedBuffer):
         self._turns: dict[int, int] = {}
         self._flowlets: dict[int, tuple[int, int]] = {}
 
-    def add(self, port: SwitchPort) -> None:
-        """Take a port; its headroom is for the link that comes in by it."""
+    def add(self, port: SwitchPort) -> SwitchPort:
+        """Take a port, and return it; its headroom is for the link that comes in by it."""
         port.switch = self
         self.ports[port.number] = port
         headroom_bytes = int(self._net.plan.headroom_bytes[self._net.fabric.port_reverse[port.number]])
         for cls in range(NUM_CLASSES):
             account = self.accounts[port.number, cls] = IngressAccount()
             account.headroom_bytes = headroom_bytes
+        return port
 
     # A packet passes
 
@@ -265,7 +266,8 @@ class Switch(Routing, SharedBuffer):
         net.trimmed_bytes += packet.payload_bytes
         cut_payload(packet, queueing.trimmed_bytes, queueing.trimmed_priority)
         port.trimmed_packets += 1
-        net.note(now, TRIMMED, port.number, packet)
+        if net.trace is not None:
+            net.trace.add(now, TRIMMED, port.number, packet)
 
     def _trim_tail(self, packet: Packet, port: SwitchPort, now: int) -> None:
         """Cut the payload of the last packet of the queue off in place of this packet's."""
