@@ -133,18 +133,7 @@ class AlphaBeta(Model):
         return max(above(rank) for rank in range(self.ranks))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw busbw over the size.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw busbw over the size."""
         table = self.evaluate()
         with canvas(ax) as ax:
             ax.semilogx(table["size_bytes"], table["busbw_bps"] / 8e9, color=COLOURS["blue"], label=self.operation)

@@ -145,18 +145,7 @@ class DasrConvergence(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the three parts, stacked, for each variant.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the three parts, stacked, for each variant."""
         table = self.evaluate()
         with canvas(ax) as ax:
             left = np.zeros(len(table))
@@ -292,18 +281,7 @@ class DasrIncast(Model):
         return curve, pd.DataFrame({"flow": np.arange(1, self.senders + 1), "start_ps": starts[1:], "fct_ps": fct})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, with and without look-ahead.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the queue over time, with and without look-ahead."""
         with canvas(ax) as ax:
             for choice, colour, line in ((False, "vermilion", "--"), (True, "blue", "-")):
                 curve = self.replace(look_ahead=choice).solve()

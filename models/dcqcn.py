@@ -106,18 +106,7 @@ class DcqcnFluid(DcqcnEquations):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, and its fixed point.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the queue over time, and its fixed point."""
         frame, queue = self.solve(), self.fixed_point()["queue_bytes"]
         with canvas(ax) as ax:
             unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))

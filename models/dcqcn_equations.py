@@ -21,14 +21,15 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy.optimize import brentq
 
-from rdmacc.models.base import Model, param
-from rdmacc.parameters import Rate, Size, Time
+from rdmacc.models.base import param
+from rdmacc.models.dcqcn_parameters import DcqcnParameters
+from rdmacc.parameters import Size, Time
 
 __all__ = ["DcqcnEquations"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DcqcnEquations(Model):
+class DcqcnEquations(DcqcnParameters):
     """Parameters and equations of N flows under DCQCN through one queue.
 
     >>> DcqcnEquations(flows=2).fixed_point().round(4).loc[["marking", "alpha"]].to_dict()
@@ -36,52 +37,8 @@ class DcqcnEquations(Model):
     """
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", low=1, slider=(1, 64))
-    capacity_bps: Rate = param(
-        "40Gbps",
-        "bottleneck, and line rate of each sender",
-        unit="bps",
-        symbol="C",
-        low=1.0,
-        slider=("10Gbps", "100Gbps"),
-    )
     packet_bytes: Size = param("1000B", "packet on the wire", unit="bytes", low=1)
-    kmin_bytes: Size = param(
-        "5kB",
-        "no marks up to this queue",
-        unit="bytes",
-        symbol="K_min",
-        source="DCQCN, fig. 5",
-        slider=("0B", "100kB"),
-    )
-    kmax_bytes: Size = param(
-        "200kB",
-        "probability P_max at this queue",
-        unit="bytes",
-        symbol="K_max",
-        source="DCQCN, fig. 5",
-        low=1,
-        slider=("50kB", "1MB"),
-    )
-    pmax: float = param(
-        0.01,
-        "marking probability at K_max",
-        symbol="P_max",
-        source="DCQCN, fig. 5",
-        low=1e-9,
-        high=1.0,
-        slider=(0.001, 1.0),
-        is_log=True,
-    )
     ramp: str = param("cut", "above K_max: mark all, or go on along the ramp", choices=("cut", "extended"))
-    g: float = param(
-        1 / 256,
-        "weight of a new sample in alpha",
-        symbol="g",
-        low=1e-9,
-        high=1.0,
-        slider=(1 / 1024, 1 / 4),
-        is_log=True,
-    )
     cnp_interval_ps: Time = param(
         "50us", "least time between CNPs", unit="ps", symbol="tau", low=1, slider=("4us", "100us")
     )
@@ -101,15 +58,6 @@ class DcqcnEquations(Model):
         "10MB", "bytes between increases by the byte counter", unit="bytes", symbol="B", low=1
     )
     fast_recovery_steps: int = param(5, "increase events of fast recovery", symbol="F", low=1, slider=(1, 10))
-    additive_bps: Rate = param(
-        "40Mbps",
-        "additive increase",
-        unit="bps",
-        symbol="R_AI",
-        low=1.0,
-        slider=("5Mbps", "400Mbps"),
-        is_log=True,
-    )
     delay_ps: Time = param(
         "4us",
         "from marking to the changed rate's arrival at the queue",

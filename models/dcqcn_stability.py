@@ -14,17 +14,17 @@ taken as that of the ramp, also where the fixed point is above K_max (the ramp "
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats
 from rdmacc.models.dcqcn import DcqcnFluid
+from rdmacc.models.dcqcn_parameters import DcqcnParameters
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode
-from rdmacc.parameters import Rate, Size
 from rdmacc.show.style import canvas
 from rdmacc.units import time_ps
 
@@ -125,48 +125,10 @@ class DcqcnLoop:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DcqcnMargin(Model):
+class DcqcnMargin(DcqcnParameters):
     """Phase margin of DCQCN over the number of flows, for several feedback delays."""
 
     title: ClassVar[str] = "DCQCN's phase margin"
-
-    capacity_bps: Rate = param("40Gbps", "bottleneck", unit="bps", symbol="C", low=1.0, slider=("10Gbps", "100Gbps"))
-    kmin_bytes: Size = param("5kB", "no marks up to this queue", unit="bytes", symbol="K_min", slider=("0B", "100kB"))
-    kmax_bytes: Size = param(
-        "200kB",
-        "probability P_max at this queue",
-        unit="bytes",
-        symbol="K_max",
-        low=1,
-        slider=("50kB", "2MB"),
-    )
-    pmax: float = param(
-        0.01,
-        "marking probability at K_max",
-        symbol="P_max",
-        low=1e-9,
-        high=1.0,
-        slider=(0.001, 1.0),
-        is_log=True,
-    )
-    additive_bps: Rate = param(
-        "40Mbps",
-        "additive increase",
-        unit="bps",
-        symbol="R_AI",
-        low=1.0,
-        slider=("5Mbps", "400Mbps"),
-        is_log=True,
-    )
-    g: float = param(
-        1 / 256,
-        "weight of a new sample in alpha",
-        symbol="g",
-        low=1e-9,
-        high=1.0,
-        slider=(1 / 1024, 1 / 4),
-        is_log=True,
-    )
 
     def fluid(self, flows: int, delay_ps: int) -> DcqcnFluid:
         """Return the fluid model for a number of flows and a delay.
@@ -178,11 +140,8 @@ class DcqcnMargin(Model):
         delay_ps : int
             tau*, the feedback delay.
         """
-        return DcqcnFluid(
-            flows=flows, delay_ps=delay_ps, capacity_bps=self.capacity_bps, kmin_bytes=self.kmin_bytes,
-            kmax_bytes=self.kmax_bytes, pmax=self.pmax, additive_bps=self.additive_bps, g=self.g,
-            ramp="extended",
-        )  # fmt: skip
+        shared = {field.name: getattr(self, field.name) for field in fields(self)}
+        return DcqcnFluid(flows=flows, delay_ps=delay_ps, ramp="extended", **shared)
 
     def evaluate(
         self, flows: Sequence[int] = FLOWS, delays: Sequence[str | int] = ("1us", "50us", "85us", "100us")
@@ -219,18 +178,7 @@ class DcqcnMargin(Model):
         return pd.DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the phase margin over the number of flows, a curve for each delay.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the phase margin over the number of flows, a curve for each delay."""
         table = self.evaluate()
         with canvas(ax) as ax:
             for (delay, rows), marker in zip(table.groupby("delay_ps"), "osD^v", strict=False):

@@ -159,18 +159,7 @@ class FairShare:
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time: of one sender of the incast, and of the long flow.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the rates over time: of one sender of the incast, and of the long flow."""
         unit_ps, unit = time_unit(self.incast_ps)
         labels = {"incast": f"each of {self.senders} senders", "long": "long flow"}
         colours = {"incast": COLOURS["vermilion"], "long": COLOURS["blue"]}

@@ -17,129 +17,128 @@ from rdmacc.models.water_filling import Ints, compiled, release
 
 __all__ = ["run"]
 
-_FULL = 1e-9
-"""A link is full if so little of its capacity is left."""
-
 
 @compiled
-def join(f: int, first: Ints, links: Ints, head: Ints, after: Ints, before: Ints) -> None:
-    """Add a flow to its links' lists of flows; entry k of all paths stands for its flow on its link."""
+def join(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
+    """Add a flow to its links' lists; entry k of all paths stands for its flow on its link."""
     for k in range(first[f], first[f + 1]):
         link = links[k]
-        after[k] = head[link]
-        before[k] = -1
-        if head[link] >= 0:
-            before[head[link]] = k
-        head[link] = k
+        members[base[link] + size[link]] = k
+        place[k] = size[link]
+        size[link] += 1
 
 
 @compiled
-def leave(f: int, first: Ints, links: Ints, head: Ints, after: Ints, before: Ints) -> None:
-    """Take a flow out of its links' lists of flows."""
+def leave(f: int, first: Ints, links: Ints, base: Ints, size: Ints, members: Ints, place: Ints) -> None:
+    """Take a flow out of its links' lists; the last of each list takes its place."""
     for k in range(first[f], first[f + 1]):
-        if before[k] >= 0:
-            after[before[k]] = after[k]
-        else:
-            head[links[k]] = after[k]
-        if after[k] >= 0:
-            before[after[k]] = before[k]
+        link = links[k]
+        size[link] -= 1
+        last = members[base[link] + size[link]]
+        members[base[link] + place[k]] = last
+        place[last] = place[k]
 
 
 @compiled
 def fill_some(
-    some: Ints, count: int, first: Ints, links: Ints, use: Floats, owner: Ints, head: Ints, after: Ints,
-    room: Floats, load: Floats, turn: Ints, state: Ints, rate: Floats, bottleneck: Ints, touched: Ints,
+    some: Ints, count: int, first: Ints, links: Ints, use: Floats, owner: Ints, base: Ints, size: Ints, members: Ints,
+    room: Floats, load: Floats, demand: Floats, inside: Ints, level: Floats, fastest: Floats, state: Ints,
+    rate: Floats, bottleneck: Ints, holds: Ints, touched: Ints,
 ) -> int:  # fmt: skip
-    """Give some flows the fair rates that the room on their links allows; return how many links they touch."""
+    """Give some flows the fair rates that the room on their links allows; return how many links they touch.
+
+    Of the links touched, `inside` counts these flows, `level` is the rate of those that the link stops, -1 if it stops
+    none, and `fastest` the highest rate.
+    """
     n_touched = 0
     for i in range(count):
-        for k in range(first[some[i]], first[some[i] + 1]):
+        f = some[i]
+        most = np.inf  # the flow alone in the room that there is
+        for k in range(first[f], first[f + 1]):
+            most = min(most, max(room[links[k]], 0.0) / use[k])
+        for k in range(first[f], first[f + 1]):
             link = links[k]
-            if load[link] == 0.0:
+            if inside[link] == 0:
                 touched[n_touched] = link
                 n_touched += 1
+                load[link], demand[link], level[link], fastest[link] = 0.0, 0.0, -1.0, 0.0
+            inside[link] += 1
             load[link] += use[k]
-    queue = [(0.0, 0, 0)]
+            demand[link] += most * use[k]
+    queue = [(0.0, 0)]
     queue.clear()
-    for i in range(n_touched):
+    for i in range(n_touched):  # others have room for all that their flows could ever send
         link = touched[i]
-        turn[link] += 1
-        queue.append((max(room[link], 0.0) / load[link], link, turn[link]))
+        if demand[link] >= room[link] * (1 - 1e-9):
+            queue.append((max(room[link], 0.0) / load[link], link))
     heapq.heapify(queue)
     left = count
     while left > 0:
-        level, link, stamp = heapq.heappop(queue)
-        if stamp != turn[link]:
+        least, link = heapq.heappop(queue)
+        if load[link] <= 1e-12:
             continue
-        entry = head[link]
-        while entry >= 0:
+        share = max(room[link], 0.0) / load[link]
+        if share > least * (1 + 1e-12):  # has risen since: flows that others stop leave more to the rest
+            heapq.heappush(queue, (share, link))
+            continue
+        for entry in members[base[link] : base[link] + size[link]]:
             f = owner[entry]
             if state[f] == 2:  # taken in, and without a rate
                 state[f] = 3
-                rate[f] = level
+                rate[f] = share
                 bottleneck[f] = link
+                holds[link] += 1
+                level[link] = share
                 left -= 1
                 for k in range(first[f], first[f + 1]):
-                    other = links[k]
-                    room[other] -= level * use[k]
-                    load[other] -= use[k]
-                    if other != link:
-                        turn[other] += 1
-                        if load[other] > 1e-12:
-                            heapq.heappush(queue, (max(room[other], 0.0) / load[other], other, turn[other]))
-            entry = after[entry]
-        turn[link] += 1
-    for i in range(n_touched):
-        load[touched[i]] = 0.0
+                    room[links[k]] -= share * use[k]
+                    load[links[k]] -= use[k]
+                    fastest[links[k]] = share
+        load[link] = 0.0
     return n_touched
 
 
 @compiled
 def settle(
-    some: Ints, count: int, first: Ints, links: Ints, use: Floats, owner: Ints, head: Ints, after: Ints,
-    capacity: Floats, room: Floats, load: Floats, turn: Ints, state: Ints, rate: Floats, bottleneck: Ints,
-    touched: Ints,
+    some: Ints, count: int, first: Ints, links: Ints, use: Floats, owner: Ints, base: Ints, size: Ints, members: Ints,
+    capacity: Floats, room: Floats, load: Floats, demand: Floats, inside: Ints, level: Floats, fastest: Floats,
+    state: Ints, rate: Floats, bottleneck: Ints, holds: Ints, touched: Ints, tolerance: float,
 ) -> int:  # fmt: skip
     """Give some flows their rates, and those that must change with them; return how many.
 
-    `room` is what all flows leave of each link. `state` is 1 for an active flow, and 1 again at the end.
+    `room` is what all flows leave of each link, `holds` counts those that it stops. `state` is 1 for an active flow,
+    and 1 again at the end. A link is full, and two rates are equal, within the tolerance.
     """
     filled = 0
-    for i in range(count):
-        state[some[i]] = 2
     while filled < count:
         for i in range(count):
             f = some[i]
-            if i < filled:
-                state[f] = 2
+            state[f] = 2
+            if bottleneck[f] >= 0:
+                holds[bottleneck[f]] -= 1
+                bottleneck[f] = -1
             for k in range(first[f], first[f + 1]):
                 room[links[k]] += rate[f] * use[k]
         filled = count
         n_touched = fill_some(
-            some, count, first, links, use, owner, head, after, room, load, turn, state, rate, bottleneck, touched
-        )
+            some, count, first, links, use, owner, base, size, members, room, load, demand, inside, level, fastest,
+            state, rate, bottleneck, holds, touched,
+        )  # fmt: skip
         for i in range(n_touched):
             link = touched[i]
-            is_full = room[link] <= _FULL * capacity[link]
-            level, fastest = -1.0, 0.0  # of those filled now: that of this bottleneck, and the fastest of all
-            entry = head[link]
-            while entry >= 0:
-                f = owner[entry]
-                if state[f] == 3:
-                    fastest = max(fastest, rate[f])
-                    if bottleneck[f] == link:
-                        level = rate[f]
-                entry = after[entry]
-            entry = head[link]
-            while entry >= 0:
+            is_full = room[link] <= tolerance * capacity[link]
+            has_others = inside[link] < size[link]
+            inside[link] = 0
+            if not has_others or not (is_full or holds[link]):
+                continue
+            for entry in members[base[link] : base[link] + size[link]]:
                 f = owner[entry]
                 if state[f] == 1:
-                    is_free = bottleneck[f] == link and (not is_full or fastest > rate[f] * (1 + 1e-9))
-                    if is_free or (is_full and 0.0 <= level < rate[f] * (1 - 1e-9)):
+                    is_free = bottleneck[f] == link and (not is_full or fastest[link] > rate[f] * (1 + tolerance))
+                    if is_free or (is_full and 0.0 <= level[link] < rate[f] * (1 - tolerance)):
                         state[f] = 2
                         some[count] = f
                         count += 1
-                entry = after[entry]
     for i in range(count):
         state[some[i]] = 1
     return count
@@ -148,14 +147,16 @@ def settle(
 @compiled
 def run(
     volume: Floats, ready: Floats, waits: Ints, latency: Floats, next_first: Ints, nexts: Ints, delays: Floats,
-    first: Ints, links: Ints, use: Floats, capacity: Floats,
-) -> tuple[Floats, Floats, int]:  # fmt: skip
-    """Return when each flow and computation starts and ends, a flow by its last byte, and how many rates were set.
+    first: Ints, links: Ints, use: Floats, capacity: Floats, tolerance: float,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return when each flow and computation starts and ends, a flow by its last byte.
 
     Parameters
     ----------
     volume, ready, waits, latency, next_first, nexts, delays, first, links, use, capacity
         As `rdmacc.models.water_filling.transfer` has them; times in ps, so that flows that end within one end together.
+    tolerance : float
+        Part of its capacity or rate by which a link or a flow may miss its fair share.
     """
     n, total = len(volume), len(ready)
     begin, end = ready.copy(), np.full(total, np.inf)
@@ -165,16 +166,18 @@ def run(
     for f in range(n):
         for k in range(first[f], first[f + 1]):
             owner[k] = f
-    head = np.full(len(capacity), -1)
-    after, before = np.full(len(links), -1), np.full(len(links), -1)
-    room, load, turn = capacity.copy(), np.zeros(len(capacity)), np.zeros(len(capacity), np.int64)
+    crossing = np.bincount(links, minlength=len(capacity))
+    base, size = np.cumsum(crossing) - crossing, np.zeros(len(capacity), np.int64)
+    members, place = np.empty(len(links), np.int64), np.empty(len(links), np.int64)
+    room, load, demand = capacity.copy(), np.zeros(len(capacity)), np.zeros(len(capacity))
+    level, fastest = np.zeros(len(capacity)), np.zeros(len(capacity))
+    inside, holds = np.zeros(len(capacity), np.int64), np.zeros(len(capacity), np.int64)
     state, bottleneck = np.zeros(n, np.int64), np.full(n, -1)
     some, touched, flowing = np.empty(n, np.int64), np.empty(len(capacity), np.int64), np.zeros(n)
     queue = [(ready[f] + (latency[f] if f >= n else 0.0), f) for f in range(total) if waits[f] == 0]
     heapq.heapify(queue)
     finishes = [(0.0, 0, 0)]
     finishes.clear()
-    settled = 0
     while True:
         while len(finishes) > 0 and finishes[0][2] != version[finishes[0][1]]:
             heapq.heappop(finishes)
@@ -191,17 +194,19 @@ def run(
             version[f] += 1
             end[f] = now
             state[f] = 0
-            leave(f, first, links, head, after, before)
+            leave(f, first, links, base, size, members, place)
+            holds[bottleneck[f]] -= 1
             for k in range(first[f], first[f + 1]):
-                room[links[k]] += rate[f] * use[k]
-                entry = head[links[k]]
-                while entry >= 0:  # those that it held back
+                link = links[k]
+                room[link] += rate[f] * use[k]
+                if holds[link] == 0:
+                    continue
+                for entry in members[base[link] : base[link] + size[link]]:  # those that it held back
                     other = owner[entry]
-                    if bottleneck[other] == links[k] and state[other] == 1:
+                    if bottleneck[other] == link and state[other] == 1:
                         state[other] = 2
                         some[count] = other
                         count += 1
-                    entry = after[entry]
             release(f, now + latency[f], n, begin, waiting, latency, next_first, nexts, delays, queue)
         while len(queue) > 0 and queue[0][0] <= now:
             f = heapq.heappop(queue)[1]
@@ -212,7 +217,7 @@ def run(
             begin[f] = now
             since[f] = now
             state[f] = 2
-            join(f, first, links, head, after, before)
+            join(f, first, links, base, size, members, place)
             some[count] = f
             count += 1
         kept = 0
@@ -225,10 +230,9 @@ def run(
         for f in some[:kept]:
             state[f] = 1
         count = settle(
-            some, kept, first, links, use, owner, head, after, capacity, room, load, turn, state, rate, bottleneck,
-            touched,
+            some, kept, first, links, use, owner, base, size, members, capacity, room, load, demand, inside, level,
+            fastest, state, rate, bottleneck, holds, touched, tolerance,
         )  # fmt: skip
-        settled += count
         for i in range(count):
             f = some[i]
             if flowing[f] != rate[f]:
@@ -237,4 +241,4 @@ def run(
                 version[f] += 1
                 if rate[f] > 0.0:
                     heapq.heappush(finishes, (now + left[f] / rate[f], f, version[f]))
-    return begin, end, settled
+    return begin, end

@@ -103,18 +103,7 @@ class GoBackNGoodput(Model):
         return pd.concat(frames, ignore_index=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw goodput over the loss rate, a curve for each variant.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw goodput over the loss rate, a curve for each variant."""
         table = self.evaluate(np.geomspace(1e-5, 2e-2, 60).tolist())
         with canvas(ax) as ax:
             for (name, rows), line in zip(table.groupby("variant", sort=False), _LINES, strict=True):

@@ -125,18 +125,7 @@ class HpccSteady(Model):
         return pd.DataFrame(rows, columns=columns)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both windows over time, and the steady state.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw both windows over time, and the steady state."""
         frame, steady = self.solve(), self.steady_state()
         with canvas(ax) as ax:
             unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))

@@ -61,7 +61,7 @@ def base_fct_ps(
     sizes : array_like of int
         Payload bytes; shape (n,).
     rate_bps : float
-        Of every link.
+        Rate of every link.
     delays_ps : sequence of int
         Propagation delay of each hop.
     payload_bytes, header_bytes : int
@@ -118,18 +118,7 @@ class ProcessorSharing(Model):
         return pd.DataFrame({"size_bytes": payload, "ideal_fct_ps": ideal, "fct_ps": fct, "slowdown": fct / ideal})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean slowdown over size, and the limit 1 / (1 - rho).
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the mean slowdown over size, and the limit 1 / (1 - rho)."""
         table, limit = self.evaluate(), 1.0 / (1.0 - self.load)
         with canvas(ax) as ax:
             ax.plot(table["size_bytes"] / 1e3, table["slowdown"], color=COLOURS["blue"], label="mean slowdown")

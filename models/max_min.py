@@ -119,9 +119,10 @@ class MaxMin(Model):
 
     topology: Graph = field(repr=False)
     workload: pd.DataFrame = field(repr=False)
-    scheme: str | Scheme = field(default="dcqcn", metadata={"is_checked_later": True})
+    scheme: str | Scheme = field(default_factory=lambda: "dcqcn")
     has_acks: bool = param(True, "ACKs take their part of the links on the way back")
     seed: int = param(0, "of ECMP", low=0)
+    tolerance: float = param(0.01, "part of a rate by which it may miss the fair one", low=1e-9, high=0.1)
 
     def solve(self) -> pd.DataFrame:
         """Return `flow, size_bytes, start_ps, fct_ps, ideal_fct_ps, slowdown`, one row for each message.
@@ -144,10 +145,10 @@ class MaxMin(Model):
         waits = plan.dependents or Dependents(
             np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
         )
-        begin, end, _ = run(
+        begin, end = run(
             wire, np.append(plan.start_ps, computing.start_ps).astype(np.float64), plan.waits_for.astype(np.int64),
             np.append(latency, computing.duration_ps), waits.first, waits.rows.astype(np.int64),
-            waits.delay_ps.astype(np.float64), first, links, use, capacity,
+            waits.delay_ps.astype(np.float64), first, links, use, capacity, self.tolerance,
         )  # fmt: skip
         begin = begin[:count]
         fct = end[:count] - begin + latency
@@ -159,18 +160,7 @@ class MaxMin(Model):
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the fraction of messages by slowdown.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the fraction of messages by slowdown."""
         slowdown, fraction = ecdf(self.solve()["slowdown"].to_numpy())
         with canvas(ax) as ax:
             ax.plot(slowdown, fraction, drawstyle="steps-post", color=COLOURS["blue"], label="max-min fair")

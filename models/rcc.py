@@ -22,9 +22,10 @@ import numpy as np
 import pandas as pd
 
 from rdmacc import probes, topology, workload
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, param
 from rdmacc.models.dcqcn import binned
 from rdmacc.models.dde import Past, Trajectory, solve_dde
+from rdmacc.models.rcc_target import RccTarget
 from rdmacc.parameters import Rate, Time
 from rdmacc.protocols.rcc import Rcc
 from rdmacc.scenario import Scenario
@@ -43,7 +44,7 @@ _BINS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class RccFluid(Model):
+class RccFluid(RccTarget):
     """Windows and queue of N flows under RCC's PID loop.
 
     >>> RccFluid(flows=4).equilibrium().round(1)[["window_bytes", "queue_bytes", "rtt_ps"]].to_dict()
@@ -54,25 +55,6 @@ class RccFluid(Model):
 
     flows: int = param(2, "flows through the bottleneck", symbol="N", equation="(7)", low=1, slider=(1, 32))
     capacity_bps: Rate = param("100Gbps", "bottleneck", unit="bps", symbol="C", equation="(7)", source="V-A", low=1.0)
-    base_rtt_ps: Time = param(
-        "12us",
-        "round-trip time without queue",
-        unit="ps",
-        symbol="d",
-        source="V-A",
-        low=1,
-        slider=("4us", "50us"),
-    )
-    delta: float = param(
-        0.2,
-        "R_ref = d (1 + delta / 2)",
-        symbol="delta",
-        equation="(2)",
-        source="III-F",
-        low=1e-6,
-        high=1.0,
-        slider=(0.05, 1.0),
-    )
     kp: float = param(
         1e4,
         "proportional gain",
@@ -95,13 +77,6 @@ class RccFluid(Model):
         slider=(1e3, 2e5),
         is_log=True,
     )
-    feedback_rtts: float = param(
-        0.0,
-        "delay of the control signal, in R_ref; the paper has none",
-        low=0.0,
-        high=20.0,
-        slider=(0.0, 2.0),
-    )
     start: float = param(
         1.0,
         "window of all flows but the first at 0, over their equilibrium share",
@@ -118,11 +93,6 @@ class RccFluid(Model):
     )
     duration_ps: Time = param("2ms", "time to integrate", unit="ps", low=1)
     step_ps: Time = param("200ns", "step", unit="ps", low=1)
-
-    @property
-    def reference_s(self) -> float:
-        """R_ref in seconds, equation (2)."""
-        return self.base_rtt_ps * 1e-12 * (1.0 + self.delta / 2.0)
 
     def equilibrium(self) -> pd.Series[float]:
         """Return the fixed point, equation (10), with equal windows.
@@ -204,18 +174,7 @@ class RccFluid(Model):
         return pd.DataFrame({"integrated": pd.Series(integrated), "equilibrium": self.equilibrium()})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the queue over time, and its equilibrium.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the queue over time, and its equilibrium."""
         frame, queue = self.solve(), self.equilibrium()["queue_bytes"]
         delay = f"feedback after {self.feedback_rtts:g} RTT" if self.feedback_rtts else "no feedback delay"
         with canvas(ax) as ax:

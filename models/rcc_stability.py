@@ -21,9 +21,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from rdmacc.errors import ConfigError
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, param
 from rdmacc.models.margins import Margins, bode_frame, margins_of, plot_bode, plot_phase
-from rdmacc.parameters import Time
+from rdmacc.models.rcc_target import RccTarget
 from rdmacc.show.style import new_axes, style
 from rdmacc.units import Quantity, time_ps
 
@@ -79,7 +79,7 @@ def phase_margin(kp: npt.ArrayLike, kd: npt.ArrayLike, reference_s: float, delay
 
 
 @dataclass(frozen=True, kw_only=True)
-class RccLoop(Model):
+class RccLoop(RccTarget):
     """The loop of equation (12) for one pair of gains.
 
     >>> loop = RccLoop()
@@ -111,33 +111,6 @@ class RccLoop(Model):
         slider=(1e3, 1e6),
         is_log=True,
     )
-    base_rtt_ps: Time = param(
-        "12us",
-        "round-trip time without queue",
-        unit="ps",
-        symbol="d",
-        source="V-A",
-        low=1,
-        slider=("4us", "50us"),
-    )
-    delta: float = param(
-        0.2,
-        "R_ref = d (1 + delta / 2)",
-        symbol="delta",
-        equation="(2)",
-        source="III-F",
-        low=1e-6,
-        high=1.0,
-        slider=(0.05, 1.0),
-    )
-    feedback_rtts: float = param(
-        0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
-    )
-
-    @property
-    def reference_s(self) -> float:
-        """R_ref in seconds."""
-        return self.base_rtt_ps * 1e-12 * (1.0 + self.delta / 2.0)
 
     @property
     def gain(self) -> float:
@@ -186,18 +159,7 @@ class RccLoop(Model):
         return bode_frame(self.response, np.geomspace(centre / 100, centre * 100, 800))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the phase over frequency, with the margin; `plot_bode` draws the gain too.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the phase over frequency, with the margin; `plot_bode` draws the gain too."""
         with style():
             return plot_phase(self.evaluate(), self.margins(), self.title, new_axes(ax))
 

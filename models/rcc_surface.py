@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from rdmacc.models.base import Floats, Model, param
+from rdmacc.models.base import Floats, param
 from rdmacc.models.rcc_stability import phase_margin
-from rdmacc.parameters import Time
+from rdmacc.models.rcc_target import RccTarget
 from rdmacc.show.style import new_axes, style
 
 if TYPE_CHECKING:
@@ -24,33 +24,11 @@ __all__ = ["RccMarginSurface", "share_above"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RccMarginSurface(Model):
+class RccMarginSurface(RccTarget):
     """Figure 4: the phase margin over K_p and K_d, and the contour of 30 degrees."""
 
     title: ClassVar[str] = "RCC's phase margin (Fig 4)"
 
-    base_rtt_ps: Time = param(
-        "12us",
-        "round-trip time without queue",
-        unit="ps",
-        symbol="d",
-        source="V-A",
-        low=1,
-        slider=("4us", "50us"),
-    )
-    delta: float = param(
-        0.2,
-        "R_ref = d (1 + delta / 2)",
-        symbol="delta",
-        equation="(2)",
-        source="III-F",
-        low=1e-6,
-        high=1.0,
-        slider=(0.05, 1.0),
-    )
-    feedback_rtts: float = param(
-        0.0, "feedback delay, in R_ref; the paper has none", low=0.0, high=20.0, slider=(0.0, 2.0)
-    )
     points: int = param(121, "grid points along each axis", low=2, high=2000)
     kp_low: float = param(1.0, "least K_p", unit="1/s", source="section IV", low=1e-9)
     kp_high: float = param(1e4, "largest K_p", unit="1/s", source="section IV", low=1e-9)
@@ -59,7 +37,7 @@ class RccMarginSurface(Model):
 
     def grid(self) -> tuple[Floats, Floats, Floats]:
         """Return K_p (n,), K_d (n,) and the phase margin (n, n), rows by K_p."""
-        reference = self.base_rtt_ps * 1e-12 * (1.0 + self.delta / 2.0)
+        reference = self.reference_s
         kp = np.geomspace(self.kp_low, self.kp_high, self.points)
         kd = np.geomspace(self.kd_low, self.kd_high, self.points)
         return kp, kd, phase_margin(kp[:, None], kd[None, :], reference, self.feedback_rtts * reference)
@@ -71,18 +49,7 @@ class RccMarginSurface(Model):
         return pd.DataFrame({"kp": rows, "kd": columns, "phase_margin_deg": margin.ravel()})
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the surface as filled contours, with the contours of 30 and of 0 degrees.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the surface as filled contours, with the contours of 30 and of 0 degrees."""
         kp, kd, margin = self.grid()
         share = share_above(self.evaluate(), 30.0)
         with style():

@@ -198,18 +198,7 @@ class RcpFluid(Model):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the link's rate over time.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the link's rate over time."""
         frame = self.solve()
         with canvas(ax) as ax:
             unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))

@@ -93,18 +93,7 @@ class RenRate(Model):
         return time_ps + left / rate
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw both rates over time, and the completion times.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw both rates over time, and the completion times."""
         times = self.evaluate().set_index("protocol")["fct_ps"]
         with canvas(ax) as ax:
             for name, curve in self.solve().groupby("protocol", sort=False):
@@ -195,7 +184,7 @@ class RenQueue(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         capacities : sequence of float
             Link rates in bit/s; the model's own by default.
 
@@ -281,7 +270,7 @@ class RenUtilisation(Model):
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; default: a new figure.
         flows : sequence of int
             Initial numbers of flows; the model's own by default.
 
@@ -352,7 +341,7 @@ def plot_sensitivity(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     table : DataFrame
         As `sensitivity` returns it.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; default: a new figure.
 
     Returns
     -------

@@ -202,18 +202,7 @@ class TimelyFluid(Model):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates over time.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-            Where to draw; a new figure by default.
-
-        Returns
-        -------
-        Axes
-            `ax`, or the axes of a new figure.
-        """
+        """Draw the rates over time."""
         frame = self.solve()
         with canvas(ax) as ax:
             unit_ps, unit = axis_time_unit(ax, float(frame["time_ps"].iloc[-1]))

@@ -197,7 +197,7 @@ def _ndp_htsim(mtu: int, window: int) -> Values:
 
 
 def _roce(mtu: int) -> Values:
-    return _packets(mtu, 64, 64, least_wire_bytes=mtu + 64, ack_priority=DATA_CLASS) | {
+    return _packets(mtu, 64, 64, least_wire_bytes=mtu + 64, ack_priority=DATA_CLASS, tick_ps=1) | {
         "GoBackN.ack_every_packets": 1, "Pfc.reserve_bytes": 0, "Pfc.xoff_bytes": 15 * mtu,
         "Pfc.xon_offset_bytes": (15 - 12) * mtu,
     }  # fmt: skip

@@ -14,7 +14,16 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, Between, Exactly, MoreThan, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.incast import REQUEST, Case, IncastFigure, mean, points_in, reduction, together, values
+from rdmacc.experiments.rcc.incast import (
+    REQUEST,
+    IncastCase,
+    IncastFigure,
+    mean,
+    points_in,
+    reduction,
+    together,
+    values,
+)
 from rdmacc.experiments.rcc.setup import LINE_BPS
 from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
@@ -24,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HPCC", "RCC", "READINGS", "Figure6"]
 
-RCC, HPCC = Case("rcc"), Case("hpcc")
-READINGS = (Case("rcc", REQUEST), Case("rcc", eta=0.99), Case("rcc", REQUEST, 0.99), together(RCC))
+RCC, HPCC = IncastCase("rcc"), IncastCase("hpcc")
+READINGS = (IncastCase("rcc", REQUEST), IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, 0.99), together(RCC))
 """Other readings of RCC's first window, and of what it gives away."""
 PUBLISHED_GBPS, PUBLISHED_MEDIAN, PUBLISHED_P99 = 94.98, 0.052, 0.041
 
@@ -83,7 +92,7 @@ class Figure6(IncastFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[IncastCase]:
         return [RCC, HPCC, *(READINGS if scale == "paper" else READINGS[:1])]
 
     def plot(self, table: pd.DataFrame) -> Figure:

@@ -15,7 +15,16 @@ from rdmacc.experiments.framework.bands import All, At, AtLeast, AtMost, Between
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
 from rdmacc.experiments.rcc.fig06 import HPCC, RCC
-from rdmacc.experiments.rcc.incast import FEW_SENDERS, LONG, REQUEST, Case, IncastFigure, mean, points_in, together
+from rdmacc.experiments.rcc.incast import (
+    FEW_SENDERS,
+    LONG,
+    REQUEST,
+    IncastCase,
+    IncastFigure,
+    mean,
+    points_in,
+    together,
+)
 from rdmacc.experiments.rcc.setup import BDP_BYTES, LINE_BPS, NAMES
 from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve
@@ -26,19 +35,19 @@ if TYPE_CHECKING:
 __all__ = ["Figure7"]
 
 STEADY = {
-    "hpcc": Case("hpcc", size=LONG),
-    "rcc": Case("rcc", size=LONG),
-    "rcc, 0.99": Case("rcc", eta=0.99, size=LONG),
+    "hpcc": IncastCase("hpcc", size=LONG),
+    "rcc": IncastCase("rcc", size=LONG),
+    "rcc, 0.99": IncastCase("rcc", eta=0.99, size=LONG),
 }
 """Messages of 2 MB: long enough to see what is left once the first windows have gone."""
-REQUESTED, KEPT_BACK = Case("rcc", REQUEST), Case("rcc", REQUEST, 0.99)
+REQUESTED, KEPT_BACK = IncastCase("rcc", REQUEST), IncastCase("rcc", REQUEST, 0.99)
 PUBLISHED_BYTES = 900_000
 NEAR_ZERO_BYTES = 50_000
 _LEAST = "over a packet of each sender less a BDP"
 _REQUESTED = "share in the request over the lower one"
 
 
-def _steady(rows: pd.DataFrame, case: Case) -> float:
+def _steady(rows: pd.DataFrame, case: IncastCase) -> float:
     return mean(rows, case, "steady queue")
 
 
@@ -107,9 +116,9 @@ class Figure7(IncastFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[IncastCase]:
         fitting = [together(case) for case in (RCC, STEADY["rcc"])]
-        others = [Case("rcc", eta=0.99), Case("rcc", REQUEST, size=LONG)]
+        others = [IncastCase("rcc", eta=0.99), IncastCase("rcc", REQUEST, size=LONG)]
         return [RCC, HPCC, REQUESTED, KEPT_BACK, *STEADY.values(), *others, *fitting]
 
     def plot(self, table: pd.DataFrame) -> Figure:

@@ -20,7 +20,7 @@ import pandas as pd
 from rdmacc.experiments.framework.bands import All, At, AtMost, Between, Each, Within
 from rdmacc.experiments.framework.claim import OURS, Claim, Measured, Outcome
 from rdmacc.experiments.framework.registry import register_experiment
-from rdmacc.experiments.rcc.incast import FEW, REQUEST, Case, IncastFigure, mean, points_in, together
+from rdmacc.experiments.rcc.incast import FEW, REQUEST, IncastCase, IncastFigure, mean, points_in, together
 from rdmacc.experiments.rcc.setup import LOOKS, NAMES
 from rdmacc.show.style import COLOURS, style
 from rdmacc.sweep.tidy import curve, wide
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMES", "SWEEP", "Figure12"]
 
-SCHEMES = {name: Case(name) for name in ("rcc", "rcc-async", "rcc-sender", "rcc-n1")}
+SCHEMES = {name: IncastCase(name) for name in ("rcc", "rcc-async", "rcc-sender", "rcc-n1")}
 SAMPLES = (2, 3, 4, 5)
-BY_N = {n: Case("rcc-async", late_samples=n) for n in SAMPLES}
+BY_N = {n: IncastCase("rcc-async", late_samples=n) for n in SAMPLES}
 """RCC-async with other n than the preset's."""
 
 JITTERS_US = (0.0, 1.0, 2.0, 3.0, 4.0)
 SWEEP = {
-    (n, jitter): Case("rcc", REQUEST, size="1MB", late_samples=n, jitter_us=jitter, senders=FEW)
+    (n, jitter): IncastCase("rcc", REQUEST, size="1MB", late_samples=n, jitter_us=jitter, senders=FEW)
     for n in (1, *SAMPLES)
     for jitter in JITTERS_US
 }
@@ -137,7 +137,7 @@ class Figure12(IncastFigure):
         ),
     )  # fmt: skip
 
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[IncastCase]:
         swept = SWEEP.values() if scale == "paper" else [SWEEP[n, jitter] for n in (1, 3) for jitter in (0.0, 2.0, 4.0)]
         incast = [*SCHEMES.values(), *BY_N.values()]
         return list(dict.fromkeys([*incast, *map(together, incast), *swept]))

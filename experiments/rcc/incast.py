@@ -38,7 +38,7 @@ from rdmacc.sweep.tidy import tidy, wide
 from rdmacc.units import ps, size_bytes, us
 
 __all__ = [
-    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "Case", "IncastFigure", "mean",
+    "FEW", "FEW_SENDERS", "LINE_RATE", "LONG", "READINGS", "REQUEST", "TOGETHER", "IncastCase", "IncastFigure", "mean",
     "points_in", "reduction", "together", "values",
 ]  # fmt: skip
 
@@ -64,7 +64,7 @@ _BINS = 400
 
 
 @dataclass(frozen=True)
-class Case:
+class IncastCase:
     """What is run: a scheme of the preset, how RCC starts and what it gives away, and the size of messages."""
 
     scheme: str
@@ -107,7 +107,7 @@ class Case:
         return NAMES[self.scheme] + (f" ({', '.join(parts)})" if parts else "")
 
 
-def together(case: Case) -> Case:
+def together(case: IncastCase) -> IncastCase:
     """Return a case of RCC's under the reading `TOGETHER`."""
     return replace(case, **READINGS[TOGETHER], jitter_us=3.0 if case.scheme in _JITTERED else case.jitter_us)
 
@@ -128,7 +128,7 @@ class IncastFigure(Experiment):
     seeding = Seeding.POOLED
 
     @abstractmethod
-    def cases(self, scale: str) -> list[Case]:
+    def cases(self, scale: str) -> list[IncastCase]:
         """Return what the figure is drawn from."""
 
     def under(self, table: pd.DataFrame, reading: str) -> pd.DataFrame | None:
@@ -229,13 +229,13 @@ def _rank(ordered: np.ndarray[Any, np.dtype[np.float64]], share: float) -> float
 # Reading the table
 
 
-def points_in(table: pd.DataFrame, case: Case) -> list[str]:
+def points_in(table: pd.DataFrame, case: IncastCase) -> list[str]:
     """Return the points of a case, seed by seed; none if it was not run."""
     names = table["point"].drop_duplicates()
     return [str(name) for name in names if str(name).rpartition(", seed ")[0] == case.name]
 
 
-def values(rows: pd.DataFrame, case: Case, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def values(rows: pd.DataFrame, case: IncastCase, quantity: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a number of a case, seed by seed, from one row for each run.
 
     Raises
@@ -250,11 +250,11 @@ def values(rows: pd.DataFrame, case: Case, quantity: str) -> np.ndarray[Any, np.
     return found.to_numpy(np.float64)
 
 
-def mean(rows: pd.DataFrame, case: Case, quantity: str) -> float:
+def mean(rows: pd.DataFrame, case: IncastCase, quantity: str) -> float:
     """Return a number of a case, averaged over the seeds."""
     return float(values(rows, case, quantity).mean())
 
 
-def reduction(rows: pd.DataFrame, case: Case, other: Case, quantity: str) -> float:
+def reduction(rows: pd.DataFrame, case: IncastCase, other: IncastCase, quantity: str) -> float:
     """Return by which part a case's number is below another's, averaged over the seeds."""
     return 1 - mean(rows, case, quantity) / mean(rows, other, quantity)

@@ -78,6 +78,7 @@ def _section(name: str, simulator: Simulator) -> list[str]:
         f"[{repository}](https://github.com/{repository}), {at}; `{one.name}`: {simulator.settings}. A completion time"
         f" runs from {simulator.completion}.",
         _rows(name),
+        *([simulator.why] if simulator.why else []),
         f"![Completion times, ours and theirs](_static/gallery/{one.name}.png)",
         _claims(one, _table(name)),
     ]

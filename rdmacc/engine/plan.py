@@ -29,6 +29,7 @@ from rdmacc.state import DATA_CLASS, NUM_CLASSES, Host, Message, Port, QueuePair
 from rdmacc.switch.buffer import Pfc, headroom_bytes
 from rdmacc.topology.base_times import base_fct_ps, largest_rtt_ps
 from rdmacc.topology.fabric import Fabric
+from rdmacc.topology.nics import joined
 from rdmacc.units import cut_ps, format_time, time_ps, transmission_ps
 from rdmacc.workload.columns import queue_pair_labels
 from rdmacc.workload.frame import computation
@@ -170,6 +171,8 @@ def make_plan(
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ConfigError(name, value, "a list")
     fabric = topology if isinstance(topology, Fabric) else Fabric.from_graph(topology)
+    if scheme.spans_ports:
+        fabric = joined(_with_paths_by_packet(fabric, scheme, workload))
     scheme = scheme.at(fabric)
     _check_tick(fabric, scheme)
     frame = workloads.validate(workload, fabric)
@@ -237,13 +240,28 @@ def make_plan(
     return plan
 
 
+def _with_paths_by_packet(fabric: Fabric, scheme: Scheme, workload: pd.DataFrame) -> Fabric:
+    """Return the network; raise a ConfigError if hosts have several links and messages have a path each."""
+    if (np.diff(fabric.node_first_port)[fabric.hosts] > 1).any():
+        if scheme.routing in ("ecmp", "symmetric"):
+            allowed = "'entropy' or 'source': its queue pairs leave hosts by several links, packet by packet"
+            raise ConfigError(f"routing of {scheme.name}", scheme.routing, allowed)
+        for name in PATH_COLUMNS:
+            if name in workload:
+                allowed = f"absent with {scheme.name}, whose queue pairs leave hosts by several links"
+                raise ConfigError("column", name, allowed)
+    return fabric
+
+
 def _check_tick(fabric: Fabric, scheme: Scheme) -> None:
     """Raise ConfigError if full packets, cut to whole ticks, take no time on the fastest link."""
     port = int(np.argmax(fabric.port_rate_bps))
     rate_bps, wire_bytes = float(fabric.port_rate_bps[port]), scheme.wire_bytes
     if scheme.tick_ps and cut_ps(wire_bytes, rate_bps, scheme.tick_ps) == 0:
         taken = f"{wire_bytes} B take {format_time(transmission_ps(wire_bytes, rate_bps))} on {fabric.port_name(port)}"
-        raise ConfigError("tick_ps", scheme.tick_ps, f"less than the time of a full packet on any link: {taken}")
+        raise ConfigError(
+            "tick_ps", scheme.tick_ps, f"shorter than the transmission of a full packet on any link: {taken}"
+        )
 
 
 def _started(fabric: Fabric, upsets: Sequence[Upset]) -> Fabric:
@@ -479,7 +497,7 @@ def _watch(probe: Probe, fabric: Fabric, scheme: Scheme, qp: Ints, frame: pd.Dat
                 options += [(record_name, at, i, field) for field in (record.fields if record else ())]
     options = [option for option in options if not option[3].length and not option[3].is_bits]
     if probe.place == "flow" and probe.field == "window_bytes" and not _has_window(scheme):
-        allowed = f"a field that the scheme uses: {scheme.name} sets no window; there is rdmacc.probes.rate({probe.at})"
+        allowed = f"a field that the scheme uses: {scheme.name} sets no window; use rdmacc.probes.rate({probe.at})"
         raise ConfigError(f"field of probe {probe.name!r}", name, allowed)
     for record_name, at, i, field in options:
         if field.name == name:

@@ -23,7 +23,7 @@ from rdmacc.typed import check_types, typed
 __all__ = ["MOST_SCHEMES", "NETWORKS", "WORKS", "Setup", "movable", "warm_up"]
 
 NETWORKS = ("star", "dumbbell", "leaf-spine")
-WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search")
+WORKS = ("incast", "incast beside a long flow", "two long flows", "permutation", "web search", "all-reduce")
 MOST_SCHEMES = 3
 _HALVINGS = 30
 _WATCHED = 3
@@ -55,15 +55,15 @@ class Setup(Named):
     hosts : int
         Number of hosts, 4 to 32.
     rate_gbps, delay_us : float
-        Of every link.
+        Rate and delay of every link.
     work : str
         One of `WORKS`.
     size_kb : float
-        Of each message; of web search, the load is what counts.
+        Of each message; of an all-reduce, each host's data. Of web search, the load is what counts.
     load : float
         Of web search, a fraction of the hosts' links.
     seed : int
-        Of all randomness.
+        Seed of all randomness.
     schemes : tuple of str
         One to three registered schemes.
     changes : mapping
@@ -106,7 +106,7 @@ class Setup(Named):
         if not self.load < 1:
             raise ConfigError("load", self.load, "between 0 and 1")
         if not isinstance(self.changes, Mapping) or not all(isinstance(one, Mapping) for one in self.changes.values()):
-            raise ConfigError("changes", self.changes, "parameters and values, by scheme")
+            raise ConfigError("changes", self.changes, "a mapping from scheme to parameters and values")
 
     def build(self) -> Graph:
         """Return the network."""
@@ -225,6 +225,8 @@ class Setup(Named):
             return _Call("long_flows", pairs, _size(_LONG * self.size_kb), ["0us", later])
         if self.work == "permutation":
             return _Call("permutation", hosts, size, seed=self.seed)
+        if self.work == "all-reduce":
+            return _Call("ring_all_reduce", hosts, _size(max(self.size_kb, len(hosts) / 1e3)))
         return _Call("poisson", _NETWORK, "web_search", self.load, count=40, seed=self.seed)
 
 

@@ -61,8 +61,8 @@ _HEAP_TYPE = 1 << 9
 
 _PICKLING = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
 _ALLOWED = (
-    "must have a content that can be compared, such as a number, a text, a tuple, an array, an enumeration or a plain"
-    " function: compiled code and stored rows are found again by it"
+    "must have content that rdmacc can compare, such as a number, a string, a tuple, an array, an enumeration or a"
+    " plain function: the keys of compiled code and stored rows depend on it"
 )
 
 

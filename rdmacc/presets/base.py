@@ -91,7 +91,7 @@ class Preset(Mapping[str, Scheme]):
             What the source sets: (value, source) by parameter, named as in `Scheme.replace`. A value may be a
             function of the line rate in bit/s. What is not listed keeps its default, which has a source of its own.
         replace : bool
-            Take the place of a scheme of that name.
+            Replace an existing scheme of that name.
 
         Raises
         ------

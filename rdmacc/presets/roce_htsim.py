@@ -1,14 +1,12 @@
 """Plain RoCE as csg-htsim runs it (`sim/datacenter/main_roce.cpp`): PFC with static thresholds, no congestion control.
 
 A source sends full packets at the line's rate, ACKs share the data's queues and are paused with them, and sizes are
-rounded up to whole packets. There the bytes of a packet count until it has been sent, and PAUSE reaches the neighbour
-after the link's delay; here they count until it begins to be sent, and PAUSE waits for the packet on its link. The
-completion time there is that of the ACK: `acked_ps` of a message.
+rounded up to whole packets. Simultaneous events go in the order in which they were scheduled. The completion time there
+is that of the ACK: `acked_ps` of a message.
 
-Simultaneous events there go in the order in which they were scheduled. With ``tick_ps="1ps"`` they do here too, and two
-flows on a star agree within 0.01% (without: up to 2.3% apart). Incasts of 8 and 32 x 1 MB stay up to 6% and 8% apart in
-their sorted completions with it, 5% and 7% without; 32 x 10 MB 0.3%. What is left we put down to the bytes that count
-until they are sent, which no run here has tried.
+Two flows agree to the last digit. Incasts do not: there PAUSE takes no time, bytes count until they have been sent, and
+two rules more decide which of simultaneous packets comes first. `rdmacc.experiments.validation.roce_star` has these
+rules, and what each of them does.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ ROCE_HTSIM = define(
         "plain RoCE in csg-htsim",
         rate="100Gbps",
         values={
+            "tick_ps": ("1ps", "eventlist.cpp: simultaneous events go in the order in which they were scheduled"),
             "header_bytes": (_HEADER_BYTES, "rocepacket.h: ACKSIZE"),
             "ack_bytes": (_HEADER_BYTES, "rocepacket.h: ACKSIZE"),
             "ack_priority": (DATA_CLASS, "queue_lossless_output.cpp: one queue a port"),

@@ -79,6 +79,8 @@ class GoBackN(Component):
         7, "timeouts in a row after which the message fails", source="InfiniBand, 3-bit retry_cnt", low=0
     )
 
+    shared_after_loss = ("gap_psn", "gap_packets", "naks_sent", "naks_taken", "message.received_packets")
+
     class Transfer(Record):
         """Loss recovery of one message: the sender's timer, the receiver's memory of its last NAK, the observer's."""
 

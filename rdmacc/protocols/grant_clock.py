@@ -52,7 +52,7 @@ class GrantClock(Component):
         super().__post_init__()
         if 0 < self.base_rtt_ps < _SHORTEST_PS:
             name = f"{type(self).__name__}.base_rtt_ps"
-            raise ConfigError(name, self.base_rtt_ps, f"0, or at least {_SHORTEST_PS} ps: timers run by it")
+            raise ConfigError(name, self.base_rtt_ps, f"0, or at least {_SHORTEST_PS} ps: it sets the period of timers")
 
     class Transfer(Record):
         """Loss recovery of one message."""

@@ -42,6 +42,8 @@ _WORST = 15
 class PathChoice(Component):
     """The sender's choice among paths."""
 
+    spans_ports = True
+
     choice: Choice = param(
         "mixed",
         "mixed, oblivious, bitmap, reps, ecmp",

@@ -26,6 +26,8 @@ _MOST = 64
 class PermutedPaths(Component):
     """The sender permutes the paths for data, the receiver for what it replies."""
 
+    spans_ports = True
+
     class Sender(Record):
         """Paths of data."""
 

@@ -56,6 +56,8 @@ def way_by_packet(routing, switch, packet, key, count):
         way = modulo(packet.path, count)
         packet.path //= count
         return way
+    if switch.is_nic:  # every link its share of the values
+        return modulo(packet.path, count)
     return modulo(hash63(switch.salt, (key << ENTROPY_BITS) + packet.path), count)
 
 

@@ -21,7 +21,7 @@ def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
 
     There a time in seconds becomes a fixed-point number with 64 bits behind the point, rounded down, and that number
     of seconds becomes ticks, rounded down (int64x64-128.h, nstime.h). So a time that is a whole number of ticks comes
-    out one short: 1,056 B at 1 Gb/s are 8,447 ns.
+    out one short: 1,056 B at 1 Gb/s are 8,447 ns. A tick of one picosecond cuts nothing.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ def cut_ps(wire_bytes: int, rate_bps: float, tick_ps: int) -> int:
     tick_ps : int
         Clock tick, a whole fraction of a second.
     """
+    if tick_ps == 1:
+        return int(wire_bytes * (8e12 / rate_bps) + 0.5)
     seconds = wire_bytes * 8.0 / rate_bps
     per_second = 1_000_000_000_000 // tick_ps
     if seconds >= 0.25:  # beyond 64 bits; the cut no longer shows

@@ -15,13 +15,13 @@ from rdmacc.errors import HandlerError, SimulationError
 from rdmacc.records import NEVER
 from tests.scenarios import WIDENED, Scenario, draw, with_computation, without_features
 
-BATCHES = 18
+BATCHES = 10
 QUICK_BATCHES = 2
 """The others are slow: each scenario has a scheme of its own to compile."""
 PER_BATCH = 5
 PLAIN_EVERY = 5
 """One scenario in this many also runs without the features that keep it from the plain kernel, as most do."""
-CHECKED_EVERY = 4
+CHECKED_EVERY = 8
 """One scenario in this many is compared in checked mode, as schemes from outside the package run."""
 MEMORIES: tuple[dict[str, Any], ...] = (
     {"_REACH_BYTES": (NEVER, NEVER)},

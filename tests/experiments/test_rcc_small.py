@@ -21,7 +21,7 @@ from rdmacc.experiments.rcc import fat_tree, incast, verdicts
 from rdmacc.experiments.rcc.blocks import calls_in
 from rdmacc.experiments.rcc.fig02 import CASES, arrows_in, walk
 from rdmacc.experiments.rcc.fig05 import processor_sharing
-from rdmacc.experiments.rcc.incast import SENDERS, Case
+from rdmacc.experiments.rcc.incast import SENDERS, IncastCase
 from rdmacc.experiments.rcc.limits import linear_limit
 from rdmacc.experiments.rcc.loops import OSCILLATES, loop_scenario, measure_queue, recursion, swing
 from rdmacc.experiments.rcc.readings import QUESTIONS
@@ -186,10 +186,10 @@ def test_numbers_of_the_setup():
 
 
 def test_names_of_incasts_tell_them_apart():
-    cases = [Case("rcc"), Case("rcc", "request"), Case("rcc", eta=0.97), Case("rcc", late_samples=2),
-             Case("rcc", jitter_us=0.0), Case("rcc", senders=50), Case("rcc", size="2MB"), Case("hpcc")]  # fmt: skip
+    changes = [{}, {"start": "request"}, {"eta": 0.97}, {"late_samples": 2}, {"jitter_us": 0.0}, {"senders": 50}]
+    cases = [*(IncastCase("rcc", **change) for change in [*changes, {"size": "2MB"}]), IncastCase("hpcc")]
     assert len({case.name for case in cases}) == len(cases)
-    assert Case("hpcc", eta=0.5).changes() == {}
+    assert IncastCase("hpcc", eta=0.5).changes() == {}
     assert SENDERS["paper"] == 1000
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from rdmacc.experiments import experiment, load_summary
 from rdmacc.experiments.validation.flows import EACH
+from rdmacc.experiments.validation.htsim import INCASTS
 from rdmacc.experiments.validation.page import summary_text, validation_page
 from rdmacc.experiments.validation.references import SIMULATORS, by_size, compared, inexact, is_exact, theirs
+from rdmacc.experiments.validation.roce_star import Rules, completions_ps
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 
@@ -61,3 +63,17 @@ def test_exact_is_to_the_last_digit_that_is_printed():
     ours_ps = pd.Series([2_603_565_440, 2_603_564_000, 648_016_400])
     assert is_exact(ours_ps, theirs_ps, "htsim").tolist() == [True, False, True]
     assert is_exact(ours_ps, theirs_ps, "yaps").tolist() == [False, False, False]
+
+
+@pytest.mark.parametrize("case", ["8 x 1 MB", "32 x 200 kB", "32 x 1 MB"])
+def test_four_rules_of_htsim_are_why_incasts_under_roce_differ(case):
+    there = theirs("htsim").query("point == 'roce-9000, star, " + case + "'").sort_values("flow")["fct_ps"]
+    for rules, exact in {
+        Rules(): len(there),
+        Rules(pauses_at_once=False): {"8 x 1 MB": 1, "32 x 200 kB": 5, "32 x 1 MB": 0}[case],
+        Rules(orders_by_head=False): {"8 x 1 MB": 1, "32 x 200 kB": 1, "32 x 1 MB": 0}[case],
+        Rules(frees_at_end=False): {"8 x 1 MB": 1, "32 x 200 kB": 0, "32 x 1 MB": 1}[case],
+        Rules(has_pipeline=False): {"8 x 1 MB": 1, "32 x 200 kB": 0, "32 x 1 MB": 1}[case],
+    }.items():
+        found = pd.Series(completions_ps(*INCASTS[case], rules), index=there.index)
+        assert is_exact(found, there, "htsim").sum() == exact, rules

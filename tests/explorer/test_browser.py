@@ -99,10 +99,11 @@ def notes(page):
     return page.execute_script(f"return [...{found}].filter(one => one.offsetParent).map(one => one.textContent)")
 
 
-def test_every_slider_moves_to_its_ends_and_a_choice_changes_the_picture(page):
+def test_sliders_move_to_their_ends_and_a_choice_changes_the_picture(page):
+    """Three of them, for what is between a handle and Python; `test_explorer.py` moves every one."""
     assert wait(lambda: picture(page))
     moved = 0
-    for number in range(len(sliders(page))):
+    for number in {0, len(sliders(page)) // 2, len(sliders(page)) - 1}:
         for key in (Keys.HOME, Keys.END):
             before = picture(page), notes(page)
             handle = sliders(page)[number]
@@ -113,7 +114,7 @@ def test_every_slider_moves_to_its_ends_and_a_choice_changes_the_picture(page):
             moved += 1
             assert wait(lambda before=before: (picture(page), notes(page)) != before or "no effect" in str(before))
             assert not any("must" in text for text in notes(page)), (number, key, notes(page))
-    assert moved > 30
+    assert moved > 3
     before = picture(page)
     chosen = page.find_elements("css selector", "select")[0]
     chosen.find_elements("tag name", "option")[1].click()  # dumbbell

@@ -429,6 +429,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
     "compare": (rdmacc.compare, {"model": MaxMin(topology=_NET, workload=_WORK), "scenario": None}),
+    "compare_jobs": (
+        rdmacc.compare_jobs,
+        {"scenario": rdmacc.Scenario(topology=_NET, workload=_WORK.assign(job="a"), scheme="dcqcn", engine="simpy")},
+    ),
     "to_csv": (workload.to_csv, {"workload": _WORK, "path": "x.csv"}),
     "to_parquet": (workload.to_parquet, {"workload": _WORK, "path": "x.parquet"}),
     **{

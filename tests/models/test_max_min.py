@@ -78,7 +78,7 @@ def test_rates_that_are_kept_up_to_date_are_those_of_filling_anew():
         rows = np.array([row for part in nexts for row in part], dtype=np.int64)
         given = volume, ready, waits, np.full(n, 1e6), next_first, rows, np.zeros(len(rows)), first, links, use
         capacity = np.full(n_links, 0.0125)
-        anew, kept = transfer(*given, capacity), run(*given, capacity)
+        anew, kept = transfer(*given, capacity), run(*given, capacity, 1e-9)
         assert kept[1] == pytest.approx(anew[1], rel=1e-6)
 
 

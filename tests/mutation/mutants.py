@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 JUDGES = "tests/experiments/test_tables.py"
 _PUBLISHED = "tests/experiments/test_published.py"
 _OF_PAPER = {"dart": "test_dart_*.py", "igbn": "test_igbn.py", "ren": "test_ren_*.py", "rcc": "test_rcc_*.py"}
+_QUICK = "not nightly and not slow"
 _OF_ALL = ("engine/test_closed_forms.py", "engine/test_conservation.py", "test_scheme.py")
 
 
@@ -228,20 +229,32 @@ def tests_of(path: str, trials: Trials) -> tuple[Stage, ...]:
         published = f"{_PUBLISHED}::test_{parts[1]}" if parts[1] in _OF_PAPER else ""
         stages = (
             Stage((*ids, published) if published else tuple(ids)),
-            Stage(own, "not simpy", "not nightly and not slow"),
+            Stage(own, "not simpy", _QUICK),
             Stage(files, f"not simpy and not drawn and ({' or '.join(users)})"),
         )
         return tuple(one for one in stages if one.tests and not one.only.endswith("()"))
+    if parts[0] == "models":
+        return _of_model(Path(path).stem)
     stem, package = Path(path).stem, parts[1]
     if package == "presets":
         patterns = ("presets/test_presets.py", f"protocols/test_{stem.split('_')[0]}*.py", "test_scheme.py")
         found = [_test_files(one) for one in patterns]
         return tuple(Stage(files, "not compiled", jit=False) for files in found if files)
-    own = list(_test_files(f"{package}/test_{stem}.py"))
+    own = _test_files(f"{package}/test_{stem}.py")
     module = rf"rdmacc\.{package}\.{stem}|rdmacc\.{package} import .*\b{stem}"
-    others = [file for file in _using(module, _test_files("**/test_*.py")) if file not in own]
-    stages = [Stage(tuple(files), "not compiled", jit=False) for files in (own, others) if files]
-    return (*stages, Stage(tuple(f"tests/{name}" for name in _OF_ALL), "not compiled", jit=False))
+    beside = tuple(file for file in _test_files(f"{package}/test_*.py") if file not in own)
+    others = tuple(file for file in _using(module, _test_files("**/test_*.py")) if file not in {*own, *beside})
+    stages = [Stage(own, "not compiled", jit=False)]
+    stages += [Stage(files, "not compiled", _QUICK, jit=False) for files in (beside, others)]
+    stages += [Stage(tuple(f"tests/{name}" for name in _OF_ALL), "not compiled", _QUICK, jit=False)]
+    return tuple(one for one in stages if one.tests)
+
+
+def _of_model(stem: str) -> tuple[Stage, ...]:
+    files = _test_files("models/test_*.py")
+    own = tuple(file for file in files if stem.split("_")[0] in file)
+    others = tuple(file for file in files if file not in own)
+    return tuple(Stage(one, "not compiled", _QUICK, jit=False) for one in (own, others) if one)
 
 
 def _using(module: str, files: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 
 TIMEOUT_S = 900
+TEST_TIMEOUT_S = 120
+"""A change may make a loop endless."""
 _HEAVY = (
     "numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.integrate", "numba", "llvmlite.binding", "networkx",
     "matplotlib.pyplot", "pyarrow.parquet", "simpy", "hypothesis", "typer.testing", "tqdm.auto", "jinja2",
@@ -86,7 +88,7 @@ class Trials:
     def failure(self, stage: Stage) -> str:
         """Return the test that fails first, or what else went wrong; "" if all pass, or there are none."""
         assert stage.tests  # without any pytest would run them all
-        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks]
+        arguments = ["-q", "-x", *_PLUGINS, "--no-header", "-m", stage.marks, "--timeout", str(TEST_TIMEOUT_S)]
         arguments += ["-k", stage.only] if stage.only else []
         arguments += [part for test in sorted(self._broken) for part in ("--deselect", test)]
 

@@ -235,3 +235,31 @@ def test_save_makes_the_folder_and_closes_the_figure(result, tmp_path):
     path = plotting.save(result.plot.rates().figure, tmp_path / "new" / "rates.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert not plt.get_fignums()
+
+
+def test_a_step_shows_who_computes_sends_and_waits(engine, tmp_path):
+    """h0 computes for 4 us and sends 1 MB; h1 computes for 2 us when that has come."""
+    work = rdmacc.messages(
+        [
+            {"src": "h0", "duration": "4us"},
+            {"src": "h0", "dst": "h1", "size": "1MB", "after": 0},
+            {"src": "h1", "duration": "2us", "after": 1},
+        ]
+    )
+    result = rdmacc.simulate(
+        rdmacc.star(2), rdmacc.workload.job(work, name="a"), "line-rate", engine=engine, progress=False
+    )
+    come = 4 + result.flows["fct_us"][0]
+    axes = result.plot.step()
+    spans = [
+        [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in bars.get_paths()]
+        for bars in axes.collections
+    ]
+    assert spans == [[pytest.approx((0, 4))], [pytest.approx((4, come))], [pytest.approx((come, come + 2))]]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx([come + 2] * 2), "behind them, both wait"
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["h0", "h1"]
+    assert [text.get_text() for text in axes.texts] == ["a"]
+    saved = rdmacc.load(result.save(tmp_path / "run"))
+    assert len(saved.plot.step(hosts=["h1"]).collections) == 1
+    with pytest.raises(ConfigError, match="h7"):
+        result.plot.step(hosts=["h7"])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
@@ -52,6 +57,27 @@ def test_a_list_places_one_job():
         jobs(["h0", "h1", "h2"], {"a": RING, "b": RING})
     with pytest.raises(ConfigError, match="packed, random, round-robin"):
         jobs(["h0", "h1", "h2"], {"a": RING}, "alphabetical")
+
+
+def test_jobs_are_compared_with_being_alone(engine):
+    """Packed they share no link; in turn, both cross the spine. Alone, each takes the same paths."""
+    net = rdmacc.leaf_spine(2, 1, 4)
+    found = {}
+    for placement in ("packed", "round-robin"):
+        work = jobs(rdmacc.topology.hosts(net), {"a": RING, "b": RING}, placement)
+        found[placement] = rdmacc.compare_jobs(
+            rdmacc.Scenario(topology=net, workload=work, scheme="line-rate", engine=engine)
+        )
+    assert found["packed"].frame["slowdown"].tolist() == [1.0, 1.0]
+    table = found["round-robin"].frame
+    assert (table["slowdown"] > 1.2).all()
+    assert table["step_ps"].tolist() == found["round-robin"].result.jobs["step_ps"].tolist()
+    assert (table["slowdown"] == table["step_ps"] / table["alone_ps"]).all()
+    heights = [bar.get_height() for bar in found["round-robin"].plot().patches]
+    assert heights == pytest.approx([*table["alone_ps"] / 1e6, *table["step_ps"] / 1e6])
+    plt.close()
+    with pytest.raises(ConfigError, match="without jobs"):
+        rdmacc.compare_jobs(rdmacc.Scenario(topology=net, workload=RING, scheme="line-rate"))
 
 
 def test_each_job_has_its_step_time(engine, tmp_path):

@@ -16,7 +16,7 @@ from rdmacc.rules.classes import ClassTurns, choose_class
 from rdmacc.rules.credits import TokenBucket, credit_ready_ps, spend_credit
 from rdmacc.rules.links import end_pause, is_busy, is_lost, put_on_link
 from rdmacc.rules.pfc import obey, write_frame
-from rdmacc.state import CREDITS, DATA_CLASS, HOST_NIC, NUM_CLASSES
+from rdmacc.state import CREDITS, DATA_CLASS, NUM_CLASSES
 
 __all__ = ["Port"]
 
@@ -59,7 +59,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
         self.base_rtt_ps = int(plan.qp_base_rtt_ps.max())
         self.loss_key = int(plan.loss_key[number])
         self.loss_data, self.loss_control = float(plan.loss_data[number]), float(plan.loss_control[number])
-        self._has_scripts = bool(plan.scripts) and self.link_class == HOST_NIC
+        self._has_scripts = bool(plan.scripts) and bool(fabric.is_host[fabric.port_node[number]])
         self.credit_tokens = float(self.queueing.credit_burst_bytes)
         turns = self.queueing.wrr_ratio or self.queueing.lanes
         limits = self.queueing.credit_fraction or self.queueing.control_limit_bytes

@@ -75,7 +75,7 @@ class SwitchPort(Port):
     def depart(self, packet: Packet, now: int) -> None:
         """Let switch features see a data packet that has left its queue; give its bytes back to the buffer."""
         net = self.net
-        if net.on_dequeue is not None:
+        if net.on_dequeue is not None and not self.switch.is_nic:
             was_marked = packet.ce
             net.on_dequeue(self, packet, now)
             if packet.ce and not was_marked:
@@ -117,6 +117,7 @@ class Switch(Routing, SharedBuffer):
         self.number = number
         self.shared_bytes = int(plan.shared_bytes[number])
         self.salt = int(plan.ecmp_salt[number])
+        self.is_nic = int(plan.fabric.is_nic[number])
         self.ports: dict[int, SwitchPort] = {}
         """By number, as in the plan."""
         self.accounts: dict[tuple[int, int], IngressAccount] = {}
@@ -149,7 +150,7 @@ class Switch(Routing, SharedBuffer):
             net.discard(packet, in_port.reverse.number, now)
             return
         packet.ingress = in_port.number, packet.priority  # features may change its class
-        if net.on_route is not None and packet.kind == DATA:
+        if net.on_route is not None and packet.kind == DATA and not self.is_nic:
             port = self._reroute(packet, in_port, port, now)
         if port.is_down:  # routes do not know yet
             port.lost_packets += 1
@@ -167,7 +168,7 @@ class Switch(Routing, SharedBuffer):
     def _passes_features(self, packet: Packet, port: SwitchPort, now: int) -> bool:
         """Let switch features see a data packet before its queue; return whether it goes on, trimmed or whole."""
         net = self._net
-        if net.on_enqueue is None:
+        if net.on_enqueue is None or self.is_nic:
             return True
         was_marked = packet.ce
         net.on_enqueue(port, packet, now)
@@ -206,7 +207,11 @@ class Switch(Routing, SharedBuffer):
             return choices[0] if choices else None
         if len(plan.hash_as):
             key = 2 * int(plan.hash_as[key >> 1]) + (key & 1)
-        return choices[self._choose(packet, key, choices)]
+        chosen = self._choose(packet, key, choices)
+        if self.is_nic:  # knows which of its links are down
+            turns = choices[chosen:] + choices[:chosen]
+            return next((port for port in turns if not port.is_down), choices[chosen])
+        return choices[chosen]
 
     def _choose(self, packet: Packet, key: int, choices: list[SwitchPort]) -> int:
         """Return the place of the way that a packet takes."""
@@ -299,7 +304,7 @@ class Switch(Routing, SharedBuffer):
         """Account a data packet to the buffer; pause the neighbour if it is time; return whether the packet fits."""
         policy, wire_bytes = self._net.scheme.buffer, packet.wire_bytes
         if not isinstance(policy, Pfc):
-            if admit_lossy(policy, self, port.queue_bytes, wire_bytes):
+            if self.is_nic or admit_lossy(policy, self, port.queue_bytes, wire_bytes):
                 return True
             port.dropped_packets += 1
             return False
@@ -317,7 +322,8 @@ class Switch(Routing, SharedBuffer):
         """Give a departing packet's bytes back to the buffer; resume a neighbour if it is time."""
         policy = self._net.scheme.buffer
         if not isinstance(policy, Pfc):
-            release_lossy(self, packet.wire_bytes)
+            if not self.is_nic:
+                release_lossy(self, packet.wire_bytes)
             return
         in_port, cls = packet.ingress
         account = self.accounts[packet.ingress]

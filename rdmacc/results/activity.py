@@ -1,0 +1,145 @@
+"""A step over time: which host computes, which sends, which waits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from rdmacc.errors import ConfigError, unknown
+from rdmacc.results.steps import merged
+from rdmacc.show.style import COLOURS, canvas, time_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rdmacc.engine.plan import Plan
+
+__all__ = ["draw_step", "jobs_of_hosts"]
+
+_FINEST = 2000
+"""Gaps shorter than this part of the picture are not drawn."""
+_MOST_LABELS = 32
+_WAITS = "0.9"
+_LOOK = {"computes": (0.05, 0.4, COLOURS["blue"]), "sends": (0.45, 0.4, COLOURS["orange"])}
+"""Place and height in a host's row, and colour."""
+
+
+def draw_step(
+    flows: pd.DataFrame,
+    computation: pd.DataFrame,
+    now_ps: int,
+    jobs: Mapping[Hashable, str],
+    hosts: Sequence[Hashable] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a row for each host: when it computes, when messages of its own are under way, and when it only waits.
+
+    It waits from the first start to the last end of its job, or of the workload if that has no jobs. A message is under
+    way from its start to its last byte at the receiver. Hosts of a job stand together.
+
+    Parameters
+    ----------
+    flows, computation : DataFrame
+        The result's.
+    now_ps : int
+        When the simulation ended.
+    jobs : mapping
+        The job of each host; none where there are none.
+    hosts : sequence of hashable, optional
+        Which hosts, from top to bottom; by default all that compute or send.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        `ax`, or the axes of a new figure.
+
+    Raises
+    ------
+    ConfigError
+        If a host neither computes nor sends, or nothing has started.
+    """
+    parts = {
+        "computes": (computation["host"], computation["start_ps"], computation["end_ps"], computation["status"]),
+        "sends": (flows["src"], flows["start_ps"], flows["start_ps"] + flows["fct_ps"], flows["status"]),
+    }
+    rows = pd.concat(
+        [
+            pd.DataFrame({"what": what, "host": host, "start": start, "end": end.fillna(now_ps).astype(np.int64)})[
+                (status != "waiting").to_numpy()
+            ]
+            for what, (host, start, end, status) in parts.items()
+        ]
+    )
+    if not len(rows):
+        raise ConfigError("result", "without messages or computation that have started", "a run that got that far")
+    known = sorted(pd.unique(rows["host"]), key=lambda host: (jobs.get(host, ""), _natural(host)))
+    for host in hosts or ():
+        if host not in known:
+            raise unknown("host", host, known, "a host that computes or sends")
+    chosen = list(hosts) if hosts is not None else known
+    begin, end = int(rows["start"].min()), int(rows["end"].max())
+    unit_ps, unit = time_unit(end - begin)
+    with canvas(ax, (9.0, min(2.0 + 0.22 * len(chosen), 9.0))) as ax:
+        from matplotlib.patches import Patch
+
+        span = rows.assign(job=rows["host"].map(lambda host: jobs.get(host, ""))).groupby("job")
+        lasts = {job: (part["start"].min(), part["end"].max()) for job, part in span}
+        for row, host in enumerate(chosen):
+            low, high = lasts[jobs.get(host, "")]
+            ax.barh(row, (high - low) / unit_ps, 0.9, low / unit_ps, color=_WAITS)
+        spans = dict(list(rows.groupby(["what", "host"])))
+        for row, host in enumerate(chosen):
+            for what, (place, height, colour) in _LOOK.items():
+                if (what, host) in spans:
+                    part = spans[what, host]
+                    starts, ends = merged(
+                        part["start"].to_numpy(np.float64), part["end"].to_numpy(np.float64), (end - begin) / _FINEST
+                    )
+                    bars = np.column_stack([starts, ends - starts]) / unit_ps
+                    ax.broken_barh(bars.tolist(), (row - 0.45 + place, height), color=colour, linewidth=0)
+        every = -(-len(chosen) // _MOST_LABELS)
+        ax.set_yticks(range(0, len(chosen), every), [str(host) for host in chosen[::every]])
+        ax.grid(False)
+        ax.set(xlabel=f"time ({unit})", xlim=(begin / unit_ps, end / unit_ps), ylim=(len(chosen) - 0.5, -0.5))
+        _name_jobs(ax, [jobs.get(host, "") for host in chosen])
+        patches = [Patch(color=colour, label=what) for what, (_, _, colour) in _LOOK.items()]
+        patches.append(Patch(color=_WAITS, label="waits"))
+        ax.legend(handles=patches, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
+    return ax
+
+
+def jobs_of_hosts(plan: Plan) -> dict[Hashable, str]:
+    """Return the job of each host.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was simulated.
+    """
+    found: dict[Hashable, str] = {}
+    for frame, ends in ((plan.computation.frame, ("src",)), (plan.workload, ("dst", "src"))):
+        if "job" in frame:
+            for end in ends:
+                found |= dict(zip(frame[end], frame["job"].astype(str), strict=True))
+    return found
+
+
+def _name_jobs(ax: Axes, jobs: list[str]) -> None:
+    """Write each job's name beside its hosts, and draw a line between jobs."""
+    edges = [row for row in range(1, len(jobs)) if jobs[row] != jobs[row - 1]]
+    for low, high in zip([0, *edges], [*edges, len(jobs)], strict=True):
+        where = ax.get_yaxis_transform()
+        ax.text(1.01, (low + high - 1) / 2, jobs[low], transform=where, rotation=90, va="center", ha="left")
+        if low:
+            ax.axhline(low - 0.5, color="black", linewidth=1)
+
+
+def _natural(host: Any) -> tuple[Any, ...]:
+    """Return a key that puts h9 before h10."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(host)))

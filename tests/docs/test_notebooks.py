@@ -1,0 +1,58 @@
+"""Every notebook runs to its end, at quick scale, in a shell of this process: a kernel takes seconds to start."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+interactiveshell = pytest.importorskip("IPython.core.interactiveshell")
+pytest.importorskip("matplotlib_inline")
+pytest.importorskip("ipywidgets")
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+class Shell(interactiveshell.InteractiveShell):
+    """IPython without a user interface."""
+
+    def enable_gui(self, gui=None):
+        """There is none to enable."""
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("RDMACC_SCALE", "quick")
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    # The tables' pictures are drawn for the documentation's gallery, too.
+    monkeypatch.setattr("rdmacc.experiments.ledger.notebook.png", lambda figure: DOT)
+    for name in ("displayhook", "excepthook"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    precision = pd.get_option("display.precision")
+    with mpl.rc_context():
+        made = Shell.instance()
+        made.history_manager.enabled = False
+        yield made
+        Shell.clear_instance()
+        plt.switch_backend("agg")
+    pd.set_option("display.precision", precision)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, shell):
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert cells
+    for cell in cells:
+        shell.run_cell("".join(cell["source"])).raise_error()
