@@ -72,7 +72,7 @@ def join_line(g, qp, now):
     if qp.state == READY:
         return False
     message_number = sendable_message(g, qp)
-    start = next_start_ps(qp, g.tick_ps, now) if message_number >= 0 else NEVER
+    start = next_start_ps(g, qp, now) if message_number >= 0 else NEVER
     port = port_at(g, qp.nic)
     state = wait_for_turn(qp, start, port.busy_until_ps, now)
     if state == READY:
@@ -114,7 +114,7 @@ def send_next_nic(g, port, now):
         port.queue_bytes -= g.wire_bytes
         qp.state = IDLE
         number = sendable_message(g, qp)
-        if number < 0 or next_start_ps(qp, g.tick_ps, now) > now:  # its rate or window has changed since it queued
+        if number < 0 or next_start_ps(g, qp, now) > now:  # its rate or window has changed since it queued
             join_line(g, qp, now)
             continue
         port.served = place

@@ -98,7 +98,7 @@ def wake_at_end(g, port):
 def transmit(g, port, number, now):
     """Put a packet on the link."""
     packet = packet_at(g, number)
-    put_on_link(port, packet, g.tick_ps, now)
+    put_on_link(g, port, packet, now)
     if g.has_trace:
         note(g, SENT, port.number, number, now)
     packet.order = port.order = next_order(g)

@@ -89,7 +89,7 @@ def turn(g, port, now):
         if first < 0:
             first = place
         message = message_at(g, number)
-        if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(qp, g.tick_ps, now) <= now:
+        if not port.paused & (1 << message.priority) and may_send(qp) and next_start_ps(g, qp, now) <= now:
             if not g.is_srpt:
                 return place
             if packets_left(message) < fewest:
@@ -112,7 +112,7 @@ def set_timer(g, port, now):
             first = place
         qp = qp_in_place(g, port, place)
         if qp.credits > 0:
-            start = min(start, next_start_ps(qp, g.tick_ps, now))
+            start = min(start, next_start_ps(g, qp, now))
     if now < start < NEVER:
         push_timer(g, port, start)
 
@@ -130,6 +130,6 @@ def push_timer(g, port, at_ps):
 def advance(g, qp, now):
     """Bring the timer forward if a new rate has."""
     port = port_at(g, qp.nic)
-    start = next_start_ps(qp, g.tick_ps, now)
+    start = next_start_ps(g, qp, now)
     if start < port.timer_ps < NEVER:
         push_timer(g, port, max(start, now))

@@ -8,9 +8,6 @@ from typing import Protocol
 from rdmacc import state
 from rdmacc.engine.records import ComputationProgress, MessageProgress, QueuePairUse
 from rdmacc.engine.reference.packets import Packet
-from rdmacc.records import NEVER
-from rdmacc.rules.pacing import may_send
-from rdmacc.rules.progress import has_unsent, packets_left
 
 __all__ = ["Computation", "Message", "QueuePair"]
 
@@ -72,19 +69,3 @@ class QueuePair(state.QueuePair, QueuePairUse):
     def __init__(self) -> None:
         super().__init__()
         self.pending: deque[Message] = deque()
-
-    def unsent_message(self) -> Message | None:
-        """Return the first message with a packet to send."""
-        for message in self.pending:
-            if has_unsent(message):
-                return message
-        return None
-
-    def sendable_message(self) -> Message | None:
-        """Return the first message with a packet to send, if window and credits allow one."""
-        return self.unsent_message() if may_send(self) else None
-
-    def remaining_packets(self) -> int:
-        """Return how many packets the message that is served next has left to send."""
-        message = self.sendable_message()
-        return NEVER if message is None else packets_left(message)

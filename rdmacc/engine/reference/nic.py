@@ -13,11 +13,30 @@ from rdmacc.engine.reference.packets import Packet
 from rdmacc.engine.reference.ports import Port
 from rdmacc.records import NEVER
 from rdmacc.rules.addressing import address_request, request_class, write_data
-from rdmacc.rules.pacing import arm_pace, expire_pace, next_start_ps, wait_for_turn
-from rdmacc.rules.progress import sends_in_order
+from rdmacc.rules.pacing import arm_pace, expire_pace, may_send, next_start_ps, wait_for_turn
+from rdmacc.rules.progress import has_unsent, packets_left, sends_in_order
 from rdmacc.state import IDLE, NONE, NUM_CLASSES, PACING, READY, REQUEST
 
-__all__ = ["NicPort"]
+__all__ = ["NicPort", "unsent_message"]
+
+
+def unsent_message(qp: QueuePair) -> Message | None:
+    """Return the first message of a queue pair with a packet to send."""
+    for message in qp.pending:
+        if has_unsent(message):
+            return message
+    return None
+
+
+def sendable_message(qp: QueuePair) -> Message | None:
+    """Return the first message with a packet to send, if window and credits allow one."""
+    return unsent_message(qp) if may_send(qp) else None
+
+
+def _remaining_packets(qp: QueuePair) -> int:
+    """Return how many packets the message that is served next has left to send."""
+    message = sendable_message(qp)
+    return NEVER if message is None else packets_left(message)
 
 
 class Clock(Protocol):
@@ -54,8 +73,8 @@ class NicPort(Port):
         """As `schedule`, without waking the port; return whether the queue pair joined the line."""
         if qp.state == READY:
             return False
-        message = qp.sendable_message()
-        start_ps = NEVER if message is None else next_start_ps(qp, self.net.env.tick_ps, now)
+        message = sendable_message(qp)
+        start_ps = NEVER if message is None else next_start_ps(self.env, qp, now)
         if start_ps <= now and message is not None and self.is_idle(now):
             self.peak_queue_bytes = max(self.peak_queue_bytes, self.net.scheme.wire_bytes)  # as if it had been in line
             qp.state, qp.pace_timer_ps = IDLE, NEVER
@@ -65,7 +84,7 @@ class NicPort(Port):
             return False
         state = wait_for_turn(qp, start_ps, self.busy_until_ps, now)
         if state == PACING and arm_pace(qp):
-            self.net.env.call(start_ps, PACE + qp.number, partial(self._pace, qp))
+            self.env.call(start_ps, PACE + qp.number, partial(self._pace, qp))
         if state != READY or message is None:
             return False
         self.waiting |= 1 << message.priority
@@ -88,7 +107,7 @@ class NicPort(Port):
         line, qps = self.lines[cls], self.net.qps
         at = bisect_right(line, self.served)
         if self.net.scheme.nic_order == "srpt":
-            at = min(range(len(line)), key=lambda place: qps[line[place]].remaining_packets())
+            at = min(range(len(line)), key=lambda place: _remaining_packets(qps[line[place]]))
         qp = qps[line.pop(at if at < len(line) else 0)]
         if not self.has_work(cls):
             self.waiting ^= 1 << cls
@@ -109,8 +128,8 @@ class NicPort(Port):
                 self.transmit(self.take(cls), now)
                 break
             qp = self.take_turn(cls)
-            message = qp.sendable_message()
-            if message is not None and next_start_ps(qp, self.net.env.tick_ps, now) <= now:
+            message = sendable_message(qp)
+            if message is not None and next_start_ps(self.env, qp, now) <= now:
                 self._serve(qp, message, now)
                 break
             self.join_line(qp, now)  # its rate or window has changed since it queued

@@ -178,7 +178,7 @@ class Port(state.Port, Transmitter, ClassTurns, TokenBucket, Turns, LinkLoss):
     def transmit(self, packet: Packet, now: int) -> None:
         """Put a packet on the link."""
         net = self.net
-        put_on_link(self, packet, net.env.tick_ps, now)
+        put_on_link(self.env, self, packet, now)
         if net.trace is not None:
             net.trace.add(now, SENT, self.number, packet)
         if net.env.tick_ps:

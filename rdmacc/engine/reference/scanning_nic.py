@@ -14,7 +14,7 @@ from bisect import bisect_right
 from rdmacc.engine.ranks import PACE
 from rdmacc.engine.reference.core import Core
 from rdmacc.engine.reference.flows import QueuePair
-from rdmacc.engine.reference.nic import NicPort
+from rdmacc.engine.reference.nic import NicPort, unsent_message
 from rdmacc.records import NEVER
 from rdmacc.rules.pacing import may_send, next_start_ps
 from rdmacc.rules.progress import packets_left
@@ -34,7 +34,7 @@ class ScanningNicPort(NicPort):
 
     def schedule(self, qp: QueuePair, now: int) -> None:
         """Put a queue pair with packets left in the line; look for a packet to send."""
-        if qp.state != READY and qp.unsent_message() is not None:
+        if qp.state != READY and unsent_message(qp) is not None:
             qp.state = READY
             self.join(self.line, qp)
         self.resume_work(now)
@@ -61,28 +61,27 @@ class ScanningNicPort(NicPort):
             self.transmit(self.take(cls), now)
         else:
             qp = self._turn(now)
-            message = qp.unsent_message() if qp is not None else None
+            message = unsent_message(qp) if qp is not None else None
             if qp is None or message is None:
                 self._set_timer(now)
                 return
             self.served = qp.number
             self.send_data(qp, message, now)
-            if qp.unsent_message() is None:
+            if unsent_message(qp) is None:
                 self._leave(qp)
         if self._may_have_work() and not self.is_wake_pending:
             self.wake_at_end()
 
     def _turn(self, now: int) -> QueuePair | None:
         """Return the queue pair that may send and whose turn it is, None for none."""
-        tick_ps = self.net.env.tick_ps
         after = bisect_right(self.line, self.served)
         chosen, fewest = None, NEVER
         for number in self.line[after:] + self.line[:after]:
             qp = self.net.qps[number]
-            message = qp.unsent_message()
+            message = unsent_message(qp)
             if message is None:
                 self._leave(qp)
-            elif not self.paused & 1 << message.priority and may_send(qp) and next_start_ps(qp, tick_ps, now) <= now:
+            elif not self.paused & 1 << message.priority and may_send(qp) and next_start_ps(self.env, qp, now) <= now:
                 if self.net.scheme.nic_order == "round-robin":
                     return qp
                 if packets_left(message) < fewest:
@@ -93,25 +92,25 @@ class ScanningNicPort(NicPort):
         """Look again when the earliest pacing time has come, unless a timer is pending."""
         if self.timer_ps == NEVER:
             qps = (self.net.qps[number] for number in self.line)
-            starts_ps = (next_start_ps(qp, self.net.env.tick_ps, now) for qp in qps if qp.credits > 0)
+            starts_ps = (next_start_ps(self.env, qp, now) for qp in qps if qp.credits > 0)
             start_ps = min(starts_ps, default=NEVER)
             if now < start_ps < NEVER:
                 self._push_timer(start_ps)
 
     def _push_timer(self, at_ps: int) -> None:
         """Set the timer."""
-        self.net.env.call(at_ps, PACE + self.number, self._expire)
-        self.timer_ps, self.timer_order = at_ps, self.net.env.order
+        self.env.call(at_ps, PACE + self.number, self._expire)
+        self.timer_ps, self.timer_order = at_ps, self.env.order
 
     def _expire(self, now: int) -> None:
         """Serve the timer, unless another one has taken its place."""
-        if self.net.env.order_now == self.timer_order and self.timer_ps == now:
+        if self.env.order_now == self.timer_order and self.timer_ps == now:
             self.timer_ps = NEVER
             self.resume_work(now)
 
     def heed_rate(self, qp: QueuePair, now: int) -> None:
         """Bring the timer forward if an ACK has (rdma-hw.cc, ChangeRate)."""
-        start_ps = next_start_ps(qp, self.net.env.tick_ps, now)
+        start_ps = next_start_ps(self.env, qp, now)
         if start_ps < self.timer_ps < NEVER:
             self._push_timer(max(start_ps, now))
 
