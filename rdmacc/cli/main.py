@@ -48,7 +48,6 @@ class BenchEngine(StrEnum):
     both = "both"
 
 
-OutOption = Annotated[Path, typer.Option("--out", help="Folder to save the figure in.", file_okay=False)]
 app.command("list")(list_experiments)
 app.command("readings")(list_readings)
 app.command()(run)

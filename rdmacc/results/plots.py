@@ -260,7 +260,8 @@ class ResultPlots:
         jobs = jobs_of_hosts(result.plan) if hasattr(result, "plan") else {}
         ax = draw_step(result.flows, result.computation, result.now_ps, jobs, hosts, ax)
         if is_new:
-            ax.set_title(f"Step under {self._scheme}", loc="left")
+            with style():
+                ax.set_title(f"Step under {self._scheme}")
         return ax
 
     @property

@@ -334,13 +334,13 @@ def _study(found: Sweep, parameters: tuple[str, ...], window: Any) -> Study:
     finished = [point for point in found.points if point.name in found.tables]
     if not finished:
         raise SweepError(found.experiment, found.failures, len(found.points))
-    runs, flows = [], []
+    rows, flows = [], []
     for point in finished:
-        table = found.tables[point.name]
-        values, messages = measured(table, window)
-        runs.append({**point.labels, **values})
-        flows.append(
-            pd.DataFrame(dict.fromkeys(point.labels), index=messages.index).assign(**point.labels).join(messages)
-        )
+        values, messages = measured(found.tables[point.name], window)
+        rows.append({**point.labels, **values})
+        flows.append(messages)
+    runs = pd.DataFrame(rows)
+    of_runs = runs[[*finished[0].labels]]
+    labels = of_runs.loc[of_runs.index.repeat([len(messages) for messages in flows])].reset_index(drop=True)
     failures = {name: failed.reason for name, failed in found.failures.items()}
-    return Study(pd.DataFrame(runs), pd.concat(flows, ignore_index=True), parameters, failures, found.reused)
+    return Study(runs, labels.join(pd.concat(flows, ignore_index=True)), parameters, failures, found.reused)

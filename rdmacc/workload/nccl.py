@@ -10,8 +10,8 @@ broadcast            a chain of the ranks
 
 The hosts are the ranks, in order. With `node` > 1, consecutive hosts are the GPUs of a node, each with its own NIC and
 connected by an inner network of constant rate. A transfer between two of them is modelled as a computation on the
-sending GPU, for as long as its port is busy. Not modelled: the eight steps of the buffer, the protocols LL and LL128,
-the receiver's "clear to send", and device overheads.
+sending GPU, for as long as its port is busy. Not modelled: the eight steps of the buffer (except in trees, where they
+matter), the protocols LL and LL128, the receiver's "clear to send", and device overheads.
 """
 
 from __future__ import annotations
@@ -69,6 +69,10 @@ class Nccl(Parameters):
         unit="bytes", low=0, source="NVIDIA/nccl 5067397c, src/device",
     )  # fmt: skip
     slices: int = param(1, "parts of a chunk, sent in sequence; 2 in NCCL's rings", low=1)
+    buffer_steps: int = param(
+        8, "chunks by which a rank of a tree may be ahead of what the next one has passed on; 0: any number", low=0,
+        source="NCCL_STEPS",
+    )  # fmt: skip
     queue_pairs: int = param(
         1, "queue pairs per connection, each with its own path", low=1, source="NCCL_IB_QPS_PER_CONNECTION"
     )

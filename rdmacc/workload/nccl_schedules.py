@@ -318,6 +318,11 @@ def trees(schedule: Schedule, names: Objects, size: int, ready: Ready, nccl: Ncc
         after(schedule, made, up[edge[parents[inner]]].ravel(), up[edge[inner]].ravel())
         after(schedule, made, down[edge[inner]].ravel(), down[edge[parents[inner]]].ravel())
         top = child[parents[child] == root]
+        ahead = nccl.buffer_steps
+        if 0 < ahead < k:  # a chunk waits until one so many before it has left the receiver again
+            after(schedule, made, up[edge[inner], ahead:].ravel(), up[edge[parents[inner]], :-ahead].ravel())
+            after(schedule, made, down[edge[parents[inner]], ahead:].ravel(), down[edge[inner], :-ahead].ravel())
+            after(schedule, made, up[edge[top], ahead:].ravel(), down[edge[top], :-ahead].ravel())
         for one in top:
             for other in top:
                 after(schedule, made, down[edge[one]], up[edge[other]])

@@ -58,7 +58,7 @@ def run(order: str, arguments: dict[str, Any], stops: list[int]) -> tuple[str, l
 
 def compare(arguments: dict[str, Any], stops: list[int]) -> CompiledEngine:
     """Run in both orders, and return the engine that was to run in windows."""
-    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0, _LEAST_PS=1):
+    with mock.patch.multiple(windows, _EVENTS=-1, _EVENTS_EACH=0, _LEAST_PS=2**9):
         (ending, outcomes, _), (other_ending, others, simulation) = (
             run(order, arguments, stops) for order in ("time", "windows")
         )

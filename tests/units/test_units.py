@@ -209,6 +209,8 @@ def test_transmission_time(name, byte_ps):
         (units.format_time(float("nan")), "nan ps"),
         (units.format_rate(43e9), "43 Gb/s"),
         (units.format_rate(np.float64(2.5e12)), "2.5 Tb/s"),
+        *((units.format_rate(2.5 * 1000**n), f"2.5 {prefix}b/s") for n, prefix in enumerate("kMGT", start=1)),
+        *((units.format_size(2.5 * 1000**n), f"2.5 {prefix}B") for n, prefix in enumerate("kMGT", start=1)),
         (units.format_size(64_000), "64 kB"),
         (units.format_size(np.int64(33_554_432)), "33.55 MB"),
         (units.format_size(33_554_432, digits=None), "33.554432 MB"),

@@ -206,16 +206,16 @@ class CompiledEngine(Tables):
         later = self._nodes[: int(self.globals["node_used"]), :2]
         return np.concatenate([near, later[later[:, 0] < NEVER]])
 
-    def lay_events(self, events: npt.NDArray[np.int64], window_shift: int) -> None:
-        """Schedule these events in place of all that are pending, in windows or by time alone (0)."""
+    def lay_events(self, events: npt.NDArray[np.int64], step: int, *window: int) -> None:
+        """Schedule these events, of this step and later, in place of all that are pending, in windows or by time."""
         room = int(self.globals["event_capacity"]) - int(self.globals["reserve_events"])
         self._heap[:] = NEVER
         self.globals["heap_length"] = self.globals["wheel_count"] = self.globals["node_used"] = 0
-        self._set_wheels(window_shift)
+        self._set_wheels(*window)
         if len(events) > room:
             self._grow_events(2 * int(self.globals["event_capacity"]) + len(events))
-        step = self.now >> window_shift << int(self.globals["node_bits"]) if window_shift else 1
-        self.globals["wheel_now"], self.globals["window"] = step - 1, -1
+        self.globals["wheel_now"] = (step << int(self.globals["node_bits"])) - 1 if window else 0
+        self.globals["window"] = -1
         events = np.ascontiguousarray(events)
         self._kernel.push_events(self._globals.ctypes.data, events.ctypes.data, len(events))
 

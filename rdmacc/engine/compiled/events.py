@@ -43,7 +43,20 @@ from rdmacc.engine.ranks import (
 )
 from rdmacc.records import NEVER
 
-__all__ = ["FAR_BITS", "NODE_BYTES", "lay_event", "pop_event", "push_event", "refill", "replace_event"]
+__all__ = [
+    "FAR_BITS",
+    "GRAIN_BITS",
+    "NODE_BYTES",
+    "lay_event",
+    "pop_event",
+    "push_event",
+    "refill",
+    "replace_event",
+    "step_of",
+]
+
+GRAIN_BITS = 7
+"""Windows begin at multiples of so many ps, as a power of two."""
 
 FAR_BITS = 12
 """The far wheel has 2**12 buckets."""
@@ -57,7 +70,7 @@ _FAR_MASK = (1 << FAR_BITS) - 1
 @jit
 def push_event(g, time_ps, rank):
     """Add an event; the caller has seen to it that there is room."""
-    step = time_ps >> g.wheel_shift
+    step = step_of(g, time_ps)
     if step <= g.wheel_now >> g.node_bits:  # in windows: of this node, since nothing reaches another one so soon
         near_push(g, time_ps, rank)
     elif g.heap_length == 0 and not g.node_bits:  # nothing else is pending
@@ -70,7 +83,7 @@ def push_event(g, time_ps, rank):
 @jit
 def replace_event(g, time_ps, rank):
     """Replace the first event by another one."""
-    if time_ps >> g.wheel_shift <= g.wheel_now >> g.node_bits:
+    if step_of(g, time_ps) <= g.wheel_now >> g.node_bits:
         near_replace(g, time_ps, rank)
     else:
         lay_event(g, time_ps, rank)
@@ -92,9 +105,17 @@ def lay_event(g, time_ps, rank):
 
 
 @jit
+def step_of(g, time_ps):
+    """Return the step that a time is in; in windows its length is no power of two (see `Windows`)."""
+    if g.node_bits:
+        return (time_ps >> GRAIN_BITS) * g.window_factor >> g.wheel_shift
+    return time_ps >> g.wheel_shift
+
+
+@jit
 def bucket_of(g, time_ps, rank):
     """Return the number of an event's bucket: its step, in windows with the node at which it happens."""
-    step = time_ps >> g.wheel_shift
+    step = step_of(g, time_ps)
     return (step << g.node_bits) + node_of(g, rank) if g.node_bits else step
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rdmacc.component import RECORD_KINDS
 from rdmacc.engine.compiled.bit_trees import line_bytes, line_depth
 from rdmacc.engine.compiled.bits import words_of
-from rdmacc.engine.compiled.events import FAR_BITS, NODE_BYTES
+from rdmacc.engine.compiled.events import FAR_BITS, GRAIN_BITS, NODE_BYTES
 from rdmacc.engine.compiled.heap import EVENT_BYTES, HEAP_PADDING
 from rdmacc.engine.compiled.hooks import TRAIL, CompiledHooks, params_dtype
 from rdmacc.engine.compiled.layout import (
@@ -399,10 +399,10 @@ class Tables:
             events.append((ends_ps, self._first_start + self.plan.n_messages + row))
         return np.array(events, np.int64).reshape(-1, 2)
 
-    def _set_wheels(self, window_shift: int = 0) -> None:
+    def _set_wheels(self, window_shift: int = 0, window_factor: int = 1) -> None:
         """Allocate the wheels: a few events fall in a step, and what is sent now arrives once round the near wheel.
 
-        In windows a step is one of them, of `2**window_shift` ps, and has a bucket for each node.
+        In windows a step is one of them, of `2**window_shift / window_factor` grains, and has a bucket for each node.
         """
         fabric, wire_bytes = self.plan.fabric, self.plan.scheme.wire_bytes
         packets_per_ps = float(fabric.port_rate_bps.sum()) / (8e12 * wire_bytes)
@@ -412,7 +412,8 @@ class Tables:
         node_bits = 0
         if window_shift:
             node_bits = max(1, (fabric.n_nodes - 1).bit_length())
-            near_shift = max(_NEAR_BITS[0], node_bits + min(((longest_ps >> shift) + 1).bit_length(), _MOST_STEPS_BITS))
+            steps = 1 + (longest_ps >> GRAIN_BITS) * window_factor // 2**shift
+            near_shift = max(_NEAR_BITS[0], node_bits + min((steps + 1).bit_length(), _MOST_STEPS_BITS))
         for name, bits in (("near", near_shift), ("far", FAR_BITS)):
             self._memory[f"{name}_wheel"] = np.full(1 << bits, -1, np.int32)
             self._memory[f"{name}_bits"] = np.zeros(1 << (bits - 6), np.int64)
@@ -420,6 +421,7 @@ class Tables:
         self._set(
             wheel_shift=shift, near_shift=near_shift, near_mask=(1 << near_shift) - 1, far_first=NEVER,
             beyond_first=NEVER, beyond_head=-1, node_free=-1, node_bits=node_bits,
+            window_factor=window_factor,
         )  # fmt: skip
 
     def _grow_packets(self, capacity: int) -> None:

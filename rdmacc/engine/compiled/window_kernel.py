@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rdmacc.engine.compiled.address import load_i8
-from rdmacc.engine.compiled.events import lay_event, pop_event, refill
+from rdmacc.engine.compiled.address import jit, load_i8
+from rdmacc.engine.compiled.events import GRAIN_BITS, lay_event, pop_event, refill, step_of
 from rdmacc.engine.compiled.kernel import (
     AGAIN,
     LEFT,
@@ -84,10 +84,14 @@ def run_windows(address, until_ps, max_events):
 def open_window(g, until_ps, is_over):
     """Go on to the next window, all nodes having come to its begin; return why not, if so."""
     step = g.wheel_now >> g.node_bits
-    begin_ps, end_ps = step << g.wheel_shift, (step + 1) << g.wheel_shift
+    begin_ps = begin_of(g, step)
     if begin_ps >= until_ps:
         return STOPPED
-    if end_ps > until_ps or g.undelivered <= 0 or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0):
+    if (
+        begin_of(g, step + 1) > until_ps
+        or g.undelivered <= 0
+        or (g.is_entwined and g.dropped_bytes + g.discarded_bytes > 0)
+    ):
         return LEFT
     if is_over:
         g.now_ps = begin_ps
@@ -95,10 +99,10 @@ def open_window(g, until_ps, is_over):
     while g.next_start < g.n_starts:  # schedule all of the next window that has some, once the one before has come
         number = load_entry(g.starts, g.next_start)
         start_ps = message_at(g, number).start_ps
-        if start_ps >> g.wheel_shift > g.start_step:
+        if step_of(g, start_ps) > g.start_step:
             if step < g.start_step:
                 break
-            g.start_step = start_ps >> g.wheel_shift
+            g.start_step = step_of(g, start_ps)
         if g.next_start >= g.n_ready:
             return MORE_QUEUE_PAIRS
         if spare_events(g) <= g.reserve_events:
@@ -107,6 +111,12 @@ def open_window(g, until_ps, is_over):
         g.next_start += 1
     g.window = step
     return _OPEN
+
+
+@jit
+def begin_of(g, step):
+    """Return the first time of a step, ps."""
+    return ((step << g.wheel_shift) + g.window_factor - 1) // g.window_factor << GRAIN_BITS
 
 
 @rarely

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from rdmacc.engine.plan import Watch
 from rdmacc.engine.ranks import PROBE
 from rdmacc.engine.reference.core import Core
+from rdmacc.engine.watches import Watch
 
 __all__ = ["Probes", "Samples"]
 
