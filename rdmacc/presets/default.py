@@ -6,6 +6,7 @@ parameters used there, so `rdmacc.preset("dart-2020")["dart"]` may differ from `
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from rdmacc.presets.eqds_htsim import EQDS_HTSIM
@@ -29,6 +30,7 @@ from rdmacc.protocols.infiniband_cc import InfinibandCc
 from rdmacc.protocols.irn import Irn
 from rdmacc.protocols.line_rate import LineRate
 from rdmacc.protocols.new_reno import NewReno
+from rdmacc.protocols.nscc import Nscc
 from rdmacc.protocols.polo import Polo
 from rdmacc.protocols.powertcp import PowerTcp
 from rdmacc.protocols.pri_q import PriQ
@@ -36,6 +38,7 @@ from rdmacc.protocols.rcc import Rcc
 from rdmacc.protocols.rcc_sender import RccSender
 from rdmacc.protocols.rcp import Rcp
 from rdmacc.protocols.ren import Ren
+from rdmacc.protocols.retirement import Retirement
 from rdmacc.protocols.swift import Swift
 from rdmacc.protocols.theta_powertcp import ThetaPowerTcp
 from rdmacc.protocols.timely import Timely
@@ -333,6 +336,20 @@ _UET_ABOUT = {
 }
 for _name in UET_HTSIM:
     register_scheme(_name, partial(UET_HTSIM.__getitem__, _name), about=_UET_ABOUT[_name])
+
+
+def _nscc_retire() -> Scheme:
+    base = UET_HTSIM["nscc"]
+    made = replace(base, name="nscc-retire", preset="", control=(Nscc(), Retirement()))
+    return made.replace(reorder=1.75)  # base RTT and target delay
+
+
+register_scheme(
+    "nscc-retire",
+    _nscc_retire,
+    about="NSCC over many planes: a path is retired when a packet is lost on it, and probed (inferred)",
+)
+
 EQDS_CREDIT = Scaled("207.5kB", rate="100Gbps", least="207.5kB")
 """50 packets at 100 Gb/s, as in csg-htsim; on faster links that is less than a BDP."""
 

@@ -8,10 +8,12 @@ otherwise it sends one ACK per `ack_every_bytes`. It also reports when a gap clo
 ACK has the oldest missing packet, and a map of the packets around the one that caused it. A trimmed packet triggers a
 NACK. Lost packets go before new ones, lowest number first. The oldest unanswered packet is lost after `timeout_ps`,
 which is constant; if it may not be resent at once, a request to send (RTS) goes in its place, at most one per base RTT,
-and is answered by an ACK.
+and is answered by an ACK. With `reorder`, a packet is also lost if one that left much later has arrived: over many
+paths, the number of later packets says nothing.
 
-Assumptions: the map has 62 bits instead of 64, because integers have 63. Sending times are kept for the last 512
-packets. In uet-htsim a sender whose lost packets wait for a lost credit has no timer; here it sends its request again.
+Assumptions: the map has 62 bits instead of 64, because integers have 63. Sending times are kept for the last 1,024
+packets; with `reorder`, no packet goes that far ahead of the oldest missing one. In uet-htsim a sender whose lost
+packets wait for a lost credit has no timer; here it sends its request again.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from rdmacc.protocols.go_back_n import bytes_before
 from rdmacc.records import NEVER, Bits, Byte, Deadline, Int, Int32, Ints, Record
 from rdmacc.state import ACK, NAK, NONE, REQUEST
 
-__all__ = ["Uet"]
+__all__ = ["KEPT", "Uet"]
 
 _MAP = 62
-_KEPT = 512
+KEPT = 1024
+"""Packets of a message whose times of sending are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +46,12 @@ class Uet(Component):
     )
     mtu_bytes: Size = param("4150B", "full packet on the wire", unit="bytes", source="uet-htsim", low=1)
     header_bytes: Size = param("64B", "header bytes in a full packet", unit="bytes", source="uet-htsim")
+    reorder: float = param(
+        0.0,
+        "a packet is lost if one that left so many base RTTs later has arrived; 0: only after the timeout",
+        source="assumed: MRC is said to detect losses without trimming, not how",
+        low=0.0,
+    )
     retry_limit: int = param(
         100, "timeouts in a row after which the message fails", source="assumed: uet-htsim never gives up", low=0
     )
@@ -50,7 +59,7 @@ class Uet(Component):
     class Sender(Record):
         """When packets were sent."""
 
-        sent_ps = Ints(_KEPT, doc="time of packet n at index n modulo 512")
+        sent_ps = Ints(KEPT, doc="time of packet n at index n modulo 1024")
         rts_ps = Int(-NEVER, doc="when the last RTS left")
 
     class Transfer(Record):
@@ -71,6 +80,7 @@ class Uet(Component):
         """In data packets and replies."""
 
         asks_ack = Byte(doc="data: 1 if it requests an ACK")
+        is_again = Byte(doc="data: 1 if it was sent before")
         left_ps = Int(-1, doc="data: when it was sent; copied into the reply")
         ce_echo = Byte(doc="reply: mark of the packet that caused it")
         map_psn = Int32(doc="ACK: packet of the map's first bit")
@@ -83,20 +93,23 @@ class Uet(Component):
     def on_send(params, qp, sender, message, transfer, packet, now):
         if packet.psn == transfer.new_psn:
             transfer.new_psn += 1
+            if params.reorder > 0.0:
+                message.granted_psn = min(message.una_psn + KEPT, message.packets)
             is_full = qp.inflight_bytes >= qp.window_bytes
             packet.asks_ack = int(is_full or packet.psn == message.packets - 1)
         else:
             clear_bit(transfer.lost, packet.psn)
             transfer.lost_packets -= 1
             packet.asks_ack = 1
+            packet.is_again = 1
         packet.left_ps = now
-        sender.sent_ps[packet.psn % _KEPT] = now
+        sender.sent_ps[packet.psn % KEPT] = now
         choose_next(message, transfer)
         if transfer.resend_timer_ps == NEVER:
             transfer.resend_timer_ps = now + timeout(params, qp)
 
     @staticmethod
-    def on_ack(params, qp, message, transfer, packet):
+    def on_ack(params, qp, sender, message, transfer, packet):
         before = qp.inflight_bytes
         packet.settled_bytes = 0
         if packet.kind == NAK:
@@ -113,14 +126,17 @@ class Uet(Component):
                 bits >>= 1
                 psn += 1
             message.una_psn = find_clear(transfer.acked, message.una_psn, message.packets)
+            if params.reorder > 0.0 and packet.left_ps >= 0:
+                take_older_as_lost(params, qp, sender, message, transfer, packet.left_ps)
+                message.granted_psn = min(message.una_psn + KEPT, message.packets)
         if qp.inflight_bytes != before or packet.kind == ACK:
             choose_next(message, transfer)
 
     @staticmethod
     def on_resend_timer(params, qp, sender, message, transfer, request, now):
         oldest = oldest_packet(sender, message, transfer)
-        if oldest >= 0 and sender.sent_ps[oldest % _KEPT] + timeout(params, qp) > now:
-            transfer.resend_timer_ps = sender.sent_ps[oldest % _KEPT] + timeout(params, qp)
+        if oldest >= 0 and sender.sent_ps[oldest % KEPT] + timeout(params, qp) > now:
+            transfer.resend_timer_ps = sender.sent_ps[oldest % KEPT] + timeout(params, qp)
             return
         if oldest >= 0:
             message.timeouts += 1
@@ -141,7 +157,7 @@ class Uet(Component):
         oldest = oldest_packet(sender, message, transfer)
         transfer.resend_timer_ps = now + timeout(params, qp)
         if oldest >= 0:
-            transfer.resend_timer_ps = max(now + 1, sender.sent_ps[oldest % _KEPT] + timeout(params, qp))
+            transfer.resend_timer_ps = max(now + 1, sender.sent_ps[oldest % KEPT] + timeout(params, qp))
 
     # Receiver
 
@@ -221,13 +237,26 @@ def take_as_lost(qp, message, transfer, psn):
         qp.inflight_bytes -= packet_bytes(message, psn)
 
 
+def take_older_as_lost(params, qp, sender, message, transfer, left_ps):
+    """Mark packets as lost that left too long before one that has arrived; packets sent once left in order."""
+    oldest_ps = left_ps - int(params.reorder * qp.base_rtt_ps)
+    psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
+    while psn < transfer.new_psn:
+        sent_ps = sender.sent_ps[psn % KEPT]
+        if sent_ps <= oldest_ps:
+            take_as_lost(qp, message, transfer, psn)
+        elif psn + 1 < transfer.new_psn and sent_ps <= sender.sent_ps[(psn + 1) % KEPT]:
+            return
+        psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
+
+
 def oldest_packet(sender, message, transfer):
     """Return the packet in flight that was sent first; -1 for none."""
     oldest, first_ps = -1, NEVER
     psn = find_clear(transfer.acked, message.una_psn, transfer.new_psn)
     while psn < transfer.new_psn:
-        if not has_bit(transfer.lost, psn) and sender.sent_ps[psn % _KEPT] < first_ps:
-            oldest, first_ps = psn, sender.sent_ps[psn % _KEPT]
+        if not has_bit(transfer.lost, psn) and sender.sent_ps[psn % KEPT] < first_ps:
+            oldest, first_ps = psn, sender.sent_ps[psn % KEPT]
         psn = find_clear(transfer.acked, psn + 1, transfer.new_psn)
     return oldest
 

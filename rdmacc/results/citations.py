@@ -184,6 +184,14 @@ _PAPERS = (
         "EuroSys",
         2026,
     ),
+    Paper(
+        "mrc",
+        "Araujo et al.",
+        "Resilient AI supercomputer networking using MRC and SRv6",
+        "arXiv",
+        2026,
+        "arXiv:2605.04333",
+    ),
     Paper("rfc5681", "Allman, Paxson and Blanton", "TCP congestion control", "RFC 5681,", 2009),
     Paper(
         "rfc6582", "Henderson et al.", "The NewReno modification to TCP's fast recovery algorithm", "RFC 6582,", 2012
@@ -215,7 +223,7 @@ COMPONENTS: dict[str, tuple[str, ...]] = {
     "PacketMeter": (), "PathChoice": ("reps",), "PayloadTrimming": ("ndp",), "PermutedPaths": ("ndp",), "Pfc": (),
     "Polo": ("polo",), "PowerTcp": ("powertcp",), "PriQ": ("dart",), "Queueing": (), "Rcc": ("rcc",),
     "RccSender": ("rcc",), "Rcp": ("rcp",), "RcpStamp": ("rcp",), "ReceiverCredit": ("uet", "eqds"), "Red": (),
-    "Ren": ("ren",), "RenMarker": ("ren",), "ScoredPaths": ("ndp",),
+    "Ren": ("ren",), "RenMarker": ("ren",), "Retirement": ("mrc",), "ScoredPaths": ("ndp",),
     "SelectiveDrop": ("aeolus",), "SendTwice": ("igbn",), "Swift": ("swift",), "ThetaPowerTcp": ("powertcp",),
     "Timely": ("timely",), "TimelyHpcc": ("timely", "hpcc"), "Uet": ("uet",), "UetQueue": (),
 }  # fmt: skip

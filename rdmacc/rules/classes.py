@@ -9,7 +9,7 @@ from __future__ import annotations
 from rdmacc.records import Int32, Record
 from rdmacc.state import DATA_CLASS, NUM_CLASSES
 
-__all__ = ["ClassTurns", "choose_class", "first_class"]
+__all__ = ["ClassTurns", "choose_class", "count_lane", "first_class"]
 
 
 class ClassTurns(Record):
@@ -21,11 +21,7 @@ class ClassTurns(Record):
 
 def first_class(classes):
     """Return the first class of a non-empty set."""
-    cls = 0
-    while not classes & 1:
-        classes >>= 1
-        cls += 1
-    return cls
+    return (classes & -classes).bit_length() - 1
 
 
 def choose_class(queueing, turns, sendable):
@@ -40,5 +36,11 @@ def choose_class(queueing, turns, sendable):
         lanes = sendable & ((1 << (DATA_CLASS + queueing.lanes)) - 1)
         later = lanes & (-2 << turns.last_lane)
         cls = first_class(later if later else lanes)
-        turns.last_lane = cls
+        count_lane(queueing, turns, cls)
     return cls
+
+
+def count_lane(queueing, turns, cls):
+    """Count the turn of a class if it is a lane."""
+    if DATA_CLASS <= cls < DATA_CLASS + queueing.lanes:
+        turns.last_lane = cls

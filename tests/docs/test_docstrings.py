@@ -37,7 +37,6 @@ import rdmacc.models
 PRIVATE = re.compile(r"rdmacc\.(engine|cli|handlers|rules)(\.|$)|rdmacc\.experiments\.(?!base$)|rdmacc\.__main__")
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises)\n-+\n", re.MULTILINE)
 HEADING = re.compile(r"^\S.*\n-+$", re.MULTILINE)
-ENTRY = re.compile(r"^(\S.*?)(?: :.*)?$", re.MULTILINE)
 UNITS = re.compile(
     r"_(ps|ns|us|s|bps|gbps|bytes|packets|rtts|rad|hz|degrees|seconds)(_|$)|per_|bandwidth_share|fraction|share|count"
 )

@@ -26,7 +26,7 @@ from rdmacc.engine.compiled.rows import (
     recycle,
     switch_at,
 )
-from rdmacc.engine.compiled.rules import choose_class, end_pause, is_busy, obey
+from rdmacc.engine.compiled.rules import count_lane, end_pause, is_busy, obey
 from rdmacc.engine.compiled.scanning_nic import has_work, join_scanned_line, send_next_scanning
 from rdmacc.engine.compiled.senders import address_request
 from rdmacc.records import NEVER
@@ -57,7 +57,7 @@ def forward(g, port, number, cls, now):
         if packet.wire_bytes > port.peak_queue_bytes:
             port.peak_queue_bytes = packet.wire_bytes
         if g.lanes:
-            choose_class(g, port, 1 << cls)  # counts its turn
+            count_lane(g, port, cls)
         depart(g, port, number, now)
     transmit(g, port, number, now)
 
