@@ -171,13 +171,19 @@ def split_ids(ids: list[Any], rows: Int64s, counts: Int64s, length: int) -> npt.
 
 
 def _take_numbers(frame: pd.DataFrame, fabric: Fabric) -> None:
-    """Take a text such as "3" for the node of that number: a CSV file cannot tell the two."""
-    numbers = {str(name): name for name in fabric.names if isinstance(name, Integral)}
-    if not numbers:
+    """Take a text such as "3" for the node 3, and the number for the node "3": a CSV file cannot tell the two."""
+    others = {str(name): name for name in fabric.names if isinstance(name, Integral)}
+    others |= {
+        int(name): name
+        for name in fabric.names
+        if isinstance(name, str) and name.isdecimal() and str(int(name)) == name
+    }
+    if not others:
         return
 
     def node(name: Any) -> Any:
-        return numbers.get(name, name) if isinstance(name, str) and name not in fabric.index else name
+        is_other = isinstance(name, Integral | str) and not isinstance(name, bool) and name not in fabric.index
+        return others.get(name, name) if is_other else name
 
     for field in ("src", "dst"):
         frame[field] = [node(name) for name in frame[field]]
